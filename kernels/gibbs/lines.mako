@@ -219,12 +219,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 // carries chains along the Cauchy tail of the whole of beta where a combination of columns separates the classes; with the columns
 // whose coefficients are small it moves tau as far as the data allow, which the many beta_j ~ tau around do not when they are fixed.
 //
+// With a slab of random scale, S all columns: the slab's scale is multiplied too, so that none of the densities of beta changes.
+//
 // signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column. with_all: S is
 // all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
     GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
     const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count, i32 q,
-    i32 stride, i32 first, f64 inverse_width,${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
+    i32 stride, i32 first, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
@@ -233,6 +235,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     const f64 inverse = sqrt(precision);
 % if random_slab:
     const f64 slab_precision = whole[${WHOLE} * chain + 7];
+    const i32 with_slab = with_all && slab_degrees > 0.0;
 % endif
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
@@ -261,7 +264,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
         const f64 inverse${k} = inverse * exp(-s.at${k});
 % endfor
 % if random_slab:
-        for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {    // tau changes beside c, also for S
+        for (i32 j = with_slab ? q : first + LOCAL_ID; j < q; j += ${block}) {    // tau changes beside the slab's scale, also for S
             const i32 inside = with_all || member_of_set[j] != 0.0f;
 %   for k in range(4):
             if (${k} < s.count)
@@ -307,7 +310,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 % endfor
         ${reduce.block_sums("part", "f64", block, 4)}
 % for k in range(4):
-        const f64 density${k} = part[${k * block}] + power * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}) / precision) - penalty * exp(2.0 * s.at${k});
+        const f64 density${k} = part[${k * block}] + power * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}) / precision)
+            - ${"(with_slab ? slab_degrees * (s.at%d + 0.5 * slab_scale * slab_scale * slab_precision * exp(-2.0 * s.at%d)) : penalty * exp(2.0 * s.at%d))" % (k, k, k) if random_slab else "penalty * exp(2.0 * s.at%d)" % k};
 % endfor
         BARRIER();
         s = slice_next(s, density0, density1, density2, density3, seed, number, step, 0);
@@ -321,8 +325,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
         b[j] = value;
         narrow[(i64)chain * stride + j] = (f32)value;
     }
-    if (LOCAL_ID == 0)
+    if (LOCAL_ID == 0) {
         whole[${WHOLE} * chain] = CLAMPED(precision / (factor * factor));
+% if random_slab:
+        if (with_slab)
+            whole[${WHOLE} * chain + 7] = CLAMPED(slab_precision / (factor * factor));
+% endif
+    }
 }
 
 // part = beta_S as f32 rows of `stride`

@@ -132,6 +132,7 @@ MUTANTS = {
         "slab[j] * slab_precision / (inverse${k} * inverse${k})",
         "slab[j] * slab_precision / precision",
     ),
+    "prior of the slab missing in rescaling": ("regularized", "lines", "lines", "? slab_degrees * (", "? 0.0 * ("),
     "half missing in half-t scales": ("half_t", "gibbs", "conditionals", "+ 0.5 * before", "+ before"),
     "rate of the scales' own scale": ("half_t", "gibbs", "conditionals", "* fresh);", "* fresh * 2.0);"),
     "horseshoe's draws": ("half_t", "lines", "priors", "&& log(last) <", "|| log(last) <"),

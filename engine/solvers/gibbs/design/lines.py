@@ -9,7 +9,7 @@ pairs
     of nearly collinear or nested columns: the effect of one can be taken over by the other.
 tails
     single columns with few informative rows, along which the likelihood is nearly flat, so that the coefficient has
-    the Cauchy tails of its prior.
+    the Cauchy tails of its prior; all columns where there are more of them than rows, as any may be near 0 or not.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
     covariance, means = _covariance(design, gram)
     nulls = _verified(design, _null_directions(design, covariance), means, columns_of)
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
-    tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < INFORMATIVE_ROWS]
+    few = INFORMATIVE_ROWS if design.layout.columns <= design.layout.rows else np.inf  # else any may be in or out
+    tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < few]
     tails = [j for j in tails if j not in collinear]
     found = _Collector(design, usual, means, columns_of)
     for columns, weight in nulls:

@@ -122,7 +122,8 @@ def _causes(state: RunState) -> dict[str, NDArray[Any]]:
     """Columns along which the posterior is hard to sample, by name."""
     design, lines = state.design, state.lines
     groups = [lines.members(line) for line in range(lines.nulls)]
-    tails = range(lines.nulls + lines.pairs, lines.count)
+    rare = design.layout.columns <= design.layout.rows  # else every column is moved by itself
+    tails = range(lines.nulls + lines.pairs, lines.count) if rare else ()
     return {
         "separable": np.array([design.name(column) for column in lines.separable], np.str_),
         "separating": np.array([design.name(column) for column in lines.separating], np.str_),
