@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine.devices import Member
 from engine.numerics.philox import uniform_float64_wide, uniform_words
 from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.sampler import required_bytes
+from engine.solvers.gibbs.device.sampler import required_bytes, validate_memory
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE
@@ -171,3 +172,21 @@ def test_the_kernel_that_was_chosen_is_reported(device: Member) -> None:
     )
     assert result.arrays["beta"].shape[:2] == (4, 4)
     assert any(text.startswith("kernel = cg: matrices of the ") for text in notices)
+
+
+def test_the_memory_plan_is_what_is_taken(device: Member) -> None:
+    X = sparse.random_array((4000, 3000), density=0.01, rng=np.random.default_rng(2), format="csr")
+    problem = engine.HorseshoeLogit(X, np.arange(4000) % 2)
+    options = Options(kernel="cg")
+    design = Design.of(problem, options)
+    with sampling(device, X, problem.y, family="logit", kernel="cg") as sampler:
+        sampler.set_small(np.ones(design.layout.columns, bool))
+        sampler.set_state(state_of(np.zeros((4, design.layout.columns)), tau=0.01))
+        sampler.advance(0, 1, 0)
+        taken = sampler.workers.first(lambda worker: sum(buffer.nbytes for buffer in worker._memory._buffers))
+    with pytest.raises(engine.OutOfDeviceMemory, match="use fewer chains or more devices") as refused:
+        validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=taken // 2)])
+    assert "needs " in str(refused.value)
+    validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=int(1.3 * taken))])
+    with pytest.raises(engine.OutOfDeviceMemory):
+        validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=int(0.95 * taken))])

@@ -138,7 +138,7 @@ def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
     assert [share_of_chains(10, 3, device, 2) for device in (0, 1)] == [(0, 3), (0, 3)]  # small ones are everybody's
 
 
-@pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("hmc", 9), ("gibbs", 230)])
+@pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("hmc", 9), ("cg", 9), ("gibbs", 230)])
 def test_devices_that_read_each_others_memory_make_the_same_draws(
     device: Member, kernel: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
-from engine.solvers.gibbs.design.entries import entry_bytes
+from engine.solvers.gibbs.design.entries import SEGMENT, entry_bytes
 from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
@@ -38,7 +38,8 @@ def required_bytes(
     chains, width = settings.chains, stride + 8
     share = -(-rows // devices)
     if settings.kernel == "cg":
-        return 8 * chains * (9 * columns + 16 * width) + 32 * share * chains
+        recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
+        return 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
     matrices = 8 * columns * columns * (owned + 3)
@@ -73,6 +74,8 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         one_value = bool((design.entry_range[0] == design.entry_range[1]).all())
         entries = -(-int(design.entry_counts.sum()) // share)
         needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, one_value)
+        pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
+        needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
     largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
     if settings.wide:
         largest = max(8 * layout.rows**2, 4 * sizes[0] * layout.stride)
