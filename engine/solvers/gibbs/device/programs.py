@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from engine.devices import Buffer, Capabilities, Device
-from engine.devices.program import BoundKernel, Kernel
+from engine.devices.program import BoundKernel, Kernel, Program
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout
 from engine.solvers.gibbs.device.sparse_programs import sparse_variants
@@ -24,6 +24,7 @@ _MOST_REGISTERS = 96
 _MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
 _QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
+_LONG = 4096  # columns from which a group of a chain is as large as it can be
 _SMALL_COLUMNS = 256  # ... and fewer where these are small
 
 
@@ -148,6 +149,11 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
     return _Blocks(256, 256, 64, 1)
 
 
+def _long_block(capabilities: Capabilities) -> int:
+    """Work-items of a group where one has very many columns."""
+    return min(1024, capabilities.max_block) if capabilities.simt else 1
+
+
 def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
     return {"block": block, "family": family, "threshold_scale": THRESHOLD_SCALE}
 
@@ -173,7 +179,7 @@ class Programs:
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
-        of_prior = prior.constants()
+        of_prior = self._of_prior = prior.constants()
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
         self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family, **of_prior)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
@@ -187,6 +193,16 @@ class Programs:
         units = device.capabilities.compute_units
         self._most_groups = 32 * units if device.capabilities.simt else 8 * units
         self._spared = units // (_SPARED if layout.columns >= _SMALL_COLUMNS else _SPARED_SMALL)
+
+    def for_long_vectors(self) -> tuple[Program, Program, int]:
+        """``trajectory`` and ``lines`` for groups that go over many columns or rows alone, and their work-items."""
+        block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
+        constants = {"block": block, "family": self.family, **self._of_prior}
+        return (
+            self._device.program("gibbs/trajectory", **constants),
+            self._device.program("gibbs/lines", **constants),
+            block,
+        )
 
     def spread(self, items: int) -> int:
         """Groups of ``block`` work-items that share so many items."""
@@ -296,6 +312,9 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
         yield "gibbs/trajectory", {"block": blocks.vector, "family": family, **constants}
         yield "gibbs/lines", {"block": blocks.lines, "family": family, **constants}
+    for family in ("probit", "logit"):
+        for template in ("trajectory", "lines"):
+            yield f"gibbs/{template}", {"block": _long_block(capabilities), "family": family, **horseshoe}
     for family in FAMILIES:
         if FAMILIES[family].targeted:
             yield "gibbs/auxiliary", _auxiliary_constants(blocks.vector, family)

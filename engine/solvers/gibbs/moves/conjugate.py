@@ -52,6 +52,7 @@ class ConjugateMoves:
         self._shards, self._diagonals = (memory.empty((SHARDS, count * rows.layout.width)) for _ in range(2))
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
+        self._trajectory, self._lines, self._long = rows.programs.for_long_vectors()
         self._pitch = rows.layout.strips * rows.layout.strip_rows
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
         self._small = memory.zeros(q, np.float32)
@@ -104,11 +105,11 @@ class ConjugateMoves:
 
     def iterate(self, step: int) -> None:
         """Draw tau and lambda given beta, the latent variables of the rows given beta, and beta given all of these."""
-        settings, programs = self._settings, self._rows.programs
+        settings = self._settings
         if step % self._rescale_every == 0:
             self._rescale(step)
         scales = {"stream": settings.stream(STREAM_SCALES), "step": step}
-        self._launch(programs.trajectory.draw_scales, settings.chains, programs.block, **scales)
+        self._launch(self._trajectory.draw_scales, settings.chains, self._long, **scales)
         self._draw_latent(step)
         self._each("begin_solution", stream=settings.stream(STREAM_NOISE), step=step)
         number, wanted = 0, max(_AT_LEAST, self.steps)
@@ -126,12 +127,12 @@ class ConjugateMoves:
 
     def _rescale(self, step: int) -> None:
         """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
-        programs, settings = self._rows.programs, self._settings
-        kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
+        settings = self._settings
+        kernel, size = self._lines.rescale_chains, (self._chains.count, self._long)
         self._sweep(self._chains.narrow, self._margins)
         self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE), step=step)
         if self.has_small:
-            self._launch(programs.lines.narrow_set, *size)
+            self._launch(self._lines.narrow_set, *size)
             self._sweep(self._part, self._part_margins)
             self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1), step=step)
 
