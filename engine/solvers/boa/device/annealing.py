@@ -15,7 +15,7 @@ _QUANTILES = 4096
 _TEMPERATURE_BITS = 46
 _COLD_SHARE = 0.05  # of the sweeps at the end, which make no individual worse
 _MOST_SWEEPS = 1 << 16
-_START, _START_OFFSPRING = 1.0, 0.5  # temperatures in units of the spread of gains
+_START, _START_OFFSPRING = 1.0, 0.35  # temperatures in units of the spread of gains
 
 
 def annealing_arrays(
@@ -27,7 +27,7 @@ def annealing_arrays(
     """The kernel's arguments besides the quadratic form; ``tries`` are attempted flips of an individual.
 
     Temperatures fall linearly to zero from the standard deviation that the gain of a gene has over random individuals
-    (the root mean square of it over the genes).
+    (the root mean square of it over the genes), for offspring from about a third of that.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
