@@ -20,7 +20,7 @@ from engine.errors import OptionError
 from engine.files import write_whole
 from engine.models import Given, validated
 
-__all__ = ["Host", "host_named", "save_host", "saved_hosts"]
+__all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
 
 _NAME = re.compile(r"[^\s\-/\\'\"][^\s/\\'\"]*")
 
@@ -99,6 +99,28 @@ def save_host(name: str, host: Host) -> Path:
     except OSError as error:
         raise OptionError(f"cannot write {path}: {error.strerror or error}") from error
     return path
+
+
+def ssh_words(host: Host, words: str, ask: bool = True) -> list[str]:
+    """The command that runs ``quintet WORDS`` on a host.
+
+    Parameters
+    ----------
+    host : Host
+    words : str
+        As its shell reads them.
+    ask : bool
+        Whether ssh may ask for a password.
+    """
+    options = [
+        "-T",
+        "-o",
+        "ConnectTimeout=15",
+        "-o",
+        "ServerAliveInterval=15",
+        *([] if ask else ["-o", "BatchMode=yes"]),
+    ]
+    return ["ssh", *options, host.destination, f"{host.command} {words}"]
 
 
 def _folder() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import subprocess
 import sys
 import time
 from typing import Any
@@ -16,6 +17,8 @@ from engine.cli_options import backend_option, config_option, debug_option, devi
 from engine.devices import available, select
 from engine.devices.machine import DeviceState, MachineMonitor
 from engine.engine import Engine
+from engine.errors import DeviceError
+from engine.hosts import host_named, ssh_words
 from engine.solvers import discover, solver_named
 from engine.text import bytes_text
 
@@ -29,17 +32,21 @@ __all__ = ["devices", "solvers"]
     "--watch", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Show every SECONDS what all devices are doing."
 )
 @click.option("--cluster", metavar="WHERE", help="List the workers of a Dask cluster and their devices.")
+@click.option("--host", metavar="HOST", help="List the devices of another host over ssh.")
 @options(backend_option, devices_option, config_option, debug_option)
 def devices(
     explain: bool,
     as_json: bool,
     watch: float | None,
     cluster: str | None,
+    host: str | None,
     backend: str | None,
     devices: list[str] | None,
     config_file: str | None,
 ) -> int:
-    """List the devices of this machine, and why a backend has none; or those of a cluster."""
+    """List the devices of this machine, and why a backend has none; or those of a cluster or another host."""
+    if host is not None:
+        return _host_devices(host, as_json)
     if watch is not None:
         return _watch(watch, as_json)
     if cluster is not None:
@@ -77,6 +84,16 @@ def _watch(seconds: float, as_json: bool) -> int:
                 print("   ".join(_state_text(state) for state in states))
             sys.stdout.flush()
     return 0
+
+
+def _host_devices(name: str, as_json: bool) -> int:
+    """Have another host print its devices."""
+    words = ssh_words(host_named(name), "devices --json" if as_json else "devices")
+    try:
+        code = subprocess.run(words, check=False).returncode
+    except OSError as error:
+        raise DeviceError(f"ssh cannot be started: {error.strerror or error}") from error
+    return code if code in (0, 2, 3) else DeviceError.exit_code  # ssh's own codes
 
 
 def _state_text(state: DeviceState) -> str:

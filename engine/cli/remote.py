@@ -29,7 +29,7 @@ from engine.config import Resolved, solver_options
 from engine.errors import DeviceError, QuintetError
 from engine.events import Event, Failed, Finished, Notice, Started, from_json
 from engine.folder import RunFolder
-from engine.hosts import Host, host_named
+from engine.hosts import Host, host_named, ssh_words
 from engine.observers import Recorder
 from engine.problem import Problem
 from engine.results import Result
@@ -39,7 +39,6 @@ from engine.text import printable
 
 __all__ = ["RemoteRun", "resume_there", "solve_there"]
 
-_SSH = ("ssh", "-T", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15")
 _FORWARDED = ("time_limit", "seed", "checkpoint_interval")
 _MOST_LINES = 50  # of standard error
 _CHUNK = 1 << 20
@@ -234,7 +233,7 @@ class RemoteRun:
     # --- the connection -----------------------------------------------------------------------------------------
 
     def _connect(self) -> subprocess.Popen[bytes]:
-        words = [*_SSH, self._host.destination, f"{self._host.command} receive --events -"]
+        words = ssh_words(self._host, "receive --events -")
         try:
             return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except FileNotFoundError as error:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from engine.clusters import saved_clusters
 from engine.errors import OptionError
-from engine.hosts import Host, save_host, saved_hosts
+from engine.hosts import Host, save_host, saved_hosts, ssh_words
 from engine.models import Given, validated
 
 __all__ = ["HERE", "HostCheck", "HostDialog", "PlaceBox"]
@@ -27,7 +27,6 @@ __all__ = ["HERE", "HostCheck", "HostDialog", "PlaceBox"]
 HERE = "This computer"
 _ADD = "Add a host…"
 _SSH = "ssh:"
-_TIMEOUT = "15"  # seconds to connect
 
 
 class PlaceBox(QComboBox):
@@ -115,8 +114,8 @@ class HostCheck(QObject):
         self._process = QProcess(self)
         self._process.finished.connect(self._read)
         self._process.errorOccurred.connect(lambda _error: self._fail(self._process.errorString()))
-        options = ["-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={_TIMEOUT}"]
-        self._process.start("ssh", [*options, host.destination, f"{host.command} devices --json"])
+        program, *words = ssh_words(host, "devices --json", ask=False)
+        self._process.start(program, words)
 
     def close(self) -> None:
         """Stop waiting for the answer."""

@@ -159,6 +159,16 @@ def test_mistakes_are_one_sentence(words: list[str], code: int, message: str, qu
     assert len(errors.splitlines()) == 1
 
 
+def test_the_devices_of_a_host_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    from engine import cli
+
+    assert cli.command_line(["devices", "--host", "far", "--json"]) == 0
+    output = capfd.readouterr().out
+    assert json.loads(output[output.index("{") :])["devices"][0]["name"] == "Abacus 3000"
+    assert cli.command_line(["devices", "--host", "nowhere"]) == 3
+    assert "Could not resolve hostname" in capfd.readouterr().err
+
+
 def test_hosts_are_saved_and_found_by_name() -> None:
     saved = save_host("two", Host(destination="a@b", command='say "quintet"'))
     assert saved_hosts()["two"] == saved
