@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 import engine
 from engine.devices import Device, Member
+from engine.errors import DeviceError
 from engine.solvers.linprog import pdhg
+from engine.solvers.linprog.forms.scaled import scaled
 from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.pdhg import PdhgWorker, scaled
+from engine.solvers.linprog.pdhg import PdhgWorker
+from engine.solvers.linprog.racers import start
+from tests.devices.faults import failing
 
 Vector = NDArray[np.float64]
 
@@ -154,3 +158,29 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
     assert (farkas <= 0).all()
     assert (row * (farkas[0] - farkas[1]) <= 1e-9).all()
     assert farkas @ problem.row_upper > 0
+
+
+@pytest.mark.parametrize(("count", "m", "n", "density"), [(2, 60, 90, 0.1), (3, 400, 90, 0.02), (2, 1, 3, 1.0)])
+def test_several_devices_make_the_iterates_of_one(
+    device: Member, monkeypatch: pytest.MonkeyPatch, count: int, m: int, n: int, density: float
+) -> None:
+    monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
+    problem = program(3, m, n, density)
+    found = []
+    for devices in (1, count):
+        names = [device.info.id] * devices
+        found.append(engine.solve(problem, method="pdhg", presolve=False, pdhg_iterations=640, devices=names))
+    one, several = found
+    assert one.counters["pdhg_iterations"] == several.counters["pdhg_iterations"] > 0
+    assert np.array_equal(one.solution, several.solution)
+    assert np.array_equal(one.arrays["row_duals"], several.arrays["row_duals"])
+
+
+def test_a_device_that_fails_ends_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
+    problem = program(5, 60, 90, 0.1)
+    names = [device.info.id] * 2
+    with engine.Engine(devices=names) as owner, failing(f"{device.info.id}#2", at_launch=20) as failures:
+        with pytest.raises(DeviceError):
+            owner.solve(problem, method="pdhg", presolve=False, tolerance=1e-12)
+        assert failures[0]

@@ -14,147 +14,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
+from engine.devices import Buffer, Capabilities, Device
+from engine.devices.group import Communicator
 from engine.devices.slices import SliceLength
+from engine.numerics.exchange import Part, Peer
 from engine.numerics.groups import group_size
 from engine.numerics.memory import Memory
-from engine.solvers.linprog.problem import LinearProgram, sp
+from engine.solvers.linprog.forms.scaled import ScaledProgram, scaled
+from engine.solvers.linprog.problem import LinearProgram
 
-__all__ = ["PdhgMeasures", "PdhgWorker", "ScaledProgram", "kernel_variants", "pdhg_bytes", "scaled"]
+__all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
 
 Vector = NDArray[np.float64]
 
-_RUIZ_PASSES = 10
 _STEP = 0.998  # of 1 / |A|
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36  # when to restart; see _restart_due
 _PROPORTIONAL, _INTEGRAL = 0.99, 0.01  # gains of the controller of the primal weight
 _INTEGRAL_DECAY = 0.3
 _PERIOD = 64  # iterations between two checks
 _GROUP_NONZEROS = 2048
-
-
-@dataclass(frozen=True)
-class ScaledProgram:
-    """A linear program with rows, columns, bounds and costs scaled.
-
-    A point of the program as given is ``x = column_scale * x_scaled / bound_scale`` and ``y = row_scale * y_scaled /
-    cost_scale``.
-    """
-
-    rows: Any
-    columns: Any
-    c: Vector
-    lower: Vector
-    upper: Vector
-    row_lower: Vector
-    row_upper: Vector
-    row_scale: Vector
-    column_scale: Vector
-    bound_scale: float
-    cost_scale: float
-    norm: float
-    cost_norm: float
-    side_norm: float
-    offset: float
-
-    def scale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """A point of the program as given in scaled units."""
-        return x / self.column_scale * self.bound_scale, y / self.row_scale * self.cost_scale
-
-    def unscale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """The inverse of :meth:`scale_point`."""
-        return x * self.column_scale / self.bound_scale, y * self.row_scale / self.cost_scale
-
-
-def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> ScaledProgram:
-    """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
-
-    The objective is taken as a minimization. ``poll`` is called between the passes, and may raise.
-    """
-    sign = -1.0 if problem.maximize else 1.0
-    matrix = sp.csr_array(problem.A)
-    size = np.abs(matrix.data)
-    m, n = matrix.shape
-    row_scale, column_scale = np.ones(m), np.ones(n)
-
-    def current() -> Any:
-        poll()
-        values = size * np.repeat(row_scale, np.diff(matrix.indptr))
-        values *= column_scale[matrix.indices]
-        return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-    for _ in range(_RUIZ_PASSES):
-        now = current()
-        row_scale /= np.sqrt(_or_one(_dense(now.max(axis=1)))) if n else 1.0
-        column_scale /= np.sqrt(_or_one(_dense(now.max(axis=0)))) if m else 1.0
-    now = current()
-    row_sums, column_sums = np.asarray(now.sum(axis=1)).ravel(), np.asarray(now.sum(axis=0)).ravel()
-    row_scale /= np.sqrt(_or_one(row_sums))
-    column_scale /= np.sqrt(_or_one(column_sums))
-    rows = sp.csr_array(sp.diags_array(row_scale) @ matrix @ sp.diags_array(column_scale))
-    rows.sort_indices()
-    c = sign * problem.c * column_scale
-    lower, upper = problem.lower / column_scale, problem.upper / column_scale
-    row_lower, row_upper = problem.row_lower * row_scale, problem.row_upper * row_scale
-    bound_scale = 1.0 / (1.0 + _side_norm(row_lower, row_upper))
-    cost_scale = 1.0 / (1.0 + float(np.linalg.norm(c)))
-    return ScaledProgram(
-        rows=rows,
-        columns=sp.csr_array(rows.T),
-        c=c * cost_scale,
-        lower=lower * bound_scale,
-        upper=upper * bound_scale,
-        row_lower=row_lower * bound_scale,
-        row_upper=row_upper * bound_scale,
-        row_scale=row_scale,
-        column_scale=column_scale,
-        bound_scale=bound_scale,
-        cost_scale=cost_scale,
-        norm=_spectral_norm(rows),
-        cost_norm=float(np.linalg.norm(problem.c)),
-        side_norm=_side_norm(problem.row_lower, problem.row_upper),
-        offset=sign * problem.offset,
-    )
-
-
-def _dense(values: Any) -> Vector:
-    return np.asarray(values.todense(), np.float64).ravel()
-
-
-def _or_one(values: Vector) -> Vector:
-    return np.where(values > 0.0, values, 1.0)
-
-
-def _side_norm(lower: Vector, upper: Vector) -> float:
-    """Euclidean norm of the larger finite side of each row."""
-    sides = np.maximum(
-        np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
-    )
-    return float(np.linalg.norm(sides))
-
-
-def _spectral_norm(matrix: Any, passes: int = 60) -> float:
-    """The largest singular value by the power method, from a fixed start."""
-    columns = sp.csr_array(matrix.T)
-    v = np.random.default_rng(0).standard_normal(matrix.shape[1])
-    value = 0.0
-    for _ in range(passes):
-        length = float(np.linalg.norm(v))
-        if length == 0.0:
-            break
-        image = matrix @ (v / length)
-        before, value = value, float(np.linalg.norm(image))
-        if abs(value - before) <= 1e-4 * value:
-            break
-        v = columns @ image
-    return value if value > 0.0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -190,6 +75,18 @@ def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
     return 24 * nonzeros + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 
 
+@dataclass(frozen=True)
+class Place:
+    """One of several devices that share a program: its number, the exchange with the others, and whether it is direct.
+
+    See :class:`engine.numerics.exchange.Peer`.
+    """
+
+    rank: int
+    communicator: Communicator
+    direct: bool
+
+
 class Abandoned(Exception):
     """The race has ended while a worker was preparing."""
 
@@ -208,6 +105,10 @@ class PdhgWorker:
         Initial primal weight.
     ended : threading.Event, optional
         Once it is set, a preparation that is going on is given up, by :class:`Abandoned`.
+    place : Place, optional
+        Which of several devices this one is. Each has a part of the rows and of the columns, of like many nonzeros; all
+        vectors are whole on every device, which after each step sends its part of them. The iterates are bit for bit
+        those of one device.
     """
 
     def __init__(
@@ -218,8 +119,11 @@ class PdhgWorker:
         y: Vector | None = None,
         weight: float = 1.0,
         ended: threading.Event | None = None,
+        place: Place | None = None,
     ) -> None:
         self.device = device
+        self._place = place
+        self._peer: Peer | None = None
         self._ended = ended or threading.Event()
         self._block = group_size(device.capabilities)
         self._given = program
@@ -238,7 +142,7 @@ class PdhgWorker:
         """Scale the program and bring it to the device."""
         self._prepared = True
         device, (x, y) = self.device, self._start
-        program = self.program = scaled(self._given, self._require_going_on)
+        program = self.program = self._scaled()
         m, n = program.rows.shape
         memory = self._memory
         kernels = device.program("linprog/pdhg", block=self._block)
@@ -246,7 +150,9 @@ class PdhgWorker:
         row_first, column_first = (
             _line_groups(part.indptr, self._block, groups) for part in (program.rows, program.columns)
         )
+        row_first, column_first = self._own(row_first, program.rows), self._own(column_first, program.columns)
         self._row_groups, self._column_groups = row_first.size - 1, column_first.size - 1
+        self._own_rows, self._own_columns = ((int(first[0]), int(first[-1])) for first in (row_first, column_first))
         rows, columns = self._put_matrix(program.rows, row_first), self._put_matrix(program.columns, column_first)
         start = np.zeros(n), np.zeros(m)
         if x is not None and y is not None:
@@ -254,15 +160,15 @@ class PdhgWorker:
         self._x, self._y = memory.put(np.clip(start[0], program.lower, program.upper)), memory.put(start[1])
         self._x_anchor, self._y_anchor = memory.put(device.get(self._x)), memory.put(start[1])
         self._x_now, self._y_now = memory.empty((n,)), memory.empty((m,))
-        reflected = memory.empty((n,))
+        reflected = self._reflected = memory.empty((n,))
         bounds = {"c": program.c, "lower": program.lower, "upper": program.upper}
         sides = {"row_lower": program.row_lower, "row_upper": program.row_upper}
         on_columns = columns | {name: memory.put(values) for name, values in bounds.items()}
         on_rows = rows | {name: memory.put(values) for name, values in sides.items()}
         anchors = {"x": self._x_anchor, "y": self._y_anchor}
-        self._primal_results = memory.empty((2 * self._column_groups,))
-        self._dual_results = memory.empty((6 * self._row_groups,))
-        self._cost_results = memory.empty((4 * self._column_groups,))
+        self._primal_results = memory.empty((2 * max(1, self._column_groups),))
+        self._dual_results = memory.empty((6 * max(1, self._row_groups),))
+        self._cost_results = memory.empty((4 * max(1, self._column_groups),))
         # violations in the units of the program as given
         row_units = memory.put(program.row_scale * program.bound_scale)
         column_units = memory.put(program.column_scale * program.cost_scale)
@@ -293,6 +199,44 @@ class PdhgWorker:
             **on_columns, v=self._y_now, scale=column_units, x=self._x_now, results=self._cost_results
         )
 
+        if self._place is not None:
+            most = max(m, 2 * n)
+            place = self._place
+            self._peer = Peer(memory, place.communicator, place.rank, place.direct, {np.float64: most})
+
+    def _scaled(self) -> ScaledProgram:
+        """The scaled program; of several devices the first computes it."""
+        if self._place is None:
+            return scaled(self._given, self._require_going_on)
+        place = self._place
+        mine = scaled(self._given, self._require_going_on) if place.rank == 0 else None
+        found = place.communicator.all_gather(place.rank, mine)[0]
+        assert found is not None
+        return found
+
+    def _own(self, first: NDArray[np.int32], part: Any) -> NDArray[np.int32]:
+        """The groups of this device, by their first lines: of several devices each has groups of like much work."""
+        if self._place is None:
+            return first
+        count = self._place.communicator.size
+        work = part.indptr[first].astype(np.int64) + 4 * first
+        shares = work[-1] * np.arange(count + 1) // count
+        cuts = np.searchsorted(work, shares)
+        cuts[0], cuts[-1] = 0, first.size - 1
+        return first[cuts[self._place.rank] : cuts[self._place.rank + 1] + 1]
+
+    def _exchange(self, lines: tuple[int, int], *vectors: Buffer) -> None:
+        """Send these lines of vectors to the other devices, and take theirs."""
+        if self._peer is not None:
+            self._peer.exchange(*(Part(vector, *lines) for vector in vectors))
+
+    def _sums(self, results: Buffer, groups: int, width: int) -> Vector:
+        """The groups' results added, those of all devices."""
+        found = self.device.get(results, 0, groups * width).reshape(groups, width)
+        if self._place is not None:
+            found = np.concatenate(self._place.communicator.all_gather(self._place.rank, found))
+        return np.asarray(found.sum(axis=0))
+
     def _require_going_on(self) -> None:
         if self._ended.is_set():
             raise Abandoned
@@ -302,12 +246,14 @@ class PdhgWorker:
         self._memory.release()
 
     def _put_matrix(self, part: Any, first: NDArray[np.int32]) -> dict[str, Any]:
+        """Lines ``first[0]`` to ``first[-1] - 1``; the starts are of all lines, counted from the first of these."""
         put = self._memory.put
+        begin, end = part.indptr[first[0]], part.indptr[first[-1]]
         return {
             "first": put(first),
-            "starts": put(part.indptr.astype(np.int64)),
-            "indices": put(part.indices.astype(np.int32)),
-            "values": put(part.data.astype(np.float64)),
+            "starts": put(part.indptr.astype(np.int64) - begin),
+            "indices": put(_not_empty(part.indices[begin:end].astype(np.int32))),
+            "values": put(_not_empty(part.data[begin:end].astype(np.float64))),
         }
 
     @property
@@ -331,7 +277,8 @@ class PdhgWorker:
             found = self.check()
             if found.error <= goal or done >= amount or self.iteration >= most or not np.isfinite(found.error):
                 break
-        self._slice.took(time.perf_counter() - began, done)
+        seconds = time.perf_counter() - began
+        self._slice.took(seconds if self._peer is None else self._peer.largest(seconds), done)
         return found
 
     def _iterate(self, count: int) -> None:
@@ -339,20 +286,35 @@ class PdhgWorker:
         columns, rows, block = self._column_groups, self._row_groups, self._block
         for k in range(self._since_restart, self._since_restart + count):
             weight = (k + 1.0) / (k + 2.0)
-            self._primal_step(columns, block, tau=tau, weight=weight)
-            self._dual_step(rows, block, sigma=sigma, weight=weight)
+            if columns:
+                self._primal_step(columns, block, tau=tau, weight=weight)
+            self._exchange(self._own_columns, self._reflected)
+            if rows:
+                self._dual_step(rows, block, sigma=sigma, weight=weight)
+            self._exchange(self._own_rows, self._y)
         self._since_restart += count
         self.iteration += count
 
     def check(self) -> PdhgMeasures:
         """Measure the point that the next step leads to, and restart from it if that is due."""
         tau, sigma = self._steps
-        self._primal_check(self._column_groups, self._block, tau=tau)
-        self._dual_check(self._row_groups, self._block, sigma=sigma)
-        self._reduced_costs(self._column_groups, self._block)
-        primal = self.device.get(self._primal_results).reshape(-1, 2).sum(axis=0)
-        by_row = self.device.get(self._dual_results).reshape(-1, 6)[:, :5].sum(axis=0)
-        cost = self.device.get(self._cost_results).reshape(-1, 4)[:, :3].sum(axis=0)
+        columns, rows = self._column_groups, self._row_groups
+        if columns:
+            self._primal_check(columns, self._block, tau=tau)
+        self._exchange(self._own_columns, self._x_now, self._reflected)
+        if rows:
+            self._dual_check(rows, self._block, sigma=sigma)
+        self._exchange(self._own_rows, self._y_now)
+        if columns:
+            self._reduced_costs(columns, self._block)
+        primal, by_row, cost = (
+            self._sums(results, groups, width)
+            for results, groups, width in (
+                (self._primal_results, columns, 2),
+                (self._dual_results, rows, 6),
+                (self._cost_results, columns, 4),
+            )
+        )
         residual = float(np.sqrt(max(0.0, primal[0] / tau + by_row[0] / sigma + 2.0 * by_row[2])))
         found = self._measures(by_row, cost)
         imbalance = abs(np.log((found.primal_infeasibility + 1e-300) / (found.dual_infeasibility + 1e-300)))
@@ -416,6 +378,11 @@ class PdhgWorker:
         """What the last step changes in x and in y: directions that certificates may be found in."""
         x, y = self.device.get(self._x_now), self.device.get(self._y_now)
         return self.program.unscale_point(x - self.device.get(self._x_anchor), y - self.device.get(self._y_anchor))
+
+
+def _not_empty(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or one element: a part of a matrix may have no entries, a buffer must have some."""
+    return array if array.size else np.zeros(1, array.dtype)
 
 
 def _line_groups(starts: NDArray[np.integer], block: int, groups: int) -> NDArray[np.int32]:

@@ -24,13 +24,14 @@ from engine.solvers.linprog.highs.vertex import vertex_near
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import News, Racer
+from engine.solvers.linprog.racers.base import Decided, News, Racer
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.racers.start import (
     FIRST_WAIT,
     head_start,
+    pdhg_members,
     pdhg_takes_part,
     start_highs_interior,
     start_highs_simplex,
@@ -50,6 +51,7 @@ _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
+_SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 
 
@@ -61,8 +63,8 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
     problem : LinearProgram
     options : Options
     pool : DevicePool
-        The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. In a race mpc
-        runs on the first device and pdhg on the last.
+        The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. For pdhg
+        devices share the rows and columns of large programs. In a race mpc runs on the first and pdhg on the last.
     run : Run
 
     Returns
@@ -143,7 +145,7 @@ class _Solving:
         no_optimum = False
         if self.method == "race" and not self._decided:
             self._start_highs(began)
-        with contextlib.suppress(_Decided):
+        with contextlib.suppress(Decided):
             program = self.problem if self._form == "given" else None
             restore: _Restore = _unchanged
             if not self._decided and self._form == "presolved":
@@ -155,7 +157,6 @@ class _Solving:
                 self._start_own(program, restore, began)
             self._starting = False
             self._race()
-        self._starting = False
         return None if self._decided else self._without_optimum(no_optimum)
 
     def _judge_initial(self) -> None:
@@ -279,11 +280,11 @@ class _Solving:
             self._start_interior(prepared, program)
             self._poll_race()
         if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
-            member = self.pool.members[-1 if self.method == "race" else 0]
+            members = pdhg_members(program, self.pool, alone=self.method == "pdhg")
             restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
             same = program is self.problem
-            initial = self._initial if same else None
-            self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored, initial))
+            given = program, self.sign, self.options, self.pool, members, same
+            self.racers.append(PdhgRacer(*given, restored, self._initial if same else None))
         if restore is not _unchanged:
             self._restores |= dict.fromkeys([racer for racer in self.racers if racer not in others], restore)
 
@@ -314,7 +315,7 @@ class _Solving:
 
         Raises
         ------
-        _Decided
+        Decided
             If that decides the race before our methods have started.
         """
         self._poll()
@@ -322,7 +323,7 @@ class _Solving:
             if racer.future.done():
                 self._take_news(racer)
         if self._decided and self._starting:
-            raise _Decided
+            raise Decided
 
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
@@ -343,9 +344,8 @@ class _Solving:
         own = [racer for racer in [*self.racers, *self.finished] if racer in self._restores]
         for racer in own:
             self._end(racer)
-            for listed in (self.racers, self.finished):
-                if racer in listed:
-                    listed.remove(racer)
+        self.racers = [racer for racer in self.racers if racer not in own]
+        self.finished = [racer for racer in self.finished if racer not in own]
         self.run.notice("presolve could not restore the duals of the optimum; the program is solved without it")
         self._start_own(self.problem, _unchanged, time.perf_counter())
 
@@ -396,7 +396,8 @@ class _Solving:
         """Look for a proof that there is no optimum; the status if there is none."""
         if self.verdict.best_is(self.options.acceptable):
             return None
-        if self.options.max_iterations == 0:
+        large = self.method == "pdhg" and self.problem.nonzeros > _SEARCHED
+        if self.options.max_iterations == 0 or (large and not presolve_found_none):
             return Status.ITERATION_LIMIT
         if presolve_found_none or self._asks_highs_first:
             judge_by_highs(self.problem, self.verdict, self._poll)
@@ -488,10 +489,6 @@ class _Solving:
             return
         self.verdict.best, self.arrays = found.point, found.arrays
         self.counters["crossover_iterations"] = found.iterations
-
-
-class _Decided(Exception):
-    """The race is decided."""
 
 
 def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, StreamEvent
 from engine.errors import DeviceError
+from engine.numerics.exchange import Part, Peer
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.exchange import Part, Peer
 from engine.solvers.gibbs.device.programs import Mode, Programs
 from engine.solvers.gibbs.priors import Prior
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer
 from engine.errors import DeviceError
+from engine.numerics.exchange import Part, Peer
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.entries import Entries, column_segments
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.exchange import Part, Peer
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from engine.devices import Device
 from engine.devices.group import Communicator
+from engine.numerics.exchange import Peer
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS, share_of
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import Chains, Recorded, Recorder, Settings
-from engine.solvers.gibbs.device.exchange import Peer
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.device.sparse_rows import SparseRows

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer
+from engine.numerics.exchange import Part
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
-from engine.solvers.gibbs.device.exchange import Part
 from engine.solvers.gibbs.device.matrices import shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.sparse_rows import SparseRows, chain_groups

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.run import Run
 from engine.solvers.linprog.interior.driver import Counters
 
-__all__ = ["News", "Racer", "host_cores"]
+__all__ = ["Decided", "News", "Racer", "host_cores"]
 
 Vector = NDArray[np.float64]
 
@@ -22,6 +22,10 @@ Vector = NDArray[np.float64]
 def host_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Decided(Exception):
+    """The race has been decided before all methods have started."""
 
 
 @dataclass(frozen=True)

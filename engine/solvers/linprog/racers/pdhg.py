@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Member
-from engine.devices.group import WorkerGroup
+from engine.devices import DevicePool, Member
+from engine.devices.group import Communicator, WorkerGroup
 from engine.run import Run
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.interior.method import LEAST_GOAL
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
+from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker, Place
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
 from engine.solvers.linprog.schema import CheckpointState
@@ -26,14 +28,15 @@ Vector = NDArray[np.float64]
 
 
 class PdhgRacer(Racer):
-    """The primal-dual hybrid gradient method on one device."""
+    """The primal-dual hybrid gradient method, on one device or on several that share the program."""
 
     def __init__(
         self,
         program: LinearProgram,
         sign: float,
         options: Options,
-        member: Member,
+        pool: DevicePool,
+        members: Sequence[Member],
         certificates: bool,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None = None,
@@ -53,12 +56,22 @@ class PdhgRacer(Racer):
             x, y, weight = restored[0]["pdhg_x"], restored[0]["pdhg_y"], restored[1].pdhg_weight
             self._before = restored[1].pdhg_iteration
         self._ended = threading.Event()
-        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(program, x, y, weight, self._ended)])
+        communicator = Communicator(len(members))
+        direct = len(members) > 1 and pool.enable_peers()
+        places = [Place(rank, communicator, direct) if len(members) > 1 else None for rank in range(len(members))]
+        self._group: WorkerGroup[PdhgWorker] = WorkerGroup(
+            members, PdhgWorker, [(program, x, y, weight, self._ended, place) for place in places]
+        )
+        self._group.on_failure(communicator.abort)
+        self._caller = ThreadPoolExecutor(1, "quintet-pdhg") if len(members) > 1 else None
         self._submit()
 
     def _submit(self) -> None:
         most = max(0, self._options.pdhg_iterations - self._before)
-        self.future = self._group.submit(0, PdhgWorker.advance, most, self._goal)
+        if self._caller is None:
+            self.future = self._group.submit(0, PdhgWorker.advance, most, self._goal)
+        else:
+            self.future = self._caller.submit(lambda: self._group.each(PdhgWorker.advance, most, self._goal)[0])
 
     def collect(self) -> News:
         """See :class:`Racer`."""
@@ -77,15 +90,19 @@ class PdhgRacer(Racer):
             ]
         )
         if found.error <= self._goal:
-            return News(point=self._group.first(PdhgWorker.point), final=self._goal <= LEAST_GOAL)
+            return News(point=self._point(), final=self._goal <= LEAST_GOAL)
         if self._before + found.iteration >= self._options.pdhg_iterations or not np.isfinite(found.error):
-            return News(point=self._group.first(PdhgWorker.point), final=True, ended=True)
+            return News(point=self._point(), final=True, ended=True)
         self._slices += 1
         farkas = ray = None
         if self._certificates and self._slices & (self._slices - 1) == 0:  # at slices 1, 2, 4, 8, ...
             ray, farkas = self._group.first(PdhgWorker.differences)
         self._submit()
         return News(farkas=farkas, ray=ray)
+
+    def _point(self) -> tuple[Vector, Vector]:
+        """The point that was last measured; every device has all of it."""
+        return self._group.each(PdhgWorker.point)[0]
 
     def refine(self) -> None:
         """See :class:`Racer`."""
@@ -94,7 +111,7 @@ class PdhgRacer(Racer):
 
     def save(self) -> tuple[Vector, Vector, int, float]:
         """The last measured point, its iteration and primal weight; waits for the end of the slice."""
-        x, y = self._group.first(PdhgWorker.point)
+        x, y = self._point()
         iteration = self._before + (self.measures.iteration if self.measures is not None else 0)
         return x, y, iteration, self.measures.primal_weight if self.measures is not None else 1.0
 
@@ -123,4 +140,6 @@ class PdhgRacer(Racer):
     def close(self) -> None:
         """See :class:`Racer`."""
         self._ended.set()
+        if self._caller is not None:
+            self._caller.shutdown()
         self._group.__exit__(None, None, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices import Member
+from engine.devices import DevicePool, Member
 from engine.run import Run
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.pdhg import pdhg_bytes
@@ -10,13 +10,14 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer, host_cores
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 
-__all__ = ["FIRST_WAIT", "head_start", "pdhg_takes_part", "start_highs_interior", "start_highs_simplex"]
+__all__ = ["FIRST_WAIT", "head_start", "pdhg_members", "pdhg_takes_part", "start_highs_interior", "start_highs_simplex"]
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
 _HEAD_START = 0.5  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
 _THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part
+_SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
 
 
@@ -53,3 +54,12 @@ def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
         return False
     needed, largest = pdhg_bytes(program.m, program.n, program.nonzeros)
     return needed <= member.memory().free and largest <= info.max_allocation
+
+
+def pdhg_members(program: LinearProgram, pool: DevicePool, alone: bool) -> list[Member]:
+    """The devices that PDHG works on: ``alone`` all of the first one's kind, if the program is large; else the last."""
+    if not alone:
+        return pool.members[-1:]
+    first = pool.members[0]
+    alike = [member for member in pool.members if member.info.language == first.info.language]
+    return alike if program.nonzeros >= _SHARED_NONZEROS else [first]

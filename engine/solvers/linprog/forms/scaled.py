@@ -1,0 +1,134 @@
+"""The scaling of the primal-dual hybrid gradient method, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.problem import LinearProgram, sp
+
+__all__ = ["ScaledProgram", "scaled"]
+
+Vector = NDArray[np.float64]
+_RUIZ_PASSES = 10
+
+
+@dataclass(frozen=True)
+class ScaledProgram:
+    """A linear program with rows, columns, bounds and costs scaled.
+
+    A point of the program as given is ``x = column_scale * x_scaled / bound_scale`` and ``y = row_scale * y_scaled /
+    cost_scale``.
+    """
+
+    rows: Any
+    columns: Any
+    c: Vector
+    lower: Vector
+    upper: Vector
+    row_lower: Vector
+    row_upper: Vector
+    row_scale: Vector
+    column_scale: Vector
+    bound_scale: float
+    cost_scale: float
+    norm: float
+    cost_norm: float
+    side_norm: float
+    offset: float
+
+    def scale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """A point of the program as given in scaled units."""
+        return x / self.column_scale * self.bound_scale, y / self.row_scale * self.cost_scale
+
+    def unscale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """The inverse of :meth:`scale_point`."""
+        return x * self.column_scale / self.bound_scale, y * self.row_scale / self.cost_scale
+
+
+def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> ScaledProgram:
+    """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
+
+    The objective is taken as a minimization. ``poll`` is called between the passes, and may raise.
+    """
+    sign = -1.0 if problem.maximize else 1.0
+    matrix = sp.csr_array(problem.A)
+    size = np.abs(matrix.data)
+    m, n = matrix.shape
+    row_scale, column_scale = np.ones(m), np.ones(n)
+
+    def current() -> Any:
+        poll()
+        values = size * np.repeat(row_scale, np.diff(matrix.indptr))
+        values *= column_scale[matrix.indices]
+        return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    for _ in range(_RUIZ_PASSES):
+        now = current()
+        row_scale /= np.sqrt(_or_one(_dense(now.max(axis=1)))) if n else 1.0
+        column_scale /= np.sqrt(_or_one(_dense(now.max(axis=0)))) if m else 1.0
+    now = current()
+    row_sums, column_sums = np.asarray(now.sum(axis=1)).ravel(), np.asarray(now.sum(axis=0)).ravel()
+    row_scale /= np.sqrt(_or_one(row_sums))
+    column_scale /= np.sqrt(_or_one(column_sums))
+    rows = sp.csr_array(sp.diags_array(row_scale) @ matrix @ sp.diags_array(column_scale))
+    rows.sort_indices()
+    c = sign * problem.c * column_scale
+    lower, upper = problem.lower / column_scale, problem.upper / column_scale
+    row_lower, row_upper = problem.row_lower * row_scale, problem.row_upper * row_scale
+    bound_scale = 1.0 / (1.0 + _side_norm(row_lower, row_upper))
+    cost_scale = 1.0 / (1.0 + float(np.linalg.norm(c)))
+    return ScaledProgram(
+        rows=rows,
+        columns=sp.csr_array(rows.T),
+        c=c * cost_scale,
+        lower=lower * bound_scale,
+        upper=upper * bound_scale,
+        row_lower=row_lower * bound_scale,
+        row_upper=row_upper * bound_scale,
+        row_scale=row_scale,
+        column_scale=column_scale,
+        bound_scale=bound_scale,
+        cost_scale=cost_scale,
+        norm=_spectral_norm(rows),
+        cost_norm=float(np.linalg.norm(problem.c)),
+        side_norm=_side_norm(problem.row_lower, problem.row_upper),
+        offset=sign * problem.offset,
+    )
+
+
+def _dense(values: Any) -> Vector:
+    return np.asarray(values.todense(), np.float64).ravel()
+
+
+def _or_one(values: Vector) -> Vector:
+    return np.where(values > 0.0, values, 1.0)
+
+
+def _side_norm(lower: Vector, upper: Vector) -> float:
+    """Euclidean norm of the larger finite side of each row."""
+    sides = np.maximum(
+        np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
+    )
+    return float(np.linalg.norm(sides))
+
+
+def _spectral_norm(matrix: Any, passes: int = 60) -> float:
+    """The largest singular value by the power method, from a fixed start."""
+    columns = sp.csr_array(matrix.T)
+    v = np.random.default_rng(0).standard_normal(matrix.shape[1])
+    value = 0.0
+    for _ in range(passes):
+        length = float(np.linalg.norm(v))
+        if length == 0.0:
+            break
+        image = matrix @ (v / length)
+        before, value = value, float(np.linalg.norm(image))
+        if abs(value - before) <= 1e-4 * value:
+            break
+        v = columns @ image
+    return value if value > 0.0 else 1.0
