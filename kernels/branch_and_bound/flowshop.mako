@@ -24,6 +24,28 @@ typedef u32 pair_t;
 #define PAIR_ADD_MAX(a, b, c) __viaddmax_s16x2((a), (b), (c))
 #define SWAPPED(pair) __byte_perm((pair), 0, 0x1032)
 #define DIFFERENCE(pair, sum) __dp2a_lo((i32)(pair), 0xff01, (sum)) // sum + LOW - HIGH
+% elif ptx:
+FUNCTION u32 PAIR_MAX(u32 a, u32 b)
+{
+    u32 result;
+    asm("max.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+}
+FUNCTION u32 PAIR_ADD_MAX(u32 a, u32 b, u32 c)
+{
+    u32 result;
+    asm("{ .reg .b32 t; add.s16x2 t, %1, %2; max.s16x2 %0, t, %3; }" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+    return result;
+}
+FUNCTION i32 DIFFERENCE(u32 pair, i32 sum)
+{
+    i32 result;
+    asm("dp2a.lo.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(pair), "r"(0xff01), "r"(sum));
+    return result;
+}
+#define PAIR_DIFFERENCE(a, b) ((((a) | 0x80008000U) - (b)) ^ 0x80008000U) // with the right signs
+#define PAIR_MAX3(a, b, c) PAIR_MAX(PAIR_MAX(a, b), c)
+#define SWAPPED(pair) rotate((u32)(pair), 16U)
 % else:
 #define PAIR_DIFFERENCE(a, b) as_uint(as_short2(a) - as_short2(b))
 #define PAIR_MAX(a, b) as_uint(max(as_short2(a), as_short2(b)))
