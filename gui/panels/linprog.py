@@ -73,9 +73,9 @@ class LinearProgramPanel(Panel):
         self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
         self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
         race = self.page("Race", columns=2)
-        self.errors: LivePlot = self.add(
-            LivePlot("Error of each method", "relative", theme=theme, key="race", y_title="error", log=True), race
-        )
+        empty = "only a race of methods reports errors"
+        errors = LivePlot("Error of each method", "relative", True, theme, key="race", y_title="error", empty=empty)
+        self.errors: LivePlot = self.add(errors, race)
         self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
         empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
         self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
