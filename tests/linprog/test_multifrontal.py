@@ -337,6 +337,8 @@ def test_devices_factorise_what_they_are_fast_at() -> None:
     assert predicted(many, dense_fits=False) == "device"
     assert predicted(many, dense_fits=True, simt=False) == "host"
     assert predicted(many, dense_fits=False, launch_cost=1.0) == "host"
+    assert choice.is_surely_dense(400, CUDA_GPU)
+    assert not choice.is_surely_dense(120**2, CUDA_GPU)
 
 
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
@@ -344,6 +346,7 @@ def test_the_optimum_does_not_depend_on_who_factorises(
     device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
 ) -> None:
     monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
     monkeypatch.setattr(equations, "fastest", lambda *_: who)
     problem = sparse_problem(260)
     with engine.Engine(devices=[device.info.id]) as owner:

@@ -20,6 +20,7 @@ from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.multifrontal.choice import is_surely_dense
 from engine.solvers.linprog.multifrontal.equations import MultifrontalNormalEquations
 from engine.solvers.linprog.multifrontal.factor import multifrontal_runs_on
 from engine.solvers.linprog.options import Options
@@ -151,7 +152,9 @@ def _sparse_choice(
         fits = False
     if not multifrontal_runs_on(first):
         return (None if fits and dense_is_faster(data, first) else "host"), False
-    return (None if fits and is_nearly_dense(data) else "auto"), fits and not is_nearly_dense(data)
+    if fits and (is_nearly_dense(data) or is_surely_dense(data.m, first)):
+        return None, False
+    return "auto", fits
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:

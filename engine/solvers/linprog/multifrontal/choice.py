@@ -13,16 +13,26 @@ from engine.solvers.linprog.interior.sparse_cholesky import has_rslab
 from engine.solvers.linprog.multifrontal.plan import Plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts
 
-__all__ = ["Choice", "fastest"]
+__all__ = ["Choice", "fastest", "is_surely_dense"]
 
 Choice = Literal["device", "host", "dense"]
 
 _LAUNCH = 1.5  # times the host's cost of a launch: what one of a front's kernels takes
+_LEAST_LAUNCHES = 30  # of a sparse factor worth while
 _FRONT_RATE = 2e10  # multiplications a second of a multiprocessor, in fronts
 _DENSE_RATE = 1.2e11  # and in a dense factor
 _DENSE_SECONDS = 2e-4
 _RSLAB_SECONDS, _RSLAB_RATE, _RSLAB_CORES = 3e-3, 6e9, 4  # a core's rate, and cores at work by default
 _SUPERLU_SECONDS, _SUPERLU_RATE = 1e-3, 1e9
+
+
+def _dense_seconds(rows: int, device: Capabilities) -> float:
+    return _DENSE_SECONDS + rows**3 / 3 / (_DENSE_RATE * device.compute_units)
+
+
+def is_surely_dense(rows: int, device: Capabilities) -> bool:
+    """Whether a dense factor of so many rows takes no longer than a sparse one at best: not worth an analysis."""
+    return _dense_seconds(rows, device) <= _LAUNCH * device.launch_cost * _LEAST_LAUNCHES
 
 
 def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:
@@ -53,5 +63,5 @@ def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) 
         cores = min(_RSLAB_CORES, os.cpu_count() or 1)
         seconds["host"] = _RSLAB_SECONDS + work / (_RSLAB_RATE * cores)
     if dense_fits:
-        seconds["dense"] = _DENSE_SECONDS + fronts.order.size**3 / 3 / (_DENSE_RATE * units)
+        seconds["dense"] = _dense_seconds(fronts.order.size, device)
     return min(seconds, key=seconds.__getitem__)
