@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -20,6 +21,7 @@ from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.racers import interior
 from engine.solvers.linprog.racers import start as racing
 from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.storage import Checkpoint
 from tests.devices.faults import failing
 
@@ -107,3 +109,24 @@ def test_a_device_that_fails_ends_the_run_with_its_error(device: Member, tmp_pat
         with pytest.raises(DeviceError):
             owner.solve(PROBLEM, method="mpc", run_folder=tmp_path / "run")
         assert failures[0]
+
+
+def test_a_time_limit_does_not_wait_until_pdhg_is_prepared(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going_on = threading.Event()
+
+    def slow(*_: Any) -> None:
+        going_on.wait(60)
+        raise pdhg.Abandoned
+
+    monkeypatch.setattr(pdhg.PdhgWorker, "_prepare", slow)
+    close = PdhgRacer.close
+    monkeypatch.setattr(PdhgRacer, "close", lambda self: (going_on.set(), close(self)))
+    folder = tmp_path / "run"
+    result = engine.solve(PROBLEM, method="pdhg", time_limit=0.3, devices=[device.info.id], run_folder=folder)
+    assert result.status == "time_limit"
+    assert going_on.is_set()
+    monkeypatch.undo()
+    resumed = engine.resume(folder, time_limit=60.0)
+    assert resumed.status == "optimal"

@@ -89,7 +89,7 @@ def saved(
         "variables": counters["variables"],
         "interior": False,
         "iteration": 0,
-        "pdhg": pdhg is not None,
+        "pdhg": False,
         "pdhg_iteration": 0,
         "pdhg_weight": 1.0,
     }
@@ -100,9 +100,11 @@ def saved(
         arrays |= iterate
         rows += [row for row in interior.history if row[0] < state["iteration"]]  # it is measured again after a resume
     state["interior"] = kept is not None
-    if pdhg is not None:
-        arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
+    measured = None if pdhg is None else pdhg.save()
+    if pdhg is not None and measured is not None:
+        arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = measured
         rows += pdhg.history if pdhg_alone else []
+    state["pdhg"] = measured is not None
     arrays["history"] = np.array(rows, np.float64).reshape(-1, 10)
     total = dict(counters)
     for racer in racers:

@@ -52,9 +52,11 @@ class PdhgRacer(Racer):
             y = np.zeros(program.m)
         weight = 1.0
         self._before = 0
+        self._restored: tuple[Vector, Vector, int, float] | None = None
         if restored is not None and restored[1].pdhg:
             x, y, weight = restored[0]["pdhg_x"], restored[0]["pdhg_y"], restored[1].pdhg_weight
             self._before = restored[1].pdhg_iteration
+            self._restored = x, y, self._before, weight
         self._ended = threading.Event()
         communicator = Communicator(len(members))
         direct = len(members) > 1 and pool.enable_peers()
@@ -109,11 +111,15 @@ class PdhgRacer(Racer):
         self._goal *= 0.1
         self._submit()
 
-    def save(self) -> tuple[Vector, Vector, int, float]:
-        """The last measured point, its iteration and primal weight; waits for the end of the slice."""
+    def save(self) -> tuple[Vector, Vector, int, float] | None:
+        """The last measured point, its iteration and primal weight; waits for the end of the slice.
+
+        While the program is still being prepared: the point that a resumed run began with, or None.
+        """
+        if self.measures is None:
+            return self._restored
         x, y = self._point()
-        iteration = self._before + (self.measures.iteration if self.measures is not None else 0)
-        return x, y, iteration, self.measures.primal_weight if self.measures is not None else 1.0
+        return x, y, self._before + self.measures.iteration, self.measures.primal_weight
 
     def report(self, run: Run) -> None:
         """See :class:`Racer`."""
