@@ -18,7 +18,10 @@ from engine.solvers.gibbs.posterior import Posterior, verdict
 
 __all__ = ["HorseshoeEstimator"]
 
-_PASSED = ("draws", "ess", "max_draws", "warmup", "thin", "chains", "storage", "intercept_scale", "tau_scale")
+_PASSED = (
+    *("draws", "ess", "max_draws", "warmup", "thin", "chains", "storage"),
+    *("intercept_scale", "tau_scale", "prior", "slab"),
+)
 
 
 class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]

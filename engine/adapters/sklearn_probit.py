@@ -37,6 +37,10 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy).
+    prior : {"horseshoe", "regularized", "half_t", "lasso", "ridge"}
+        Of the coefficients given tau; ``regularized`` bounds those of columns that separate the classes.
+    slab : float or None
+        The scale of its slab, 2 by default; see the option of the same name.
     backend, devices
         As for :class:`engine.Engine`.
     random_state : int, RandomState or None
@@ -79,6 +83,8 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         tau_scale: float = 1.0,
+        prior: str = "horseshoe",
+        slab: float | None = None,
         backend: str | None = None,
         devices: Any = None,
         random_state: Any = None,
@@ -96,6 +102,8 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         self.fit_intercept = fit_intercept
         self.intercept_scale = intercept_scale
         self.tau_scale = tau_scale
+        self.prior = prior
+        self.slab = slab
         self.backend = backend
         self.devices = devices
         self.random_state = random_state

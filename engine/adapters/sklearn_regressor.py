@@ -36,6 +36,10 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy), where y has mean 0 and variance 1.
+    prior : {"horseshoe", "regularized", "half_t", "lasso", "ridge"}
+        Of the coefficients given tau.
+    slab : float or None
+        The scale of the slab of ``regularized``, 2 by default; see the option of the same name.
     backend, devices
         As for :class:`engine.Engine`.
     random_state : int, RandomState or None
@@ -73,6 +77,8 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         tau_scale: float = 1.0,
+        prior: str = "horseshoe",
+        slab: float | None = None,
         backend: str | None = None,
         devices: Any = None,
         random_state: Any = None,
@@ -90,6 +96,8 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         self.fit_intercept = fit_intercept
         self.intercept_scale = intercept_scale
         self.tau_scale = tau_scale
+        self.prior = prior
+        self.slab = slab
         self.backend = backend
         self.devices = devices
         self.random_state = random_state

@@ -64,6 +64,17 @@ def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
         engine.HorseshoeClassifier(family="cloglog").fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_slab_bounds_the_coefficient_of_a_column_that_separates_the_classes() -> None:
+    random = np.random.default_rng(6)
+    X = random.standard_normal((60, 2))
+    sizes = [
+        abs(engine.HorseshoeClassifier(draws=100, warmup=100, random_state=1, **prior).fit(X, X[:, 0] > 0).coef_[0, 0])
+        for prior in ({}, {"prior": "regularized", "slab": 1.0})
+    ]
+    assert sizes[1] < 0.5 * sizes[0]
+
+
 def test_a_fit_with_too_few_draws_warns_in_words() -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((50, 2))
