@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -94,7 +95,7 @@ def read(path: str | Path) -> ParsedProgram:
     kind = "lp" if stem.endswith(".lp") else "mps"
     if kind == "mps":
         _Checker(text, path).check()
-    elif "->" in text:
+    else:
         _require_no_indicator(text, path)
     if path.suffix.lower() == f".{kind}":
         return _through_highs(path, path)
@@ -105,10 +106,15 @@ def read(path: str | Path) -> ParsedProgram:
 
 
 def _require_no_indicator(text: str, path: Path) -> None:
-    """Refuse the indicator constraints of an LP file, of which HiGHS's reader would complain on standard output."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if "->" in line.partition("\\")[0]:
-            raise ProblemError("indicator constraints (->) are not supported", path, number)
+    """Refuse the indicator constraints of an LP file, of which HiGHS's reader would complain on standard output.
+
+    It takes a minus sign before ``>`` for an arrow, even with white space between the two.
+    """
+    plain = "\n".join(line.partition("\\")[0] for line in text.splitlines())
+    if (arrow := re.search(r"-\s*>", plain)) is not None:
+        raise ProblemError(
+            "indicator constraints (->) are not supported", path, plain.count("\n", 0, arrow.start()) + 1
+        )
 
 
 def _through_highs(file: Path, path: Path) -> ParsedProgram:

@@ -83,7 +83,7 @@ def _checked(
     tops: set[str] = set()
     for member in files:
         path = PurePosixPath(member.filename)
-        outside = path.is_absolute() or any(
+        outside = not path.parts or path.is_absolute() or any(
             part in ("", ".", "..") or "\\" in part or ":" in part for part in path.parts
         )
         if outside or stat.S_ISLNK(member.external_attr >> 16):

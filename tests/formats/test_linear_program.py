@@ -201,9 +201,12 @@ def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
     assert parsed.values.tolist() == [2.0]
 
 
-def test_indicator_constraints_are_refused_without_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("arrow", ["->", "- >", "-\n>"])
+def test_indicator_constraints_are_refused_without_output(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], arrow: str
+) -> None:
     path = tmp_path / "i.lp"
-    path.write_text("min\n obj: x + y\nst\n \\ a comment -> is none\n a: ->= 2\nend\n")
+    path.write_text(f"min\n obj: x + y\nst\n \\ a comment -> is none\n a: {arrow}= 2\nend\n")
     with pytest.raises(ProblemError, match=r"indicator constraints .* \(.*i\.lp, line 5\)"):
         formats.read(path)
     assert capfd.readouterr() == ("", "")

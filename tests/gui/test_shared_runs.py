@@ -86,6 +86,7 @@ def packed(path: Path, *names: str, link: str = "") -> Path:
     ("names", "link", "said"),
     [
         (("run/run.toml", "run/../../evil"), "", "leads outside its folder"),
+        (("run/run.toml", "."), "", "leads outside its folder"),
         (("/run/run.toml",), "", "leads outside its folder"),
         (("run/run.toml", "run/..\\evil"), "", "leads outside its folder"),
         (("run/run.toml",), "run/problem.npz", "leads outside its folder"),
