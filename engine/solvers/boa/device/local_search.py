@@ -203,7 +203,8 @@ class LocalSearch:
         least = programs.shapes.improve_least(fitness.n)
         self._least = least
         self._length = SliceLength(start=least, least=least)
-        self._part = SliceLength(start=max(_LEAST_PART, _PART_WORK // fitness.n), least=_LEAST_PART)
+        work = _PART_WORK // (8 if program.rule == "anneal" else 1)  # a try takes longer than a look
+        self._part = SliceLength(start=max(_LEAST_PART, work // fitness.n), least=_LEAST_PART)
         if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups
