@@ -88,7 +88,8 @@ def test_first_population_is_small_where_local_search_is_thorough() -> None:
     assert first_population(cut, Options()) == 125
     assert first_population(cut, Options(local_search="tabu")) == 250
     wide = engine.BOA.max_cut(20_000, [(0, 1, 1.0)])
-    assert first_population(wide, Options()) == first_population(wide, Options(local_search="tabu")) == 256
+    assert first_population(wide, Options(local_search="tabu")) == first_population(wide, Options(mixing="none")) == 256
+    assert first_population(wide, Options()) == 128
     assert first_population(cut, Options(local_search="none")) == 4000
     assert first_population(engine.BOA.nk(50), Options(mixing="none")) == 200
     assert first_population(engine.BOA.nk(500), Options()) == 500  # partition crossover combines what ascents find
