@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from engine.devices.backends import backends
 from engine.errors import OptionError, nearest
 from engine.models import is_flag
+from engine.text import option_text
 
 __all__ = [
     "assignments",
@@ -21,7 +22,6 @@ __all__ = [
     "debug_option",
     "devices_option",
     "has_foreign_options",
-    "option_text",
     "options",
     "own_options",
     "pool_options",
@@ -220,15 +220,6 @@ def _value_of(option: str, tokens: deque[str]) -> str:
     if not tokens or tokens[0].startswith("--"):
         raise OptionError(f"the option '{option}' needs a value")
     return tokens.popleft()
-
-
-def option_text(value: Any) -> str:
-    """The value of an option as it is written on a command line: None is ``none``, a list has commas."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(part) for part in value)
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 def assignments(values: Mapping[str, Any]) -> list[str]:

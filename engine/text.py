@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 __all__ = [
     "bytes_text",
     "number_text",
+    "option_text",
     "printable",
     "seconds_text",
     "short_number_text",
@@ -92,3 +94,12 @@ def bytes_text(count: float) -> str:
     from rich.filesize import decimal
 
     return decimal(int(count))
+
+
+def option_text(value: Any) -> str:
+    """The value of an option as it is written on a command line: None is ``none``, a list has commas."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(part) for part in value)
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

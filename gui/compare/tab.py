@@ -22,9 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.cli_options import option_text
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
-from engine.text import seconds_text, value_text
+from engine.text import option_text, seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
 from gui.compare.counts import Counts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -281,10 +280,11 @@ def test_parts_of_a_network_do_not_overlap() -> None:
     assert len(np.unique(places.round(6), axis=0)) == 33
 
 
-def test_without_networkx_a_network_is_drawn_on_circles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    places = network_places(5, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
-    centre = places[:4].mean(axis=0)
-    radii = np.hypot(*(places[:4] - centre).T)
-    assert radii == pytest.approx(radii[0])
-    assert len(np.unique(places.round(6), axis=0)) == 5
+def test_linked_nodes_are_nearer_than_others() -> None:
+    ring = np.stack([np.arange(30), (np.arange(30) + 1) % 30], axis=1)
+    random = np.random.default_rng(5).permutation(30)  # so that neighbours do not begin beside each other
+    places = network_places(30, random[ring])
+    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    links = apart[random[ring][:, 0], random[ring][:, 1]]
+    assert links.mean() < 0.5 * apart[np.triu_indices(30, 1)].mean()
+    assert len(np.unique(places.round(6), axis=0)) == 30
