@@ -20,6 +20,12 @@ typedef double f64;
 
 #define KERNEL __kernel void
 #define FUNCTION static inline
+// A FUNCTION that is not copied to where it is called, if the compiler allows: a long one at many places compiles sooner.
+#if defined(__clang__) && !defined(cl_nv_compiler_options)
+#define FUNCTION_APART static __attribute__((noinline))
+#else
+#define FUNCTION_APART static
+#endif
 #define LAUNCH_BOUNDS(items, groups) __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GLOBAL __global
 #define LOCAL __local

@@ -17,7 +17,6 @@
 %>
 % if block == 1:
 #define SYNCHRONIZE()
-#define APART static __attribute__((noinline))  // copies in all places would take seconds to compile
 typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 #define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
@@ -39,12 +38,11 @@ FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
 }
 % else:
 #define SYNCHRONIZE() BARRIER()
-#define APART FUNCTION
 % endif
 
 % for name, take in (("sum_of", "part[LOCAL_ID] += other;"), ("greatest_of", "if (other > part[LOCAL_ID] || other != other) part[LOCAL_ID] = other;")):
 // Over all work-items of the group; each gets it. A NaN wins.
-FUNCTION f64 ${name}(LOCAL f64* part, f64 value)
+FUNCTION_APART f64 ${name}(LOCAL f64* part, f64 value)
 {
 % if block == 1:
     return value;
@@ -66,7 +64,7 @@ FUNCTION f64 ${name}(LOCAL f64* part, f64 value)
 
 % endfor
 // out = A v + the slacks' part of v, for v with its signs. Barriers before and after.
-APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out)
+FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out)
 {
     SYNCHRONIZE();
     for (i64 i = LOCAL_ID; i < m; i += ${block}) {
@@ -83,7 +81,7 @@ APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, con
 }
 
 // out = A^T y with the signs, and the slacks' part. Barriers before and after.
-APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y, GLOBAL f64* out)
+FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y, GLOBAL f64* out)
 {
     SYNCHRONIZE();
 % if block == 1:
@@ -116,7 +114,7 @@ APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f
 }
 
 // M = A diag(theta) A^T + the slacks' theta, lower triangle; `scaled` has room for n numbers.
-APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* theta, GLOBAL f64* scaled,
+FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* theta, GLOBAL f64* scaled,
     ${"LOCAL" if local_matrix else "GLOBAL"} f64* M)
 {
     SYNCHRONIZE();
@@ -146,7 +144,7 @@ APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const G
 }
 
 // M = L L^T in place, lower triangle; inverse = 1 / diagonal of L. Dependent rows get an infinite pivot: their part is zero.
-APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M, ${space} f64* inverse)
+FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M, ${space} f64* inverse)
 {
 % if block == 1:
     for (i64 i = 0; i < m; ++i) {
@@ -183,7 +181,7 @@ APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix e
 }
 
 // L L^T r = r in place. Barriers before and after.
-APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse, ${space} f64* r)
+FUNCTION_APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse, ${space} f64* r)
 {
 % if block == 1:
     for (i64 i = 0; i < m; ++i)

@@ -19,7 +19,7 @@ __all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "togethe
 Vector = NDArray[np.float64]
 Points = tuple[Vector, Vector, NDArray[np.int32]]
 
-_ROWS = 32, 64, 128  # variants of the kernel, by the most rows they take
+_ROWS = 64, 128  # variants of the kernel, by the most rows they take
 LARGEST_ROWS = _ROWS[-1]
 _LARGEST_COLUMNS = 4096
 _VECTORS, _ROW_VECTORS = 19, 6  # that a group keeps; see the kernel
