@@ -1,8 +1,8 @@
 """``quintet bench SOLVER --scaling``: the same work on 1, 2, 4, ... and all of the devices named.
 
-Every case is solved on each number of devices after a short run that compiles. The answers must be equal. A run that is
-recorded (:mod:`engine.devices.timeline`) tells how the devices' time was used; what the case takes on several devices
-is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
+Every case is solved on each number of devices after a short run that compiles. The answers must be equal. Another run
+is recorded (:mod:`engine.devices.timeline`) and tells how the devices' time was used; what the case takes on several
+devices is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ScalingCase:
     repeated : frozenset of str
         Kernels whose work every device does, or the first alone: no device saves another any of it.
     run_recorded : callable, optional
-        Does it, or a part that stands for it, where it is recorded; by default the measured run is recorded itself.
+        Does a part that stands for it, which is recorded; by default all of it is done again.
     """
 
     name: str
@@ -122,7 +122,7 @@ def solving_case(
     warm : mapping
         Options in place of ``given`` of the short run that compiles.
     record : mapping, optional
-        Options in place of ``given`` of a further run that is recorded; None records the measured run.
+        Options in place of ``given`` of the further run that is recorded.
     exchange : callable
         From a result on one device, what so many devices are expected to exchange.
     exchanged : callable
@@ -146,8 +146,7 @@ def solving_case(
         sent = int(exchanged(result, len(devices)))
         return Outcome(began, ended, answer(result), sent, exchange(result), wrong)
 
-    run_recorded = None if record is None else lambda devices: run(devices, record)
-    return ScalingCase(name, run, frozenset(repeated), run_recorded)
+    return ScalingCase(name, run, frozenset(repeated), None if record is None else lambda devices: run(devices, record))
 
 
 def rounded(value: float | None) -> float | None:
@@ -315,13 +314,9 @@ def _measured(
 ) -> tuple[list[str], bool]:
     """A row of the table, and whether the answer is right."""
     case, count = comparison.case, len(devices)
-    if case.run_recorded is None:
-        with recorded() as timeline:
-            outcome = seen = case.run(devices)
-    else:
-        outcome = case.run(devices)
-        with recorded() as timeline:
-            seen = case.run_recorded(devices)
+    outcome = case.run(devices)
+    with recorded() as timeline:
+        seen = (case.run_recorded or case.run)(devices)
     comparison.outcomes[count] = outcome
     first = comparison.outcomes[1]
     wrong = outcome.wrong

@@ -64,7 +64,7 @@ def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
 def _case(rows: int, columns: int, kernel: str, chains: int, iterations: int) -> ScalingCase:
     options = Options.model_validate({"kernel": kernel, "chains": chains, "storage": "float32"})
 
-    def run(devices: list[str]) -> Outcome:
+    def run(devices: list[str], iterations: int = iterations) -> Outcome:
         design = repeated(rows, columns, options)
         settings = settings_for(design, options, 1)
         with DevicePool(select("auto", devices)) as pool, Sampler(pool, design, settings) as sampler:
@@ -83,7 +83,9 @@ def _case(rows: int, columns: int, kernel: str, chains: int, iterations: int) ->
             steps = sampler.workers.first(_passes) * iterations
         return Outcome(began, ended, answer, exchanged, _exchange(steps, chains * (columns + 8)))
 
-    return ScalingCase(f"{kernel} {rows:,} x {columns}, {chains} chains", run, frozenset(_REPEATED))
+    name = f"{kernel} {rows:,} x {columns}, {chains} chains"
+    few = max(8, iterations // 10)
+    return ScalingCase(name, run, frozenset(_REPEATED), lambda devices: run(devices, few))
 
 
 def _passes(worker: Worker) -> int:

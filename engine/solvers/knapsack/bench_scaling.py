@@ -52,7 +52,7 @@ def _case(name: str, problem: Callable[[], Knapsack], given: Mapping[str, Any]) 
         return lambda devices: Exchange(weight / _REACH, 4 * weight)
 
     repeated = ("trace_tiles", "trace_rows", "trace")
-    return solving_case(name, problem, given, _answer, warm={"time_limit": 2.0}, exchange=exchange, repeated=repeated)
+    return solving_case(name, problem, given, _answer, warm={"time_limit": 1.0}, exchange=exchange, repeated=repeated)
 
 
 def _answer(result: Result) -> Mapping[str, Any]:
