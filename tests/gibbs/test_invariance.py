@@ -254,7 +254,7 @@ def p_values(
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
-    chains = 512 if rows < 6 else max(32, min(256, replicates // 80 // 32 * 32))  # 64 targets of six rows
+    chains = 512 if rows < 6 else max(32, min(256, replicates // 78 // 32 * 32))  # 64 targets of six rows
     inside = int(intercept)
     precisions = slab_precisions(columns, intercept, slab)
     effects = slab_precisions(columns, intercept, 1.0)
