@@ -62,7 +62,7 @@ class Options(SolverOptions):
     storage: Storage = Field(
         "auto",
         description="how X is kept on the devices: its rows, or (sparse) its values that are not 0; auto: sparse where "
-        "at most a tenth is not 0 and X is large, else float32",
+        "X is large and so few are not 0 (a tenth; a third if each column has one value beside 0) that it is faster",
     )
     standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")

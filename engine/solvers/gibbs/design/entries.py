@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.solvers.gibbs.design.features import sparse_rows
-from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.design.matrix import Design, bytes_an_entry
 
 __all__ = ["SEGMENT", "Entries", "Segments", "column_segments", "entry_bytes"]
 
@@ -60,15 +60,15 @@ class Entries:
         whole = design.problem.X
         part = sparse_rows(whole, min(begin, last), last)
         part = part[:, design.active] if len(design.active) < part.shape[1] else part
-        low, high = design.entry_range
+        low = design.entries.low
         factor, centre = np.zeros(layout.columns), np.full(layout.columns, -1.0)
         centre[first:] = design.mean / design.scale
         values = None
-        if (low == high).all():
+        if design.entries.one_value:
             factor[first:] = np.where(low == 0, 1.0, low) / design.scale
         else:
             factor[first:] = 1.0
-            full = design.entry_counts == layout.rows  # such a column is stored about its mean: no digits are lost
+            full = design.entries.counts == layout.rows  # such a column is stored about its mean: no digits are lost
             centre[first:][full] = 0.0
             shift = np.where(full, design.mean, 0.0)
             with np.errstate(over="ignore"):
@@ -154,5 +154,4 @@ def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> 
 
 def entry_bytes(rows: int, columns: int, entries: int, one_value: bool) -> int:
     """Device memory, at most, of so many entries in both orders."""
-    index = 2 * (2 if columns <= _SHORT and rows <= _SHORT else 4)
-    return entries * (index + (0 if one_value else 8)) + 8 * rows + 8 * (entries // SEGMENT + 9 * columns)
+    return entries * bytes_an_entry(rows, columns, one_value) + 8 * rows + 8 * (entries // SEGMENT + 9 * columns)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
+__all__ = ["EntrySummary", "column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -73,15 +74,50 @@ def _sparse_moments(X: Any) -> tuple[Floats, Floats]:
     return mean, np.sqrt((squares + (rows - counts) * mean**2) / rows)
 
 
-def entry_summary(X: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """How many values of every column are not 0, and the least and largest of them (0 and 0 where there is none)."""
+@dataclass(frozen=True)
+class EntrySummary:
+    """The entries of a design that are not 0.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (p,)
+        How many a column has.
+    low, high : ndarray, shape (p,)
+        The least and largest of them; 0 where there is none.
+    longest_row : int
+        Most entries of a row.
+    """
+
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    low: Floats = field(default_factory=lambda: np.zeros(0))
+    high: Floats = field(default_factory=lambda: np.zeros(0))
+    longest_row: int = 0
+
+    @property
+    def total(self) -> int:
+        """Entries of all columns."""
+        return int(self.counts.sum())
+
+    @property
+    def one_value(self) -> bool:
+        """Whether every column has one value beside 0, as one-hot columns do."""
+        return bool((self.low == self.high).all())
+
+    def of(self, columns: NDArray[np.int64]) -> EntrySummary:
+        """Of some columns; the longest row is that of all."""
+        return EntrySummary(self.counts[columns], self.low[columns], self.high[columns], self.longest_row)
+
+
+def entry_summary(X: Any) -> EntrySummary:
+    """See :class:`EntrySummary`."""
     rows, columns = X.shape
-    counts = np.zeros(columns, np.int64)
+    counts, longest = np.zeros(columns, np.int64), 0
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     chunk = rows if is_sparse(X) else max(1, _ROWS_AT_ONCE // columns)
     for begin in range(0, rows, chunk):
         part = sparse_rows(X, begin, min(rows, begin + chunk))
         counts += np.bincount(part.indices, minlength=columns)
+        longest = max(longest, int(np.diff(part.indptr).max(initial=0)))
         np.minimum.at(low, part.indices, part.data)
         np.maximum.at(high, part.indices, part.data)
-    return counts, np.where(counts > 0, low, 0.0), np.where(counts > 0, high, 0.0)
+    return EntrySummary(counts, np.where(counts > 0, low, 0.0), np.where(counts > 0, high, 0.0), longest)

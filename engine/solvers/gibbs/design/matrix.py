@@ -9,18 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.solvers.gibbs.design.features import column_moments, dense_rows, density, entry_summary
-from engine.solvers.gibbs.design.layout import Layout, layout_for
+from engine.solvers.gibbs.design.features import EntrySummary, column_moments, dense_rows, density, entry_summary
+from engine.solvers.gibbs.design.layout import SHARDS, Layout, layout_for
 from engine.solvers.gibbs.families import FAMILIES, Family
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "storage_for", "stored_values", "usual_value"]
+__all__ = [
+    "Design",
+    "bfloat16_bits",
+    "bfloat16_values",
+    "bytes_an_entry",
+    "storage_for",
+    "stored_values",
+    "usual_value",
+]
 
 _ROWS_AT_ONCE = 1 << 22  # values
 _ROWS_SAMPLED = 4096
-_SPARSE_FROM = 1 << 22  # values; smaller designs are in a cache, whichever way they are stored
-_SPARSE_DENSITY = 0.1
+_SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way they are stored
+_DENSE = 0.34  # no design with a larger share of values that are not 0 takes less time as sparse
+_SHORT = 1 << 16  # numbers below are stored in 16 bits
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,8 @@ class Design:
         The same of the target of a linear regression.
     storage : str
         How X is stored: ``auto`` has been replaced.
-    entry_counts, entry_range : ndarray
-        Of the storage ``sparse``: how many values of an active column are not 0, and the least and largest of them.
+    entries : EntrySummary
+        Of the active columns, with the storage ``sparse``.
     """
 
     problem: HorseshoeProbit
@@ -54,8 +63,7 @@ class Design:
     slab: NDArray[np.float64]
     target_mean: float = 0.0
     target_scale: float = 1.0
-    entry_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    entry_range: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)))
+    entries: EntrySummary = field(default_factory=EntrySummary)
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -83,8 +91,7 @@ class Design:
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         layout = layout_for(X.shape[0], len(active) + options.intercept)
-        storage = storage_for(X, options)
-        counts, *extremes = entry_summary(X) if storage == "sparse" else (np.zeros(X.shape[1], np.int64),) * 3
+        storage, entries = storage_for(X, options)
         slab = np.zeros(len(active))
         if options.prior == "regularized":
             slab = _effects(problem, active, mean, scale, options.intercept)
@@ -94,8 +101,8 @@ class Design:
         if options.standardize and problem.family in ("normal", "student"):
             centre = float(problem.y.mean()) if options.intercept else 0.0
             target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
-        seen = counts[active], np.array(extremes, np.float64)[:, active]
-        return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, *seen)
+        entries = entries.of(active) if storage == "sparse" else EntrySummary()
+        return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, entries)
 
     @property
     def family(self) -> Family:
@@ -201,18 +208,33 @@ class Design:
         return beta
 
 
-def storage_for(X: Any, options: Options) -> Storage:
-    """How X is stored: what the option says, or with ``auto`` what its shape and its share of zeros make faster."""
-    if options.storage != "auto":
-        return options.storage
+def storage_for(X: Any, options: Options) -> tuple[Storage, EntrySummary]:
+    """How X is stored, and its entries if they are stored.
+
+    That is what the option says, or with ``auto`` what moves fewer bytes: the entries, read twice and in no order, cost
+    about three times as much a byte as rows do.
+    """
     rows, columns = X.shape
+    chosen = options.storage
     if options.kernel == "cg":
-        return "sparse"
-    if options.kernel in ("gibbs", "px") and columns > rows:  # matrices of N x N are made of stored rows
-        return "float32"
-    if options.streaming == "always" or rows * columns < _SPARSE_FROM:
-        return "float32"
-    return "sparse" if density(X) <= _SPARSE_DENSITY else "float32"
+        chosen = "sparse"
+    elif chosen == "auto":
+        of_rows = options.kernel in ("gibbs", "px") and columns > rows  # matrices of N x N are made of stored rows
+        if of_rows or options.streaming == "always" or rows * columns < _SPARSE_FROM or density(X) > _DENSE:
+            return "float32", EntrySummary()
+    if chosen not in ("auto", "sparse"):
+        return chosen, EntrySummary()
+    found = entry_summary(X)
+    if chosen == "auto":
+        size = bytes_an_entry(rows, columns, found.one_value)
+        chosen = "sparse" if 3 * size * found.total <= 4 * rows * columns else "float32"
+    return chosen, found
+
+
+def bytes_an_entry(rows: int, columns: int, one_value: bool) -> int:
+    """Bytes of an entry in both orders: its column, its row within a shard, and its value twice."""
+    places = (2 if columns < _SHORT else 4) + (2 if rows // SHARDS < _SHORT else 4)
+    return places + (0 if one_value else 8)
 
 
 def usual_value(values: NDArray[Any]) -> NDArray[Any]:

@@ -95,6 +95,6 @@ class SparseColumns:
         worst = float(np.abs(values - base).max(initial=abs(base) if len(rows) < self.rows else 0.0))
         largest = 1e-300
         for j, factor in zip(columns.tolist(), factors, strict=True):
-            ends = np.array([*self._design.entry_range[:, j], 0.0]) - self._design.mean[j]
+            ends = np.array([self._design.entries.low[j], self._design.entries.high[j], 0.0]) - self._design.mean[j]
             largest = max(largest, float(np.abs(factor * ends).max()))
         return worst, largest

@@ -63,6 +63,7 @@ class Rows:
         self.device, self.design, self.layout = memory.device, design, design.layout
         self._memory, self._streaming = memory, streaming
         self.peer = peer
+        self._scoring: tuple[Buffer, Buffer, Buffer] | None = None
         self.first_shard, self.last_shard = shards
         layout = self.layout
         self.first_strip, last_strip = layout.bounds[shards[0]], layout.bounds[shards[1]]
@@ -244,14 +245,13 @@ class Rows:
         layout, device = self.layout, self.device
         narrow = np.zeros(layout.stride, np.float32)
         narrow[: layout.columns] = beta
-        vector = device.put(narrow)
-        shards = device.empty((SHARDS, layout.width), np.float64)
-        own = Memory(device)
-        partial = self.partial_sums(own, 1)
+        if self._scoring is None:  # kept: the start asks hundreds of times
+            memory = self._memory
+            shards = memory.empty((SHARDS, layout.width))
+            self._scoring = memory.empty(layout.stride, np.float32), shards, self.partial_sums(memory, 1)
+        vector, shards, partial = self._scoring
+        device.put(narrow, vector)
         self.sweep("score", vector, partial, 1)
         self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)
-        own.release()
-        for buffer in (vector, shards):
-            device.release(buffer)
         return sums[: layout.columns], float(sums[layout.stride])

@@ -71,9 +71,8 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     with_rows = not sparse and (settings.streaming == "never" or settings.wide)
     needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
     if sparse:
-        one_value = bool((design.entry_range[0] == design.entry_range[1]).all())
-        entries = -(-int(design.entry_counts.sum()) // share)
-        needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, one_value)
+        entries = -(-design.entries.total // share)
+        needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
         pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
         needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
     largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0

@@ -9,8 +9,9 @@ import numpy as np
 
 from engine.devices import Capabilities, Device
 from engine.devices.program import Kernel, Program
-from engine.solvers.gibbs.design.entries import Entries, Segments
-from engine.solvers.gibbs.design.layout import Layout
+from engine.solvers.gibbs.design.entries import SEGMENT, Entries, Segments
+from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.families import FAMILIES
 
 __all__ = ["SparseMode", "SparsePrograms", "sparse_variants"]
@@ -57,8 +58,9 @@ class SparsePrograms:
         Columns of a group of ``finish_columns``.
     """
 
-    def __init__(self, device: Device, layout: Layout, family: str, entries: Entries, segments: Segments) -> None:
-        self._device, self._layout, self._family = device, layout, family
+    def __init__(self, device: Device, design: Design, entries: Entries, segments: Segments) -> None:
+        layout, whole = design.layout, design.entries
+        self._device, self._layout, self._family = device, layout, design.problem.family
         capabilities = device.capabilities
         self._simt = shares_rows(capabilities)
         self._units = capabilities.compute_units
@@ -69,13 +71,11 @@ class SparsePrograms:
         self._shuffle = capabilities.shuffle
         self._row_types = _types(entries.row_start, entries.columns, entries.values)
         self._column_types = _types(segments.start, segments.rows_of, segments.values)
-        count = len(entries.columns)
-        rows, pieces = max(1, len(entries.row_start) - 1), max(1, len(segments.row))
-        longest = int(np.diff(entries.row_start).max(initial=0))
         self._row_lanes = self._column_lanes = 1
-        if self._simt:
-            self._row_lanes = max(_lanes(count / rows, 32), _lanes(longest / 64, 32))
-            self._column_lanes = _lanes(count / pieces, 32)
+        if self._simt:  # of all devices' rows, so that any number of devices adds up in the same order
+            count, pieces = whole.total, np.minimum(whole.counts, SHARDS) + whole.counts // SEGMENT
+            self._row_lanes = max(_lanes(count / layout.rows, 32), _lanes(whole.longest_row / 64, 32))
+            self._column_lanes = _lanes(count / max(1, int(pieces.sum())), 32)
         self.expand = device.program("gibbs/sparse_expand", block=self.block, **self._row_types)
         self._kernels: dict[tuple[str, int, str], tuple[Kernel, int]] = {}
         self._programs: dict[tuple[int, str], Program] = {}

@@ -104,7 +104,7 @@ class SparseRows(Rows):
             self._values = {"values": memory.put(_some(entries.values))}
             self._column_values = {"values": memory.put(_some(segments.values))}
         self.segments = len(segments.row)
-        self.sparse = SparsePrograms(self.device, layout, design.problem.family, entries, segments)
+        self.sparse = SparsePrograms(self.device, design, entries, segments)
 
     # --- passes ---------------------------------------------------------------------------------------------------
 
