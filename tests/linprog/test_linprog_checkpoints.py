@@ -19,6 +19,7 @@ from engine.run import Run
 from engine.solvers.linprog import SCHEMA, pdhg
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.racers import pdhg as racer
 from engine.solvers.linprog.racers import start as racing
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
@@ -118,9 +119,9 @@ def test_a_time_limit_does_not_wait_until_pdhg_is_prepared(
 
     def slow(*_: Any) -> None:
         going_on.wait(60)
-        raise pdhg.Abandoned
+        raise racer.Abandoned
 
-    monkeypatch.setattr(pdhg.PdhgWorker, "_prepare", slow)
+    monkeypatch.setattr(racer, "scaled", slow)
     close = PdhgRacer.close
     monkeypatch.setattr(PdhgRacer, "close", lambda self: (going_on.set(), close(self)))
     folder = tmp_path / "run"

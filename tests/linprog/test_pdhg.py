@@ -74,7 +74,7 @@ def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: i
     problem = program(1, m, n, density)
 
     def on_device(running: Device) -> tuple[Any, ...]:
-        worker = PdhgWorker(running, problem)
+        worker = PdhgWorker(running, scaled(problem))
         worker._prepare()
         worker.check()
         worker._iterate(40)

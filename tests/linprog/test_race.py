@@ -194,6 +194,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
 @pytest.mark.usefixtures("no_head_start")
 def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "host_cores", lambda: 16)
+    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}

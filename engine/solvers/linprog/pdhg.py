@@ -12,7 +12,6 @@ scaling, primal weight, restarts.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,8 +26,7 @@ from engine.devices.slices import SliceLength
 from engine.numerics.exchange import Part, Peer
 from engine.numerics.groups import group_size
 from engine.numerics.memory import Memory
-from engine.solvers.linprog.forms.scaled import ScaledProgram, scaled
-from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.forms.scaled import ScaledProgram
 
 __all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
 
@@ -87,24 +85,18 @@ class Place:
     direct: bool
 
 
-class Abandoned(Exception):
-    """The race has ended while a worker was preparing."""
-
-
 class PdhgWorker:
     """The method on one device; made and used on its thread.
 
     Parameters
     ----------
     device : Device
-    program : LinearProgram
-        It is scaled at the first call of :meth:`advance`.
+    program : ScaledProgram
+        It is brought to the device at the first call of :meth:`advance`.
     x, y : ndarray, optional
         The point to start from, in the units of the program as given; zero by default.
     weight : float
         Initial primal weight.
-    ended : threading.Event, optional
-        Once it is set, a preparation that is going on is given up, by :class:`Abandoned`.
     place : Place, optional
         Which of several devices this one is. Each has a part of the rows and of the columns, of like many nonzeros; all
         vectors are whole on every device, which after each step sends its part of them. The iterates are bit for bit
@@ -114,19 +106,17 @@ class PdhgWorker:
     def __init__(
         self,
         device: Device,
-        program: LinearProgram,
+        program: ScaledProgram,
         x: Vector | None = None,
         y: Vector | None = None,
         weight: float = 1.0,
-        ended: threading.Event | None = None,
         place: Place | None = None,
     ) -> None:
         self.device = device
         self._place = place
         self._peer: Peer | None = None
-        self._ended = ended or threading.Event()
         self._block = group_size(device.capabilities)
-        self._given = program
+        self.program = program
         self._start = x, y
         self.iteration = self.restarts = 0
         self.weight = self._best_weight = weight
@@ -139,10 +129,10 @@ class PdhgWorker:
         self._prepared = False
 
     def _prepare(self) -> None:
-        """Scale the program and bring it to the device."""
+        """Bring the program to the device."""
         self._prepared = True
         device, (x, y) = self.device, self._start
-        program = self.program = self._scaled()
+        program = self.program
         m, n = program.rows.shape
         memory = self._memory
         kernels = device.program("linprog/pdhg", block=self._block)
@@ -204,16 +194,6 @@ class PdhgWorker:
             place = self._place
             self._peer = Peer(memory, place.communicator, place.rank, place.direct, {np.float64: most})
 
-    def _scaled(self) -> ScaledProgram:
-        """The scaled program; of several devices the first computes it."""
-        if self._place is None:
-            return scaled(self._given, self._require_going_on)
-        place = self._place
-        mine = scaled(self._given, self._require_going_on) if place.rank == 0 else None
-        found = place.communicator.all_gather(place.rank, mine)[0]
-        assert found is not None
-        return found
-
     def _own(self, first: NDArray[np.int32], part: Any) -> NDArray[np.int32]:
         """The groups of this device, by their first lines: of several devices each has groups of like much work."""
         if self._place is None:
@@ -236,10 +216,6 @@ class PdhgWorker:
         if self._place is not None:
             found = np.concatenate(self._place.communicator.all_gather(self._place.rank, found))
         return np.asarray(found.sum(axis=0))
-
-    def _require_going_on(self) -> None:
-        if self._ended.is_set():
-            raise Abandoned
 
     def close(self) -> None:
         """Release the device memory."""

@@ -20,7 +20,7 @@ from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.highs.vertex import vertex_near
+from engine.solvers.linprog.highs.vertex import move_to_vertex
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
@@ -50,6 +50,7 @@ Vector = NDArray[np.float64]
 _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
+_PDHG_WAIT = 1.0  # seconds that an interior-point method has a device alone in a race
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
@@ -109,6 +110,7 @@ class _Solving:
         self._restores: dict[Racer, _Restore] = {}
         self._unpresolve = False
         self._starting = True
+        self._pdhg: tuple[float, LinearProgram, _Restore] | None = None  # when to start PDHG, and on what
         self._stopping = False
         self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
         self.counters |= {"rows": problem.m, "variables": problem.n}
@@ -258,6 +260,7 @@ class _Solving:
 
     def _start_own(self, program: LinearProgram, restore: _Restore, began: float) -> None:
         """Start our own methods on the reduced program, unless it is decided without."""
+        self._pdhg = None
         prepared = prepare(program, scale=self.options.scale)
         self._poll_race()
         self.counters["seconds_prepare"] = time.perf_counter() - began
@@ -279,14 +282,25 @@ class _Solving:
         if self.method != "pdhg":
             self._start_interior(prepared, program)
             self._poll_race()
-        if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
-            members = pdhg_members(program, self.pool, alone=self.method == "pdhg")
-            restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
-            same = program is self.problem
-            given = program, self.sign, self.options, self.pool, members, same
-            self.racers.append(PdhgRacer(*given, restored, self._initial if same else None))
         if restore is not _unchanged:
             self._restores |= dict.fromkeys([racer for racer in self.racers if racer not in others], restore)
+        if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
+            later = _PDHG_WAIT if self.method == "race" and len(self.pool) == 1 else 0.0
+            self._pdhg = time.perf_counter() + later, program, restore
+
+    def _start_pdhg(self) -> None:
+        """Start PDHG when its time has come, or no interior-point method works on the same device."""
+        busy = any(isinstance(racer, InteriorRacer) for racer in self.racers)
+        if self._pdhg is None or (busy and time.perf_counter() < self._pdhg[0]):
+            return
+        (_, program, restore), self._pdhg = self._pdhg, None
+        members = pdhg_members(program, self.pool, alone=self.method == "pdhg")
+        same = program is self.problem
+        given = program, self.sign, self.options, self.pool, members, same
+        racer = PdhgRacer(*given, self.restored, self._initial if same else None)
+        self.racers.append(racer)
+        if restore is not _unchanged:
+            self._restores[racer] = restore
 
     def _start_interior(self, prepared: Prepared, program: LinearProgram) -> None:
         values = prepared.values.copy()
@@ -327,9 +341,10 @@ class _Solving:
 
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while not self._decided and (self.racers or self._unpresolve):
+        while not self._decided and (self.racers or self._unpresolve or self._pdhg is not None):
             if self._unpresolve:
                 self._start_without_presolve()
+            self._start_pdhg()
             self.run.poll()
             wait([racer.future for racer in self.racers], timeout=_WAIT_SECONDS, return_when=FIRST_COMPLETED)
             for racer in [racer for racer in self.racers if racer.future.done()]:
@@ -464,7 +479,7 @@ class _Solving:
             return Result(ended or Status.ITERATION_LIMIT, None, None, None, counters=self.counters)
         else:
             if (options.basis or options.ranging) and verdict.best_is(options.acceptable):
-                self._crossover()
+                self.arrays = move_to_vertex(verdict, options, self._poll, self.run, self.counters)
             found = verdict.best
             report_error(self.run, found.audit, options, ended)
             result = found.result(self.problem, options, ended or Status.ITERATION_LIMIT, self.counters)
@@ -476,19 +491,6 @@ class _Solving:
         if self.history:
             result.arrays["history"] = np.array(self.history)
         return result
-
-    def _crossover(self) -> None:
-        """Move the best point to a vertex, and keep the status of each basis entry."""
-        assert self.verdict.best is not None
-        try:
-            found = vertex_near(self.problem, self.verdict.best, self.options, self._poll)
-        except StopRequested:
-            found = "the run was stopped during crossover"
-        if isinstance(found, str):
-            self.run.notice(f"no basis: {found}", level="warning")
-            return
-        self.verdict.best, self.arrays = found.point, found.arrays
-        self.counters["crossover_iterations"] = found.iterations
 
 
 def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.run import Run, StopRequested
 from engine.solvers.linprog.highs.presolve import to_vertex
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.outcome import AuditedPoint
+from engine.solvers.linprog.verification.verdict import Verdict
 
-__all__ = ["Vertex", "vertex_near"]
+__all__ = ["Vertex", "move_to_vertex", "vertex_near"]
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,20 @@ def vertex_near(
         arrays["cost_from"], arrays["cost_to"] = (-costs[1], -costs[0]) if problem.maximize else costs
         arrays |= {name: found[name] for name in ("side_from", "side_to")}
     return Vertex(vertex, arrays, int(found["crossover_iterations"]))
+
+
+def move_to_vertex(
+    verdict: Verdict, options: Options, poll: Callable[[], None], run: Run, counters: dict[str, int | float]
+) -> dict[str, NDArray[Any]]:
+    """Replace the best point by a vertex, if there is one; the arrays of its basis."""
+    assert verdict.best is not None
+    try:
+        found = vertex_near(verdict.problem, verdict.best, options, poll)
+    except StopRequested:
+        found = "the run was stopped during crossover"
+    if isinstance(found, str):
+        run.notice(f"no basis: {found}", level="warning")
+        return {}
+    verdict.best = found.point
+    counters["crossover_iterations"] = found.iterations
+    return found.arrays

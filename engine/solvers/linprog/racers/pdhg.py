@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.devices.group import Communicator, WorkerGroup
 from engine.run import Run
+from engine.solvers.linprog.forms.scaled import ScaledProgram, scaled
+from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.interior.method import LEAST_GOAL
 from engine.solvers.linprog.options import Options
@@ -25,6 +27,10 @@ from engine.solvers.linprog.warm_start import Point
 __all__ = ["PdhgRacer"]
 
 Vector = NDArray[np.float64]
+
+
+class Abandoned(Exception):
+    """The race has ended while the program was being scaled."""
 
 
 class PdhgRacer(Racer):
@@ -58,25 +64,41 @@ class PdhgRacer(Racer):
             self._before = restored[1].pdhg_iteration
             self._restored = x, y, self._before, weight
         self._ended = threading.Event()
-        communicator = Communicator(len(members))
-        direct = len(members) > 1 and pool.enable_peers()
-        places = [Place(rank, communicator, direct) if len(members) > 1 else None for rank in range(len(members))]
-        self._group: WorkerGroup[PdhgWorker] = WorkerGroup(
-            members, PdhgWorker, [(program, x, y, weight, self._ended, place) for place in places]
-        )
-        self._group.on_failure(communicator.abort)
-        self._caller = ThreadPoolExecutor(1, "quintet-pdhg") if len(members) > 1 else None
-        self._submit()
+        self._pool, self._members, self._start = pool, list(members), (x, y, weight)
+        self._group: WorkerGroup[PdhgWorker] | None = None
+        self._caller: ThreadPoolExecutor | None = None
+        self.future = start_thread(lambda: scaled(program, self._require_going_on))  # no device waits for it
+
+    def _require_going_on(self) -> None:
+        if self._ended.is_set():
+            raise Abandoned
+
+    def _open(self, program: ScaledProgram) -> WorkerGroup[PdhgWorker]:
+        """The workers on their devices."""
+        count = len(self._members)
+        communicator = Communicator(count)
+        direct = count > 1 and self._pool.enable_peers()
+        places = [Place(rank, communicator, direct) if count > 1 else None for rank in range(count)]
+        group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place) for place in places])
+        group.on_failure(communicator.abort)
+        if count > 1:
+            self._caller = ThreadPoolExecutor(1, "quintet-pdhg")
+        return group
 
     def _submit(self) -> None:
-        most = max(0, self._options.pdhg_iterations - self._before)
+        group, most = self._group, max(0, self._options.pdhg_iterations - self._before)
+        assert group is not None
         if self._caller is None:
-            self.future = self._group.submit(0, PdhgWorker.advance, most, self._goal)
+            self.future = group.submit(0, PdhgWorker.advance, most, self._goal)
         else:
-            self.future = self._caller.submit(lambda: self._group.each(PdhgWorker.advance, most, self._goal)[0])
+            self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance, most, self._goal)[0])
 
     def collect(self) -> News:
         """See :class:`Racer`."""
+        if self._group is None:
+            self._group = self._open(self.future.result())
+            self._submit()
+            return News()
         self.measures = found = self.future.result()
         self.error = found.error
         nothing = float("nan")
@@ -104,6 +126,7 @@ class PdhgRacer(Racer):
 
     def _point(self) -> tuple[Vector, Vector]:
         """The point that was last measured; every device has all of it."""
+        assert self._group is not None
         return self._group.each(PdhgWorker.point)[0]
 
     def refine(self) -> None:
@@ -148,4 +171,5 @@ class PdhgRacer(Racer):
         self._ended.set()
         if self._caller is not None:
             self._caller.shutdown()
-        self._group.__exit__(None, None, None)
+        if self._group is not None:
+            self._group.__exit__(None, None, None)
