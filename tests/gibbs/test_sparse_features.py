@@ -19,6 +19,7 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import sparse_programs
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from tests.engines import engine_of
 
 KINDS = ("one-hot", "numbers", "full column")
 
@@ -165,3 +166,20 @@ def test_the_storage_follows_shape_and_share_of_zeros() -> None:
     assert chosen["one value", "auto"] == chosen[1.0, "sparse"] == chosen["small", "sparse"] == "sparse"
     assert chosen[0.15, "auto"] == chosen[1.0, "auto"] == chosen["small", "auto"] == "float32"
     assert chosen[0.15, "float16"] == "float16"
+
+
+@pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
+def test_every_family_has_the_draws_of_the_dense_design(device: Member, family: str) -> None:
+    random = np.random.default_rng(4)
+    X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
+    margin = X[:, [0, 1]].sum(axis=1) * 2.0
+    y = margin + 0.3 * random.standard_normal(150)
+    if family in ("ordinal", "counts"):
+        y = np.digitize(y, [0.2, 1.0]) if family == "ordinal" else random.poisson(np.exp(margin))
+    problem = engine.HorseshoeRegression(X, y, family=family)
+    draws = [
+        engine_of(device, 1).solve(problem, kernel="hmc", storage=storage, draws=4, warmup=0, seed=1).arrays["beta"]
+        for storage in ("float32", "sparse")
+    ]
+    assert np.allclose(draws[0], draws[1], rtol=1e-3, atol=1e-3)
+    assert np.ptp(draws[0], axis=1).max() > 0.01
