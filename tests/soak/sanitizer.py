@@ -208,7 +208,6 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "gibbs sparse": _gibbs("hmc", storage="sparse"),
     "gibbs cg": _gibbs("cg", columns=40),
     "gibbs cg, logit": _gibbs("cg", logit=True, columns=40),
-    "gibbs sparse": _gibbs("hmc", storage="sparse"),
     "gibbs conjugate gradients": _gibbs("cg"),
     "gibbs conjugate gradients, sparse logit": _gibbs("cg", logit=True, storage="sparse"),
     "gibbs more columns than rows": _gibbs("gibbs", columns=90),

@@ -126,8 +126,8 @@ class SparseWorker:
         self._decisions: dict[str, Buffer] = {}
         self.step = 0
         self.first_step = 0
-        slots = min(_FIRST_SLOTS, numbers, self._slot_limit)
-        self._resize(slots, min(_FIRST_DECISIONS * slots, self._decision_limit))
+        slot_count = min(_FIRST_SLOTS, numbers, self._slot_limit)
+        self._resize(slot_count, min(_FIRST_DECISIONS * slot_count, self._decision_limit))
 
     # --- memory -------------------------------------------------------------------------------------------------
 
