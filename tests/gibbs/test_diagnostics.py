@@ -127,3 +127,12 @@ def test_ranks_are_those_of_scipy() -> None:
     random = np.random.default_rng(3)
     for rows in (random.normal(size=(3, 41)), random.integers(0, 4, (5, 30)).astype(float), np.array([[1.0, np.nan]])):
         assert np.array_equal(_mean_ranks(rows), rankdata(rows, axis=1), equal_nan=True)
+
+
+def test_many_quantities_have_the_diagnostics_of_each_alone() -> None:
+    draws = np.random.default_rng(5).normal(size=(2, 300, 4000)).cumsum(axis=1)  # more than are worked at once
+    found = diagnose(draws)
+    for quantity in (0, 1746, 1747, 3999):
+        alone = diagnose(draws[:, :, [quantity]])
+        for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
+            assert getattr(found, name)[quantity] == getattr(alone, name)[0], name

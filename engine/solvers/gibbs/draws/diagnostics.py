@@ -8,6 +8,8 @@ C. Geyer's initial monotone sequence (1992).
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 __all__ = ["Diagnostics", "diagnose", "effective_sample_size", "split_r_hat"]
 
 Floats = NDArray[np.float64]
-_QUANTITIES_AT_ONCE = 1 << 22  # values
+_VALUES_AT_ONCE = 1 << 20
+_MOST_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,18 @@ class Diagnostics:
 def diagnose(draws: Floats) -> Diagnostics:
     """All diagnostics of draws of shape (chains, draws, quantities)."""
     chains, count, quantities = draws.shape
-    columns = max(1, _QUANTITIES_AT_ONCE // max(1, chains * count))
-    parts = [_diagnose(draws[:, :, at : at + columns]) for at in range(0, quantities, columns)]
-    if not parts:
-        parts = [_diagnose(draws)]
+    columns = max(1, _VALUES_AT_ONCE // max(1, chains * count))
+    places = range(0, max(1, quantities), columns)
+    threads = min(len(places), os.cpu_count() or 1, _MOST_THREADS)
+
+    def part_at(at: int) -> Diagnostics:
+        return _diagnose(draws[:, :, at : at + columns])
+
+    if threads == 1:
+        parts = [part_at(at) for at in places]
+    else:  # sorting and transforming leave the interpreter to others
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(part_at, places))
     stacked = [np.concatenate([getattr(part, name) for part in parts]) for name in Diagnostics.__annotations__]
     return Diagnostics(*stacked)
 
