@@ -23,6 +23,8 @@ from gui.plot.stacked import StackedPlot
 
 __all__ = ["BranchAndBoundPanel"]
 
+_SCHEDULES = ("Flowshop", "FlowTime", "BlockingFlowshop", "NoWaitFlowshop", "Tardiness")
+
 
 class BranchAndBoundPanel(Panel):
     """Active IVMs over time as in the paper's Figure 5, speed, incumbent and bound, explored shares, steals."""
@@ -82,7 +84,7 @@ class BranchAndBoundPanel(Panel):
         if self.solution is not None or self.problem is None:
             return
         theme, kind = self.theme, type(self.problem).__name__
-        if kind in ("Flowshop", "Tardiness"):
+        if kind in _SCHEDULES:
             self.solution = Gantt(theme=theme)
         elif kind == "ATSP":
             self.solution = Tour(theme=theme)
@@ -163,7 +165,7 @@ class BranchAndBoundPanel(Panel):
         order = np.asarray(values, np.int64)
         if isinstance(self.solution, Gantt):
             times = np.atleast_2d(self.problem.times)  # type: ignore[union-attr]
-            self.solution.show_schedule(times, order)
+            self.solution.show_schedule(times, order, str(getattr(self.problem, "kind", "flowshop")))
         elif isinstance(self.solution, Tour):
             self.solution.show_tour(self.problem.costs, order)  # type: ignore[union-attr]
         elif isinstance(self.solution, Listing):

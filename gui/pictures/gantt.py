@@ -23,13 +23,16 @@ Ints = NDArray[np.int64]
 __all__ = ["Gantt", "schedule"]
 
 
-def schedule(times: NDArray[Any], order: NDArray[Any]) -> tuple[Ints, Ints]:
+def schedule(times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> tuple[Ints, Ints]:
     """Begin and end of every operation of a permutation flowshop.
 
     Parameters
     ----------
     times : ndarray, shape (machines, jobs)
     order : ndarray, shape (jobs,)
+    kind : str
+        The problem's ``kind``: jobs of ``"blocking"`` stay on a machine until the next one is free, and those of
+        ``"nowait"`` begin so late that they never wait.
 
     Returns
     -------
@@ -37,12 +40,34 @@ def schedule(times: NDArray[Any], order: NDArray[Any]) -> tuple[Ints, Ints]:
         In the order of the schedule: column k is job ``order[k]``.
     """
     sorted_times = np.asarray(times, np.int64)[:, np.asarray(order, np.int64)]
+    if kind in ("blocking", "nowait"):
+        begin = _begins_without_buffers(sorted_times, kind == "blocking")
+        return begin, begin + sorted_times
     end = np.zeros_like(sorted_times)
     ready = np.zeros(sorted_times.shape[1], np.int64)
     for machine, work in enumerate(sorted_times):
         done = np.cumsum(work)  # a job ends when some job before it was ready, and all since then are done
         ready = end[machine] = np.maximum.accumulate(ready - (done - work)) + done
     return end - sorted_times, end
+
+
+def _begins_without_buffers(times: Ints, blocking: bool) -> Ints:
+    """Begin of every operation where jobs cannot wait between machines: on the machine before, or not at all."""
+    machines, jobs = times.shape
+    begin = np.zeros_like(times)
+    free = np.zeros(machines + 1, np.int64)
+    for job in range(jobs):
+        offset = np.cumsum(times[:, job]) - times[:, job]
+        if not blocking:
+            begin[:, job] = int((free[:machines] - offset).max()) + offset
+            free[:machines] = begin[:, job] + times[:, job]
+            continue
+        at = int(free[0])
+        for machine in range(machines):
+            begin[machine, job] = at
+            at = max(at + int(times[machine, job]), int(free[machine + 1]))
+            free[machine] = at
+    return begin
 
 
 def _hues(count: int, dark: bool) -> list[QColor]:
@@ -76,9 +101,9 @@ class Gantt(Picture):
         left.setStyle(tickLength=0, hideOverlappingLabels=False)
         left.set_tick_width(40)
 
-    def show_schedule(self, times: NDArray[Any], order: NDArray[Any]) -> None:
-        """Show the schedule of an order of jobs."""
-        self._begin, self._end = schedule(times, order)
+    def show_schedule(self, times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> None:
+        """Show the schedule of an order of jobs; ``kind`` as for :func:`schedule`."""
+        self._begin, self._end = schedule(times, order, kind)
         self._order = np.asarray(order, np.int64)
         self.hint("")
         self.dirty = True

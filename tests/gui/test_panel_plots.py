@@ -72,6 +72,25 @@ def painted(image: QImage) -> int:
     return len({image.pixel(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)})
 
 
+@pytest.mark.parametrize("kind", [engine.FlowTime, engine.BlockingFlowshop, engine.NoWaitFlowshop])
+def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
+    random = np.random.default_rng(7)
+    problem = kind(random.integers(0, 9, (4, 6)))
+    order = random.permutation(6)
+    begin, end = schedule(problem.times, order, problem.kind)
+    assert np.array_equal(end - begin, problem.times[:, order])
+    assert (begin[1:] >= end[:-1]).all()
+    assert (begin[:, 1:] >= end[:, :-1]).all()
+    if kind is engine.FlowTime:
+        assert end[-1].sum() == problem.evaluate(order)
+    else:
+        assert end[-1, -1] == problem.evaluate(order)
+    if kind is engine.NoWaitFlowshop:
+        assert np.array_equal(begin[1:], end[:-1])
+    if kind is engine.BlockingFlowshop:  # a machine is free once its job is on the next one
+        assert (begin[:-1, 1:] >= begin[1:, :-1]).all()
+
+
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_figure_is_written_as_png_svg_and_csv(qtbot: Any, tmp_path: Path, theme: Theme) -> None:
     for figure in figures(theme):
