@@ -12,14 +12,14 @@
 // found     for each IVM the best value it has reached below the bound, then the path to it
 % if backtrack == "saved":
 // workspace   of every level and IVM, ${saved_quads} entries of four words: the state of its node and the set of its items; valid where
-//           the node has more open children than the one on the path
+//           the node has more open children than the one on the path; a level's entries are workspace_stride IVMs apart
 % endif
 % if bottom:
 // From level ${bottom} on a node is searched to its end in one go, in registers and a stack of its own: see enter_bottom and
 // step_bottom. Only nodes above can be stolen, so while most IVMs are idle (a launch of few steps) none is.
 % endif
 // Launch: one work-item per IVM, ${block} a group.
-<% workspace = "GLOBAL i32* RESTRICT workspace, " if backtrack == "saved" else "" %>
+<% workspace = "GLOBAL i32* RESTRICT workspace, i32 workspace_stride, " if backtrack == "saved" else "" %>
 ${masks.declarations()}
 #define TABLE_SPACE ${"LOCAL" if local_table else "GLOBAL"}
 typedef const TABLE_SPACE i32* table_t;
@@ -27,7 +27,7 @@ ${rule.functions()}
 ${masks.problem_functions()}
 
 % if backtrack == "saved":
-#define SAVED(level) (saved + ((i64)(level) * ivms + ivm) * ${saved_quads})
+#define SAVED(level) (saved + ((i64)(level) * workspace_stride + ivm) * ${saved_quads})
 FUNCTION void save_node(const state_t* state, mask_t used, GLOBAL quad_t* to)
 {
     u32 words[${4 * saved_quads}];

@@ -45,6 +45,8 @@ class Ivms:
         Whom idle IVMs steal from.
     trigger : int
         Thousandths of the active IVMs that run out of work before a launch ends for stealing.
+    one_step : bool
+        Whether launches are of one node an IVM, for which the states of one level are enough.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class Ivms:
         initial: int,
         strategy: str,
         trigger: int,
+        one_step: bool = False,
     ) -> None:
         self.device = device
         self.tree = tree
@@ -91,10 +94,14 @@ class Ivms:
         self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
         self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
         self.table = memory.put(table)
-        self._workspace: dict[str, Buffer] = {}
+        self._workspace: dict[str, Buffer | int] = {}
         self._narrower: dict[int, BoundKernel] = {}
         if shapes.workspace_words:
-            self._workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words), np.int32)
+            one_level = one_step and shapes.backtrack == "saved"
+            levels = max(1, tree.leaf_depth) if one_level else 1
+            self._workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words // levels), np.int32)
+            if shapes.backtrack == "saved":
+                self._workspace["workspace_stride"] = 0 if one_level else shapes.ivms
         leaves = math.factorial(n)
         self._weights = memory.put(
             np.array([_UNIT * math.factorial(n - 1 - level) // leaves for level in range(n)], np.uint64)

@@ -200,7 +200,7 @@ class TreeSampler:
         shapes = dataclasses.replace(setup.shapes(plan.candidates), exports=0)
         self._device = setup.device
         self._tree = setup.tree
-        self._ivms = setup.ivms(setup.programs(shapes))
+        self._ivms = setup.ivms(setup.programs(shapes), one_step=True)
         self._width = 0
 
     def release(self) -> None:

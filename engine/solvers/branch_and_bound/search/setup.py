@@ -59,8 +59,8 @@ class Setup:
         functions = self.child_functions if children else None
         return Programs(self.device, self.tree, self.functions, functions, shapes)
 
-    def ivms(self, programs: Programs, trigger: int = 1) -> Ivms:
-        """IVMs of the programs' shapes; ``trigger``: see :class:`Ivms`."""
+    def ivms(self, programs: Programs, trigger: int = 1, one_step: bool = False) -> Ivms:
+        """IVMs of the programs' shapes; ``trigger`` and ``one_step``: see :class:`Ivms`."""
         return Ivms(
             self.device,
             self.tree,
@@ -70,4 +70,5 @@ class Setup:
             self.initial,
             self.options.strategy,
             trigger,
+            one_step,
         )
