@@ -14,7 +14,7 @@ from searching import as_gpu
 
 import engine
 from engine.cli import command_line
-from engine.devices import Device, Member
+from engine.devices import Capabilities, Device, Member
 from engine.errors import InputError
 from engine.events import Event, Metric, Notice, Progress
 from engine.solvers.branch_and_bound.intervals import Units, cut
@@ -284,3 +284,23 @@ def test_the_command_prints_a_forecast(device: Member, capsys: pytest.CaptureFix
     assert 1e6 < found["amount"] < 5e6
     assert command_line(words) == 0
     assert "nodes/s, as measured on these devices" in click.unstyle(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("jobs", [12, 70])
+def test_samples_are_the_same_with_the_kernels_of_gpus(device: Member, jobs: int) -> None:
+    problem = engine.Flowshop(np.random.default_rng(jobs).integers(1, 100, (5, jobs)))
+    tree = problem.tree()
+    upper = problem.evaluate(problem.first_solution("neh", 0)) - 1
+
+    def work(running: Device, capabilities: Capabilities | None) -> list[float]:
+        sampler = TreeSampler(Setup(running, tree, Options(), upper, capabilities), SamplePlan(2, 16, 8))
+        try:
+            return list(sampler.estimates(upper, 1).tolist())
+        finally:
+            sampler.release()
+
+    expected = device.submit(work, None).result()
+    assert min(expected) > 0
+    for packed in (True, False) if jobs == 12 else (True,):
+        gpu = dataclasses.replace(as_gpu(device), packed_i16=packed)
+        assert device.submit(work, gpu).result() == expected
