@@ -28,11 +28,12 @@ ${likelihoods.vector_functions(8, family)}
 
 % if family == "counts":
 // log(Gamma(y + r) / (Gamma(r) r^y)): Stirling's series for the quotient at r + 10, and ten factors below
-FUNCTION f64 log_rising(f64 y, f64 r)
+${"static __device__ __noinline__" if language == "cuda" else "static"} f64 log_rising(f64 y, f64 r)    // long, and called 16 times
 {
     f64 ratio = 1.0;
     f64 from = r;
     if (r < 10.0) {
+#pragma unroll 1
         for (i32 k = 0; k < 10; ++k)
             ratio *= (r + (f64)k) / (y + r + (f64)k);
         from = r + 10.0;
