@@ -69,6 +69,7 @@ def different(one: Result, other: Result) -> list[str]:
         {"kernel": "hmc", "draws": 60, "warmup": 110, "chains": 3},
         {"kernel": "hmc", "warmup": 100, "ess": 60.0, "r_hat": 1.1, "keep_scales": True},
         {"kernel": "px", "draws": 30, "warmup": 0, "chains": 2, "thin": 3},
+        {"kernel": "cg", "draws": 30, "warmup": 60, "chains": 3},
     ],
     ids=lambda given: given["kernel"],
 )
@@ -82,7 +83,8 @@ def test_draws_are_those_of_one_machine(problem: Any, alone: engine.Engine, give
     result = divided(problem, Options(**given), alone.device_infos, mishaps, owner)
     assert different(expected, result) == []
     assert result.counters["draws"] == expected.counters["draws"]
-    assert result.counters["passes"] == expected.counters["passes"]
+    if given["kernel"] != "cg":  # whose solutions take as many steps as the slowest chain beside them
+        assert result.counters["passes"] == expected.counters["passes"]
 
 
 def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, alone: engine.Engine) -> None:
