@@ -14,7 +14,7 @@ __all__ = ["FIRST_WAIT", "head_start", "pdhg_members", "pdhg_takes_part", "start
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
-_HEAD_START = 0.5  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
+_HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
 _THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
