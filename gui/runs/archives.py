@@ -83,8 +83,10 @@ def _checked(
     tops: set[str] = set()
     for member in files:
         path = PurePosixPath(member.filename)
-        outside = not path.parts or path.is_absolute() or any(
-            part in ("", ".", "..") or "\\" in part or ":" in part for part in path.parts
+        outside = (
+            not path.parts
+            or path.is_absolute()
+            or any(part in ("", ".", "..") or "\\" in part or ":" in part for part in path.parts)
         )
         if outside or stat.S_ISLNK(member.external_attr >> 16):
             raise RunFolderError(f"{archive} is not unpacked: its entry {member.filename!r} leads outside its folder")
