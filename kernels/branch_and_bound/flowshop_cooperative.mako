@@ -17,7 +17,6 @@
     ends = heads + 2 * m
     mask_words = -(-items // 32)
     both = bounds == "two_machine" and branching != "forward"
-    words = 2 if packed else 4
 %>
 ${masks.declarations()}
 typedef const GLOBAL i32* table_t;
