@@ -56,6 +56,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
                 word |= ((planes[(i64)(32 * w + b) * stride + (column >> 5)] >> (column & 31)) & 1u) << b;
             partner[w] = word;
         }
+        const i32 has_partner = 1;
 % else:
     for (i32 pair = GROUP_ID; pair < 16 * blocks; pair += GROUP_COUNT) {
         const i32 block_number = first / 32 + pair / 16;
@@ -67,12 +68,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
         const i32 place = pair % 16;
         const i32 own = 32 * block_number + (((place >> top) << (top + 1)) | (place & ((1 << top) - 1)));
         const i32 other = own ^ mask;
-        if (other >= last)
-            continue;
+        // Without a partner the pair is two copies of a row, and nothing is written. Not `continue`: in PoCL 3.0 a branch past
+        // a barrier makes every work-item of a group enter the loop that follows it.
+        const i32 has_partner = other < last;
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})
-            partner[w] = rows[(i64)other * row_words + w];
+            partner[w] = rows[(i64)(has_partner ? other : first) * row_words + w];
 % endif
-        GLOBAL u32* row = rows + (i64)own * row_words;
+        GLOBAL u32* row = rows + (i64)(has_partner ? own : first) * row_words;
         BARRIER();
         u32 complement = 0;
 % if symmetric:
@@ -153,7 +155,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
         part[LOCAL_ID] = kept;
         BARRIER();
         ${reduce.block_sum("part", "i32", block)}
-        const i32 is_new = part[0] > 0;
+        const i32 is_new = has_partner && part[0] > 0;
         BARRIER();
         for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
             u32 taken = 0;
@@ -161,7 +163,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
                 const i32 label = labels[32 * w + b];
                 taken |= (label >= 0 && gains[label] > 0 ? 1u : 0u) << b;
             }
-            row[w] ^= is_new ? taken : 0u;
+            if (is_new)
+                row[w] ^= taken;
         }
         BARRIER();
     }
