@@ -184,7 +184,8 @@ class DenseTable:
             else:
                 spare = member.memory().free // count - 2 * self._plan.row_cells * size
                 whole = int(widths.sum())
-                useful = whole if whole * size <= _WHOLE_BYTES else min(whole, _USEFUL_ROWS * int(widths.max()))
+                is_small = len(sharing) == 1 and whole * size <= _WHOLE_BYTES
+                useful = whole if is_small else min(whole, _USEFUL_ROWS * int(widths.max()))
                 wanted.append(min(useful, spare // (2 * size), member.info.max_allocation // size))
         return max(min(wanted), 1)
 
