@@ -18,11 +18,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_precision(const GLOBAL f64* RESTRICT gra
         out[i] = 1.0 + jitter;
 }
 
-// total += part, element by element
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_matrix(GLOBAL f64* RESTRICT total, const GLOBAL f64* RESTRICT part, i64 count)
+// total += part, (q, q), in the lower triangle
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_matrix(GLOBAL f64* RESTRICT total, const GLOBAL f64* RESTRICT part, i32 q)
 {
-    for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE)
-        total[i] += part[i];
+    for (i64 i = GLOBAL_ID; i < (i64)q * q; i += GLOBAL_SIZE)
+        if (i % q <= i / q)
+            total[i] += part[i];
 }
 
 // diagonal_j = gram_jj

@@ -137,7 +137,7 @@ def test_published_instances_with_large_capacities_are_solved(
     with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as lines:
         published = {row[0]: int(row[3]) for row in list(csv.reader(lines))[1:]}
     problem = Knapsack.read(shared_data / "knapsack" / "jooken" / f"{name}.kp")
-    result = one_device.solve(problem, keep_memory=keep)
+    result = one_device.solve(problem, variant="sparse", keep_memory=keep)
     assert "sparse" in str(result.arrays["route"])
     assert result.objective == result.bound == published[name]
     assert result.solution is not None

@@ -126,7 +126,9 @@ def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, so
     problem = sparse_program(3)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
-    assert result.arrays["racers"].tolist() == [f"HiGHS {solver}"]
+    racers = result.arrays["racers"].tolist()
+    assert f"HiGHS {solver}" in racers
+    assert all(name.startswith("HiGHS") for name in racers)
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 

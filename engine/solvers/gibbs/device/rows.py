@@ -186,7 +186,7 @@ class Rows:
         parts = []
 
         def add(to: Buffer, summand: Buffer) -> None:
-            programs.precision.add_matrix(programs.spread(q * q), programs.block, total=to, part=summand, count=q * q)
+            programs.precision.add_matrix(programs.spread(q * q), programs.block, total=to, part=summand, q=q)
 
         for shard in range(self.first_shard, self.last_shard):
             device.zero(total)
