@@ -14,7 +14,7 @@ from engine.devices.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.memory import required_bytes
 from engine.solvers.boa.options import Options
-from engine.solvers.boa.plan import first_population, parameters_for, validate
+from engine.solvers.boa.plan import first_population, parameters_for, shares_population, validate
 
 BIG = DeviceInfo("opencl", 0, "a GPU", "a platform", "1", "u", 100 * 10**9, 25 * 10**9, GPU)
 SMALL = dataclasses.replace(BIG, index=1, memory=4 * 10**6, max_allocation=10**6)
@@ -94,3 +94,19 @@ def test_first_population_is_small_where_local_search_is_thorough() -> None:
     assert first_population(engine.BOA.nk(50), Options(mixing="none")) == 200
     assert first_population(engine.BOA.nk(500), Options()) == 500  # partition crossover combines what ascents find
     assert first_population(engine.BOA.nk(5000), Options()) == 1024
+
+
+def test_gpus_share_large_populations_where_they_read_each_other() -> None:
+    reading = dataclasses.replace(BIG, capabilities=dataclasses.replace(GPU, peer_copies=True, peer_access=True))
+
+    def shares(devices: list[DeviceInfo], population: int, **options: Any) -> bool:
+        chosen = Options(population=population, **options)
+        problem = engine.BOA("trap-5", 5000)
+        return shares_population(chosen, devices, parameters_for(problem, chosen, population, seed=0))
+
+    assert shares([reading, reading], 1_000_000)
+    assert not shares([reading, reading], 900_000)
+    assert not shares([BIG, BIG], 1_000_000)
+    assert not shares([reading, BIG], 1_000_000)
+    assert shares([BIG, BIG], 1000, share="always")
+    assert shares([reading, PROCESSOR], 1000)

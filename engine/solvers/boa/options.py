@@ -162,8 +162,8 @@ class Options(SolverOptions):
     )
     share: Literal["auto", "always"] = Field(
         "auto",
-        description="devices that share one population: all of them (always), or of GPUs only the first, because they "
-        "exchange individuals through the host, which takes longer than sharing saves (auto)",
+        description="devices that share one population: all of them (always), or GPUs only where they read each "
+        "other's memory and genes times individuals are 5e9 or more, else the first alone (auto)",
     )
     migration_interval: int = Field(2, ge=1, description="generations between two migrations")
     migration_fraction: float = Field(

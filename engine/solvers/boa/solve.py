@@ -82,7 +82,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
                 *(pool, parameters, problem.fitness, counting, ending, migration, host),
                 on_loss=lambda error: run.notice(f"{error}; the run continues without it", level="warning"),
                 interrupted=lambda: run.state == "stopping" or run.time_left <= 0,
-                share=shares_population(options, [member.info for member in pool.members]),
+                share=shares_population(options, [member.info for member in pool.members], parameters),
             )
 
         return search(problem, options, run, make, len(pool), host)
