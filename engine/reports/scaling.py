@@ -1,7 +1,7 @@
 """``quintet bench SOLVER --scaling``: the same work on 1, 2, 4, ... and all of the devices named.
 
 Every case is solved on each number of devices after a short run that compiles. The answers must be equal. Another run
-is recorded (:mod:`engine.devices.timeline`) and tells how the devices' time was used; what the case takes on several
+is recorded (:mod:`engine.devices.timeline`) and shows how the devices' time was used; what the case takes on several
 devices is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
 """
 
