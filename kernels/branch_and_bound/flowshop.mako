@@ -194,7 +194,7 @@ FUNCTION pair_t one_machine(const state_t* state, const pair_t* after, table_t t
 {
     pair_t u = state->done[0];
     pair_t lb = PAIR_ADD(u, after[0]);
-% if max3:
+% if packed:
 % for i in range(1, m, 2):
     u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
 % if i + 1 < m:

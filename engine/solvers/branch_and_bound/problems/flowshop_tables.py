@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["child_functions", "device_tree"]
 
 _LANES = 16
-_MAX3 = True
-_PTX = False
 _COOPERATIVE_LANES = 32
 _LOCAL_BYTES = 48 * 1024
 
@@ -57,7 +55,11 @@ def _vector(tree: FlowshopTree) -> DeviceTree:
 
 def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
     """Both ends of a job in one word, where the device has functions on the two halves of a word."""
-    ptx = _PTX and capabilities.inline_ptx and (capabilities.compute_capability or (0, 0)) >= (9, 0)
+    ptx = (
+        not capabilities.packed_i16
+        and capabilities.inline_ptx
+        and (capabilities.compute_capability or (0, 0)) >= (9, 0)
+    )
     packed = tree.short and (capabilities.packed_i16 or ptx)
     stride = tree.machines | 1
     table = _words(tree, stride, packed)
@@ -66,8 +68,7 @@ def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
         "packed": packed,
         "stride": stride,
         "johnson_at": len(table),
-        "max3": packed and _MAX3,
-        "ptx": ptx and not capabilities.packed_i16,
+        "ptx": ptx,
     }
     local = tree.bound_name == "one_machine" and table.nbytes <= 16384
     costly = tree.pairs is not None
