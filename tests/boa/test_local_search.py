@@ -113,8 +113,17 @@ def by_reference(function: str, rule: Rule, before: bytes) -> tuple[np.ndarray, 
     return improve(parameters, fitness, bits, STREAM_IMPROVE_INITIAL, 0, IMPROVED)
 
 
-@pytest.mark.parametrize("shapes", ["own", "own-global", "many", "many-global"])
-@pytest.mark.parametrize("function", FUNCTIONS)
+SHAPED = [(name, shapes) for name in FUNCTIONS for shapes in ("own", "own-global")]
+SHAPED += [
+    ("landscape", "many"),
+    ("clauses", "many"),
+    ("cut", "many"),
+    ("glass", "many-global"),
+    ("mixed", "many-global"),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), SHAPED)
 def test_every_rule_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
     fitness = FUNCTIONS[function]
     for rule in RULES if shapes in ("own", "many") else ("tabu", "walk"):

@@ -366,7 +366,7 @@ SLAB_MUTANTS = {
     "scales": ("trajectory", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
     "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
     "tails": ("lines", "density -= 0.5 * slab", "density -= 0.0 * slab"),
-    "rescaling": ("lines", " - penalty * exp(2.0 * s.at${k})", ""),
+    "rescaling": ("lines", 'if random_slab else "penalty * exp(2.0 * s.at%d)" % k', 'if random_slab else "0.0"'),
 }
 
 

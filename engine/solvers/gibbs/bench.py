@@ -84,7 +84,7 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
         np.zeros(columns),
         np.ones(columns),
         False,
-        options.storage,
+        "float32" if options.storage == "auto" else options.storage,
         layout,
         np.zeros(columns),
     )
