@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
+from engine.devices import pool as pool_module
 from engine.devices.pool import beside_gpus
 from engine.errors import DeviceError, OutOfDeviceMemory
 
@@ -269,7 +270,10 @@ def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl: Member)
         pool.require_memory({}, "the row", "split it", largest=opencl.info.max_allocation + 1)
 
 
-def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member) -> None:
+def test_threads_change_promptly_while_a_pool_has_several_devices(
+    opencl: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "_PROMPT_THREADS", pool_module._PromptThreads())  # another test's pool may be open
     before = sys.getswitchinterval()
     first = DevicePool([opencl.info] * 2)
     second = DevicePool([opencl.info] * 2)

@@ -55,14 +55,13 @@ def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
 
 def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 0.5)
-    monkeypatch.setattr(isolation, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(isolation, "SILENCE_SECONDS", 5.0)  # the snippet has been compiled by then
     seen: list[Any] = []
     endless = snippet("for (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);")
     with engine.Engine(devices=CPUS[:1]) as owner:
         run = owner.start(endless, population=100, on_event=seen.append)
         while not any("has not returned" in event.message for event in seen if event.type == "notice"):
             assert not run.join(0.05)
-        time.sleep(1.0)
         run.stop()
         with pytest.raises(DeviceError, match=r"did not return within 0\.5 s"):
             run.wait(60)
