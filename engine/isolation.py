@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import errors
 from engine.errors import DeviceError, QuintetError
-from engine.events import Compiling, Incumbent, Metric, Notice, Progress, Trace
+from engine.events import Compiling, DeviceStatus, Incumbent, Metric, Notice, Progress, Trace
 from engine.run import Run, StopRequested
 
 if TYPE_CHECKING:
@@ -215,7 +215,8 @@ class _Child:
         """The next message that is not only a sign of life; None after so many seconds without any."""
         with contextlib.suppress(queue.Empty):
             message = self._received.get(timeout=timeout)
-            self.heard_at, self.is_silent = time.monotonic(), False
+            if not (message[0] == "event" and isinstance(message[1], DeviceStatus)):  # which a thread of its own sends
+                self.heard_at, self.is_silent = time.monotonic(), False
             return None if message[0] == "alive" else message
         return None
 

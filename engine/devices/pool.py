@@ -183,7 +183,8 @@ class _PromptThreads(contextlib.AbstractContextManager[None]):
         with self._lock:
             if self._inside == 0:
                 self._before = sys.getswitchinterval()
-            sys.setswitchinterval(min(sys.getswitchinterval(), 1e-4))
+            if sys.getswitchinterval() > 1e-4:
+                sys.setswitchinterval(1e-4)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
