@@ -14,6 +14,9 @@ from engine.run import Observer
 
 __all__ = ["Replay"]
 
+_LOOK_SECONDS = 0.2
+"""After this time a waiting replay looks whether it was stopped: a signal just before the wait wakes nobody."""
+
 
 class Replay:
     """A recorded run that can be paused, resumed and stopped like a live one.
@@ -58,11 +61,11 @@ class Replay:
                 self._emit_inserted()
                 began = time.monotonic()
                 if self._paused:
-                    self._control.wait()
+                    self._control.wait(_LOOK_SECONDS)
                 elif seconds <= 0:
                     return True
                 else:
-                    self._control.wait(seconds)
+                    self._control.wait(min(seconds, _LOOK_SECONDS))
                     seconds -= time.monotonic() - began
             return False
 

@@ -68,3 +68,20 @@ def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     assert told < len(seen) < 1000
     asides = [event for event in seen if not isinstance(event, events.Metric)]
     assert [event.type for event in asides] == ["state", "state", "notice"]
+
+
+def test_a_stop_between_the_look_and_the_wait_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a signal, whose handler runs on the thread that plays."""
+    replay = Replay(story(*range(100)), [])
+    replay.pause()
+    emit = Replay._emit_inserted
+
+    def interrupted(self: Replay) -> None:
+        emit(self)
+        self.stop()
+
+    monkeypatch.setattr(Replay, "_emit_inserted", interrupted)
+    player = threading.Thread(target=replay.play, daemon=True)
+    player.start()
+    player.join(10)
+    assert not player.is_alive()
