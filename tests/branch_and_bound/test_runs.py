@@ -163,6 +163,23 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
 
 
+def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = coordinator.Coordinator._has_ended
+
+    def has_ended(search: coordinator.Coordinator) -> bool:
+        if ended(search):
+            search._run.stop()
+        return False  # so that the coordinator looks whether it must stop before it looks whether it has ended
+
+    monkeypatch.setattr(coordinator.Coordinator, "_has_ended", has_ended)
+    result = solve(device, engine.Queens(8))
+    assert (result.status, result.objective) == ("complete", 92)
+    result = solve(device, engine.Flowshop.taillard(1), upper_bound=1279)
+    assert (result.status, result.objective, result.bound) == ("optimal", 1278, 1278)
+
+
 def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)

@@ -89,6 +89,7 @@ def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
             assert what in state
             state[what] = value
         else:
+            assert arrays[what].size
             arrays[what] = arrays[what].copy()
             arrays[what].flat[-1] += 3
         path = tmp_path / what

@@ -122,7 +122,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
             keep(open_units, search.explored, search.counters)
             if isinstance(reason, DeviceError):
                 raise
-            status = reason.status
+            status = reason.status if len(open_units) else None  # else the stop came when nothing was left to search
     counters, explored = before.added(search.counters), before.explored + search.explored
     if tree.counts or lower < incumbent.initial or search.counters["nodes"]:
         _audit(

@@ -356,9 +356,14 @@ class Coordinator:
     # --- the search at rest -------------------------------------------------------------------------------------
 
     def halt(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
-        """Halt the search; all open intervals. Every device's open nodes are examined once more."""
+        """Halt the search; all open intervals. Every device's open nodes are examined once more.
+
+        None may be left: the stop came when the search was over already.
+        """
         units = self._open_units(improved, proved)
-        if not self._tree.counts:
+        if not len(units):
+            self._reporting.end(self.counters["nodes"])
+        elif not self._tree.counts:
             seconds = _LAST_SNAPSHOT_SECONDS / max(1, len(self._workers))
             for worker in [one for one in self._workers if one.is_ready]:
                 try:
