@@ -170,8 +170,9 @@ ${choose_walk()}
 ${choose_by_gain()}
 % endif
 % if tabu:
-            if (choice == NO_CANDIDATE)
-                continue;
+            // Without a candidate nothing is flipped, but every work-item goes on to the barrier below.
+            const i32 flips = choice != NO_CANDIDATE;
+            if (flips) {
 % elif not walk:
             if (choice <= 0)
                 break;
@@ -226,12 +227,15 @@ ${choose_by_gain()}
                 free_from[gene] = flip + 1;
 % endif
             }
+% if tabu:
+            }
+% endif
 % if block > 1:
             BARRIER();
 % endif
-            if (LOCAL_ID == 0)
+            if (${"flips && " if tabu else ""}LOCAL_ID == 0)
                 bits[gene >> 5] ^= 1u << (gene & 31);
-            work += 1;
+            work += ${"flips" if tabu else "1"};
         }
         BARRIER();
 % if keeps_best:

@@ -138,6 +138,17 @@ def test_every_rule_flips_what_the_reference_flips(device: Member, function: str
         assert flips == expected_flips
 
 
+@pytest.mark.parametrize("shapes", ["own", "many"])
+def test_flips_pass_while_all_genes_are_tabu(device: Member, shapes: str) -> None:
+    fitness = tables.max_cut(33, random_graph(33, 1.0, 9))
+    search = Improvement("tabu", 60, 99, 2, share=IMPROVED / INDIVIDUALS)  # a gene is flipped once, or to a new best
+    before, after, _, flips = device.submit(improved, fitness, search, shapes_named(device, shapes)).result()
+    expected, made = improve(parameters_for(fitness, search), fitness, before, STREAM_IMPROVE_INITIAL, 0, IMPROVED)
+    assert made < IMPROVED * 60
+    assert np.array_equal(after, expected)
+    assert flips == made
+
+
 @pytest.mark.parametrize("shapes", ["own", "many-global"])
 def test_searches_in_parts_flip_what_the_reference_flips(device: Member, shapes: str) -> None:
     for function, rule in itertools.product(("cut", "clauses", "mixed"), RULES):
