@@ -18,9 +18,10 @@ def report_design(run: Run, design: Design, options: Options) -> None:
     active = set(design.active.tolist())
     left = [name for column, name in enumerate(design.problem.names) if column not in active]
     if left:
+        why = "constant ({}) and not identified beside an intercept" if options.intercept else "0 in every row ({})"
         run.notice(
-            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} constant ({_some(left)}) and not identified "
-            f"beside an intercept; 0 is reported for {'their coefficients' if len(left) > 1 else 'its coefficient'}",
+            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} {why.format(_some(left))}; 0 is reported for "
+            f"{'their coefficients' if len(left) > 1 else 'its coefficient'}",
             level="warning",
         )
     if options.prior != "horseshoe":

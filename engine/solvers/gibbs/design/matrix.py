@@ -39,7 +39,7 @@ class Design:
     Attributes
     ----------
     active : ndarray of int64
-        Columns of X that are sampled; constant ones say nothing beside an intercept.
+        Columns of X that are sampled; beside an intercept those that vary, without one those that are not 0.
     slab : ndarray of float64
         Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``. With
         the prior ``regularized`` the precision of the slab of scale 1.
@@ -79,11 +79,14 @@ class Design:
         active = np.arange(X.shape[1])
         if options.standardize:
             varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
+            if not options.intercept:  # a constant column is identified then, unless it is 0
+                scale = np.where(varies, scale, np.abs(mean))
+                varies = scale > 0.0
             active = np.flatnonzero(varies)
             if not active.size:
                 raise ProblemError(
-                    "every column of X is constant, so there is no coefficient to estimate; "
-                    "with standardize = false columns are taken as they are"
+                    f"every column of X is {'constant' if options.intercept else '0'}, so there is no coefficient to "
+                    "estimate; with standardize = false columns are taken as they are"
                 )
             mean, scale = mean[active], scale[active]
             if not options.intercept:
