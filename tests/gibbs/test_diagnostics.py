@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 import engine
+from engine.solvers.gibbs.draws.convergence import mixing_of
 from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import summary_table, verdict
@@ -71,6 +72,20 @@ def test_draws_that_do_not_fit_are_thinned_evenly() -> None:
     assert draws.every == 4
     assert np.array_equal(draws.all()[0], rows[::4, 0])
     assert draws.overall()[0] == pytest.approx([99.0, 100.0])
+
+
+def test_draws_that_are_thinned_do_not_count_for_more_than_they_are() -> None:
+    rows = chains((4, 4000), 0.99)[:, :, :1].transpose(1, 0, 2)
+    found = []
+    for room in (1 << 30, rows.nbytes // 8):
+        draws, statistics = Draws(4, 1, 4000, None, room), Draws(4, 8, 4000, None, 1 << 30)
+        draws.add(rows)
+        statistics.add(np.exp(np.tile(rows, (1, 1, 8))))
+        mixing = mixing_of(draws, statistics)
+        assert mixing is not None
+        found.append(mixing.ess)
+    assert draws.every == 8
+    assert found[1] < 1.2 * found[0]
 
 
 @pytest.mark.filterwarnings("ignore")

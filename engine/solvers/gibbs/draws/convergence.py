@@ -51,6 +51,9 @@ def check_points(most: int) -> list[int]:
 def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None = None) -> Mixing | None:
     """How well the kept draws have mixed; None while they are too few or all constant.
 
+    Of draws that are thinned for memory the effective size is that of those kept: that of all is not smaller, but how
+    much larger it is they do not say.
+
     Parameters
     ----------
     draws : Draws
@@ -67,7 +70,7 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
     values = np.concatenate([values[:, :count], log_tau[:, :count], auxiliary[:, :count]], axis=2)
     chosen = np.arange(values.shape[2]) if watched is None or not len(watched) else watched
     found: Diagnostics = diagnose(values[:, :, chosen])
-    ess = np.fmin(found.ess_bulk, found.ess_tail) * draws.every
+    ess = np.fmin(found.ess_bulk, found.ess_tail)
     known = np.isfinite(ess) & np.isfinite(found.r_hat)
     if not known.any():
         return None
