@@ -187,6 +187,7 @@ def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(
         ([[1.0], [2.0]], [0, 1, 1], "y must have one value for each of the 2 rows"),
         ([[1.0], [2.0]], ["a", "a"], "y has one value only, 'a'; write it as 0 or 1"),
         ([["a"], ["b"]], [0, 1], "X must hold numbers"),
+        (np.array([[1j], [2.0]]), [0, 1], "X must hold numbers; got complex128"),
         (np.zeros((0, 3)), [], "X must have rows and columns"),
     ],
 )

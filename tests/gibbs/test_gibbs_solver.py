@@ -388,6 +388,38 @@ def test_one_row_and_constant_columns(device: Member) -> None:
     assert any("1 column is constant ('x0')" in e.message for e in notices if e.type == "notice")
 
 
+def test_a_constant_column_is_sampled_where_there_is_no_intercept(device: Member) -> None:
+    random = np.random.default_rng(8)
+    x = random.standard_normal(500)
+    y = 1.0 + 0.7 * x + random.standard_normal(500) > 0
+    X = np.column_stack([np.full(500, 4.0), x, np.zeros(500)])
+    options: dict[str, Any] = {"draws": 400, "warmup": 100, "seed": 3}
+    notices: list[Any] = []
+    own = solved(device, X, y, intercept=False, on_event=notices.append, **options)
+    other = solved(device, X[:, 1:2], y, **options)
+    assert 4.0 * own.arrays["mean"][0] == pytest.approx(other.arrays["mean"][0], abs=0.08)
+    assert own.arrays["mean"][1] == pytest.approx(other.arrays["mean"][1], abs=0.08)
+    assert own.arrays["mean"][2] == 0
+    assert any("1 column is 0 in every row ('x2')" in e.message for e in notices if e.type == "notice")
+    with pytest.raises(engine.errors.ProblemError, match="every column of X is 0"):
+        solved(device, X[:, 2:], y, intercept=False)
+
+
+def test_columns_may_have_the_names_of_other_quantities(device: Member) -> None:
+    X, y = xy_of()
+    names = ["intercept", "log_tau", *(f"x{column}" for column in range(2, X.shape[1]))]
+    problem = engine.HorseshoeProbit(X, y, names=names)
+    result = solve_on(device, problem, intercept=False, coefficients=["log_tau", "intercept"], draws=20, warmup=20)
+    assert result.arrays["kept"].tolist() == [1, 0]
+    assert result.arrays["beta"].mean(axis=(0, 1)) == pytest.approx(result.arrays["mean"][[1, 0]])
+    whole = solve_on(device, problem, intercept=False, draws=20, warmup=20)
+    assert engine.log_likelihood(problem, whole).sum(axis=2) == pytest.approx(whole.arrays["lp"], rel=1e-4)
+    assert not engine.posterior_summary(whole)[-1].survives
+    nameless = engine.HorseshoeProbit(X, y)
+    with pytest.raises(engine.errors.OptionError, match="no coefficient 'intercept'"):
+        solve_on(device, nameless, intercept=False, coefficients=["intercept"])
+
+
 def test_a_shift_and_a_scale_of_a_column_change_nothing_but_its_units(device: Member) -> None:
     random = np.random.default_rng(12)
     X = random.standard_normal((400, 2))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -42,6 +43,20 @@ def exact(family: str, problem: engine.HorseshoeRegression, arrays: Any, chain: 
         return float(np.log(stats.norm.cdf(bounds[int(y) + 1]) - stats.norm.cdf(bounds[int(y)])))
     sigma = arrays["sigma"][chain, draw]
     return float(stats.norm.logpdf(y, margin, sigma) if family == "normal" else stats.t.logpdf(y, 3.0, margin, sigma))
+
+
+def test_counts_are_drawn_for_rows_far_from_the_data() -> None:
+    problem = engine.HorseshoeRegression(np.array([[0.0], [900.0]]), [3, 1], "counts")
+    arrays = {
+        "names": np.array(["intercept", "x0", "log_tau", "dispersion"]),
+        "kept": np.arange(2),
+        "beta": np.ones((1, 5, 2)),
+        "log_tau": np.zeros((1, 5)),
+        "dispersion": np.full((1, 5), 0.1),
+    }
+    drawn = engine.posterior_predictive(problem, cast(Any, SimpleNamespace(arrays=arrays)))
+    assert (drawn[:, :, 0] < 1000).all()
+    assert (drawn[:, :, 1] > 1e17).all()
 
 
 @pytest.mark.parametrize("family", ["probit", "logit", "normal", "student", "ordinal"])

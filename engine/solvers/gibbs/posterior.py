@@ -11,7 +11,7 @@ import numpy as np
 from engine.errors import InputError
 from engine.results import Result
 
-__all__ = ["Posterior", "Row", "report", "summary", "summary_table", "verdict"]
+__all__ = ["Posterior", "Row", "coefficient_count", "report", "summary", "summary_table", "verdict"]
 
 R_HAT_LIMIT = 1.01
 ESS_A_CHAIN = 100
@@ -71,7 +71,7 @@ def summary(result: Result) -> list[Row]:
     if "quantiles" not in arrays:
         raise InputError(f"there is no summary: the run was stopped before the first draw ({result.status})")
     quantiles = arrays["quantiles"]
-    coefficients = arrays["names"].tolist().index("log_tau")
+    coefficients = coefficient_count(arrays["names"].tolist())
     return [
         Row(
             name=str(name),
@@ -88,6 +88,14 @@ def summary(result: Result) -> list[Row]:
         )
         for i, name in enumerate(arrays["names"].tolist())
     ]
+
+
+def coefficient_count(names: list[str]) -> int:
+    """How many of these quantities are coefficients, with the intercept: log tau follows them, then the family's own.
+
+    A column may be called ``log_tau`` too.
+    """
+    return len(names) - 1 - names[::-1].index("log_tau")
 
 
 def verdict(result: Result) -> str | None:
@@ -124,7 +132,7 @@ def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list
     """Titles and rows for people: survivors first, by size, at most so many."""
     rows = summary(result)
     level = result.arrays["interval"].item()
-    place = [row.name for row in rows].index("log_tau")  # the others are behind it
+    place = coefficient_count([row.name for row in rows])  # the others are behind them
     coefficients = [row for row in rows[:place] if row.name != "intercept"]
     others = [row for row in rows[:place] if row.name == "intercept"] + rows[place:]
     order = sorted(coefficients, key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))

@@ -11,12 +11,14 @@ from engine.errors import InputError
 from engine.results import Result
 from engine.solvers.gibbs.design.features import is_sparse
 from engine.solvers.gibbs.families import FAMILIES
+from engine.solvers.gibbs.posterior import coefficient_count
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["log_likelihood", "margins_of", "posterior_predictive"]
 
 Floats = NDArray[np.float64]
 _MOST_BYTES = 1 << 33
+_LARGEST_MARGIN, _LARGEST_MEAN = 700.0, 1e18  # beyond, exp overflows, and a count does not fit 64 bits
 
 
 def log_likelihood(problem: HorseshoeProbit, result: Result) -> Floats:
@@ -75,7 +77,8 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
         )
     if family == "counts":
         size = 1.0 / result.arrays["dispersion"][:, :, None]
-        return np.asarray(random.poisson(np.exp(margins) * random.gamma(size, 1.0 / size, margins.shape)))
+        mean = np.exp(np.minimum(margins, _LARGEST_MARGIN)) * random.gamma(size, 1.0 / size, margins.shape)
+        return np.asarray(random.poisson(np.minimum(mean, _LARGEST_MEAN)))
     noise = random.standard_normal(margins.shape)
     if family == "normal":
         return np.asarray(margins + result.arrays["sigma"][:, :, None] * noise)
@@ -100,12 +103,12 @@ def margins_of(X: Any, result: Result) -> Floats:
     if "beta" not in arrays:
         raise InputError("the result has no draws")
     names = arrays["names"].tolist()
-    first = int("intercept" in names[:1])
+    found = coefficient_count(names)
+    # A column may be called like the intercept where there is none.
+    first = int("intercept" in names[:1] and found != columns.shape[1])
     wanted = first + columns.shape[1]
-    if names.index("log_tau") != wanted:
-        raise InputError(
-            f"the result has {names.index('log_tau') - first} coefficients, X has {columns.shape[1]} columns"
-        )
+    if found != wanted:
+        raise InputError(f"the result has {found - first} coefficients, X has {columns.shape[1]} columns")
     beta = arrays["beta"]
     if arrays["kept"].tolist() != list(range(wanted)):
         raise InputError("the result has the draws of some coefficients only; solve without the option coefficients")

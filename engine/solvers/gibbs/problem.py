@@ -346,6 +346,8 @@ def _matrix(X: ArrayLike) -> NDArray[Any]:
         raise ProblemError(f"X must be a matrix of numbers: {error}") from error
     if values.dtype.kind not in "biuf":
         try:
+            if values.dtype.kind not in "OSU":  # complex numbers would lose their imaginary part, dates be numbers
+                raise TypeError
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ProblemError(f"X must hold numbers; got {values.dtype}") from error

@@ -162,11 +162,13 @@ def _chosen(problem: HorseshoeProbit, options: Options) -> NDArray[np.int64] | N
     """The numbers of the coefficients that the options name."""
     if options.coefficients is None:
         return None
-    names = ["intercept", *problem.names]
-    unknown = [name for name in options.coefficients if name not in names]
+    numbers = {"intercept": 0} if options.intercept else {}
+    for number, name in enumerate(problem.names, start=1):
+        numbers.setdefault(name, number)
+    unknown = [name for name in options.coefficients if name not in numbers]
     if unknown:
-        raise OptionError(f"there is no coefficient '{unknown[0]}' (known: {', '.join(names[:20])})")
-    return np.array([names.index(name) for name in options.coefficients], np.int64)
+        raise OptionError(f"there is no coefficient '{unknown[0]}' (known: {', '.join([*numbers][:20])})")
+    return np.array([numbers[name] for name in options.coefficients], np.int64)
 
 
 def _new_state(design: Design, options: Options) -> RunState:
