@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 import threading
@@ -16,7 +17,8 @@ import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Event, Incumbent, Metric, Notice, Progress
-from engine.solvers.branch_and_bound.intervals import Units
+from engine.folder import RunFolder
+from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
@@ -178,6 +180,33 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
     assert (result.status, result.objective) == ("complete", 92)
     result = solve(device, engine.Flowshop.taillard(1), upper_bound=1279)
     assert (result.status, result.objective, result.bound) == ("optimal", 1278, 1278)
+
+
+@pytest.mark.parametrize(("upper", "status", "value"), [(2178, "infeasible", None), (2179, "optimal", 2178)])
+def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
+    device: Member, upper: int, status: str, value: int | None, tmp_path: Path
+) -> None:
+    """All its intervals are accounted for, and its nodes are those of a run that was not stopped."""
+    folder = tmp_path / "run"
+
+    def wanted(event: Event) -> bool:
+        return isinstance(event, Metric) if value is None else isinstance(event, Incumbent) and event.objective == value
+
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(patch, wanted)
+        first = solve(device, engine.Flowshop.taillard(30), upper_bound=upper, run_folder=folder, ivms=64)
+    assert (first.status, first.objective) == ("interrupted", value)
+    kept = RunFolder.open(folder)
+    checkpoint = kept.checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.state.value == 2178
+    kept.acquire()
+    kept.save_checkpoint(dataclasses.replace(checkpoint, state=checkpoint.state.model_copy(update={"bound": 2178})))
+    kept.release()
+    result = resume(device, folder)
+    assert (result.status, result.objective) == (status, value)
+    assert length_of_levels(result.arrays["explored"]) == math.factorial(20)
+    assert value is not None or result.counters["nodes"] == 2_415_747
 
 
 def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class FarmedSearch(FarmedRun):
         self._nodes_before = self._counters["nodes"]
         self._out: dict[int, Batch] = {}
         self._several = workers.count > 1
-        needed = tree.counts or self._root_bound < self._incumbent.value
+        needed = single._is_needed(tree, self._incumbent, before)
         units = before.units if needed else Units.none(tree.items)
         self._skipped = not needed
         parts = _BATCHES * max(2, workers.count)

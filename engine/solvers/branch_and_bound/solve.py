@@ -90,6 +90,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         problem, tree, options, run, _dealt_to(pool), is_brief(member.info for member in pool.members)
     )
     lower = max(tree.lower_bound(), before.bound)
+    needed = _is_needed(tree, incumbent, before)
 
     def publish() -> None:
         if not tree.counts:
@@ -113,10 +114,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     ) as search:
         try:
             publish()
-            if tree.counts or lower < incumbent.value:
+            if needed:
                 search.run(incumbent.value, improved, lambda _: publish(), keep)
-            else:
-                before.units = open_units  # nothing can be better than the first solution
         except (StopRequested, DeviceError) as reason:
             open_units = search.halt(improved, lambda _: publish())
             keep(open_units, search.explored, search.counters)
@@ -124,7 +123,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
                 raise
             status = reason.status if len(open_units) else None  # else the stop came when nothing was left to search
     counters, explored = before.added(search.counters), before.explored + search.explored
-    if tree.counts or lower < incumbent.initial or search.counters["nodes"]:
+    if needed:
         _audit(
             tree,
             explored,
@@ -148,6 +147,14 @@ def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
     ivms = max(count for _, count in plans.values())
     needed = {label: planned for label, (planned, _) in plans.items()}
     pool.require_memory(needed, f"the search with {ivms} IVMs", "set ivms to fewer")
+
+
+def _is_needed(tree: Tree, incumbent: _Incumbent, before: Progress) -> bool:
+    """Whether there is anything to search: not where nothing can be better than the first solution.
+
+    A search that has begun goes on to its end whatever has been proved, so that all of its intervals are accounted for.
+    """
+    return tree.counts or before.counters.get("nodes", 0) > 0 or max(tree.lower_bound(), before.bound) < incumbent.value
 
 
 def _dealt_to(pool: DevicePool) -> int:
