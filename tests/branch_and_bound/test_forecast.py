@@ -134,6 +134,35 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     assert max(units for _, units in found) > 10
 
 
+def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device: Member) -> None:
+    tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
+    upper = search(tree).best + 20
+    nodes = search(tree, upper, share_best=False).nodes - 1 - 8  # below the first level
+    units = cut(tree.items, 2)
+
+    def work(running: Device) -> tuple[int, list[int], float]:
+        setup = Setup(running, tree, FlowshopOptions(upper_bound=upper), upper)
+        worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), upper)
+        sampler = TreeSampler(setup, SamplePlan(1, 3, 3))
+        taken = []
+        ivms = sampler._ivms
+        initialize = ivms.initialize
+        ivms.initialize = lambda packed, targets, count: (taken.append(count), initialize(packed, targets, count))  # type: ignore[method-assign, assignment, func-returns-value]
+        random = np.random.default_rng(1)
+        found = [
+            float(sampler.remaining(idle(worker, tree.items), upper, seed, units[random.permutation(len(units))])[0])
+            for seed in range(60)
+        ]
+        worker.release()
+        sampler.release()
+        return ivms.shapes.ivms, taken, float(np.mean(found))
+
+    ivms, taken, mean = device.submit(work).result()
+    assert len(units) > ivms
+    assert set(taken) == {ivms}
+    assert mean == pytest.approx(nodes, rel=0.3)
+
+
 def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
     """The open nodes as if no IVM had work."""
     frontier = worker.frontier(levels)

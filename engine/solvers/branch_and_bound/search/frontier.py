@@ -172,8 +172,9 @@ class IntervalBounds:
         """All nodes at a depth that have leaves of a unit below them."""
         n = self._tree.items
         weights = [int(np.prod(np.arange(n - depth + 1, n - level))) for level in range(depth)]
-        begins = units.begin[:, :depth].astype(np.int64) @ np.array(weights)
-        ends = units.end[:, :depth].astype(np.int64) @ np.array(weights) + units.end[:, depth:].any(axis=1)
+        values = np.array(weights, np.int64)
+        begins = units.begin[:, :depth].astype(np.int64) @ values
+        ends = units.end[:, :depth].astype(np.int64) @ values + units.end[:, depth:].any(axis=1)
         ranges = set(zip(begins.tolist(), ends.tolist(), strict=True))
         numbers = {number for begin, end in ranges for number in range(begin, end)}
         found = set()

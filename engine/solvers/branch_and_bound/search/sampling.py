@@ -100,7 +100,15 @@ class SamplePlan:
         return max(1.0, usual.drawn(items) / self.drawn(items))
 
     def drawn_at(self, level: int, items: int) -> int:
-        """Nodes drawn on a level of a tree."""
+        """Nodes drawn on a level of a tree.
+
+        Parameters
+        ----------
+        level : int
+            From 0, the root's.
+        items : int
+            Of the tree.
+        """
         return self.nodes if 3 * level < items else self.deep_nodes
 
 
@@ -108,14 +116,30 @@ _USUAL_SMALL, _USUAL = SamplePlan(2, 512, 512), SamplePlan(2, 1024, 128)
 
 
 def plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of a forecast before a search, on a device whose work-items run in lanes or on another."""
+    """The plan of a forecast before a search.
+
+    Parameters
+    ----------
+    items : int
+        Of the tree.
+    simt : bool
+        Whether the device's work-items run in lanes.
+    """
     if items <= _SMALL_TREE:
         return SamplePlan(4, 1024, 1024)
     return SamplePlan(4, 8192, 512) if simt else SamplePlan(4, 2048, 256)
 
 
 def short_plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of an estimate during a search."""
+    """The plan of an estimate during a search.
+
+    Parameters
+    ----------
+    items : int
+        Of the tree.
+    simt : bool
+        Whether the device's work-items run in lanes.
+    """
     if items <= _SMALL_TREE:
         return SamplePlan(2, 1024, 1024) if simt else SamplePlan(2, 128, 128)
     return SamplePlan(2, 8192, 512) if simt else SamplePlan(2, 1024, 128)
@@ -210,6 +234,10 @@ class TreeSampler:
     def estimates(self, upper: int, seed: int) -> Weights:
         """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound.
 
+        Parameters
+        ----------
+        upper, seed : int
+
         Returns
         -------
         ndarray of float64, shape (passes,)
@@ -230,12 +258,18 @@ class TreeSampler:
             The open nodes of all levels.
         upper, seed : int
         units : Units, optional
-            Intervals that no IVM has, at most as many as the plan has candidates.
+            Intervals that no IVM has, in random order; no more of them are used than the plan has candidates.
         weight : float
             How many such intervals each of them stands for.
+
+        Returns
+        -------
+        ndarray of float64, shape (passes,)
         """
         parts, decomposed = [(frontier, 1.0)], 0
-        if units is not None:
+        if units is not None and len(units):
+            used = min(len(units), self._ivms.shapes.ivms)
+            units, weight = units[slice(used)], weight * len(units) / used
             stored, decomposed = self._taken_up(units, upper)
             parts.append((stored, weight))
 
