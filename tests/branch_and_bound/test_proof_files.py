@@ -130,6 +130,7 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
             f"has {subtree.nodes} nodes, not {subtree.nodes + 1}",
         ),
         "path": ({"subtrees": [Subtree(path=[3, 3], nodes=1)]}, "not a path"),
+        "leaf": ({"subtrees": [Subtree(path=list(range(20)), nodes=1)]}, "not a path"),
         "none": ({"subtrees": []}, "contains no subtrees"),
         "claim": (with_shorter_claim(proof), "not optimal|nodes, not|does not visit"),
     }
@@ -137,7 +138,8 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "subtree", "path", "none",
+    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "subtree", "path", "leaf",
+     "none",
      "claim"],
 )  # fmt: skip
 def test_a_false_proof_with_a_right_digest_fails_a_check(
@@ -149,6 +151,26 @@ def test_a_false_proof_with_a_right_digest_fails_a_check(
     proof.model_copy(update=change).signed().write(path)
     with engine.Engine(devices=[device.info.id]) as owner, pytest.raises(ProofError, match=message):
         list(verify(path, owner, samples=2, whole=True))
+
+
+@pytest.mark.parametrize("times", [[[3]], [[3, 1, 2]], [[9, 9, 9, 9], [1, 1, 1, 1]]])
+def test_a_makespan_equal_to_the_lower_bound_is_proved_without_a_search(
+    device: Member, times: list[list[int]], tmp_path: Path
+) -> None:
+    problem = engine.Flowshop(times, "tight")
+    path = tmp_path / "tight.json"
+    with engine.Engine(devices=[device.info.id]) as owner:
+        proof = Prover(owner, tmp_path / "unfinished").prove(problem, None, 5.0)
+        assert proof is not None
+        assert (proof.nodes, proof.subtrees) == (0, [])
+        proof.write(path)
+        assert f"no schedule is shorter than the lower bound, which is {proof.value}" in list(verify(path, owner))[-1]
+    loose = engine.Flowshop([[1, 5, 2], [4, 1, 3]])
+    order = [1, 0, 2]
+    assert loose.tree().lower_bound() < loose.evaluate(order)
+    false = {"schedule": order, "value": loose.evaluate(order), "initial": loose.evaluate(order)}
+    with pytest.raises(ProofError, match="nothing was searched, but the lower bound"):
+        check_audit(proof.model_copy(update=false), loose)
 
 
 def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:

@@ -154,7 +154,8 @@ class Prover:
         value = problem.evaluate(order)
         options = FlowshopOptions(**self.options)
         tree = problem.tree(options.bound, options.branching)
-        subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed)
+        searched = int(result.counters["nodes"]) > 0  # else the lower bound of all schedules is the makespan
+        subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed) if searched else []
         return Proof(
             instance=Instance(name=problem.name, times=problem.times.tolist(), digest=times_digest(problem.times)),
             bound=options.bound,
@@ -177,6 +178,18 @@ def sampled_subtrees(
     engine: Engine, tree: Tree, options: FlowshopOptions, initial: int, upper: int, seed: int, count: int = _SUBTREES
 ) -> list[Subtree]:
     """Random subtrees, each searched by itself on the first of the engine's devices.
+
+    Parameters
+    ----------
+    engine : Engine
+    tree : Tree
+        Its root has children.
+    options : FlowshopOptions
+    initial, upper : int
+        The initial upper bound of the whole search, and what children are pruned by.
+    seed : int
+    count : int
+        How many; the same subtree may be drawn again.
 
     Raises
     ------

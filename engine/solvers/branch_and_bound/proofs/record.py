@@ -55,11 +55,13 @@ class Proof(_Record):
     initial : int
         The initial upper bound of the search, on which branching depends.
     nodes, leaves : int
-        Decomposed nodes and leaves. Where ``initial`` equals ``value`` they are the same in every search.
+        Decomposed nodes and leaves. Where ``initial`` equals ``value`` they are the same in every search. With 0 nodes
+        nothing was searched, because the lower bound of all schedules equals ``value``.
     explored : list of int
-        Digit sums of the explored intervals by level; weighted with (n - 1 - level)! they add up to n!.
+        Digit sums of the explored intervals by level; weighted with (n - 1 - level)! they add up to n!. All are 0 where
+        nothing was searched.
     subtrees : list of Subtree
-        A random sample of subtrees, each searched once more by itself.
+        A random sample of subtrees, each searched once more by itself; none where nothing was searched.
     seconds : float
         Time of the search, over all its starts.
     seed : int

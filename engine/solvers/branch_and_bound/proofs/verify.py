@@ -60,6 +60,9 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
     check_schedule(proof, problem)
     yield f"the schedule has the makespan {proof.value}"
     check_audit(proof, problem)
+    if proof.nodes == 0:
+        yield f"no schedule is shorter than the lower bound, which is {proof.value} too: there is nothing to search"
+        return
     yield f"the explored intervals add up to {problem.jobs}! schedules"
     options = _options(proof)
     again = _searched_again(proof, problem, options, engine)
@@ -94,7 +97,19 @@ def problem_of(proof: Proof) -> Flowshop:
 
 
 def check_schedule(proof: Proof, problem: Flowshop) -> None:
-    """Raise :class:`ProofError` unless the schedule has the makespan that the proof says."""
+    """Check that the schedule has the makespan that the proof says, and that this is not below the lower bound.
+
+    Parameters
+    ----------
+    proof : Proof
+    problem : Flowshop
+        Its instance; see :func:`problem_of`.
+
+    Raises
+    ------
+    engine.errors.ProofError
+        If that is not so.
+    """
     try:
         found = problem.evaluate(proof.schedule)
     except ProblemError as error:
@@ -107,7 +122,24 @@ def check_schedule(proof: Proof, problem: Flowshop) -> None:
 
 
 def check_audit(proof: Proof, problem: Flowshop) -> None:
-    """Raise :class:`ProofError` unless the explored intervals add up to all schedules."""
+    """Check that the explored intervals add up to all schedules, or that there was nothing to search.
+
+    Parameters
+    ----------
+    proof : Proof
+    problem : Flowshop
+        Its instance; see :func:`problem_of`.
+
+    Raises
+    ------
+    engine.errors.ProofError
+        If that is not so.
+    """
+    lower = problem.tree().lower_bound()
+    if proof.nodes == 0:
+        if lower < proof.value:
+            raise ProofError(f"nothing was searched, but the lower bound {lower} is below the makespan {proof.value}")
+        return
     if len(proof.explored) != problem.jobs:
         raise ProofError(f"the explored intervals have {len(proof.explored)} levels, not {problem.jobs}")
     if any(abs(level) >= 2**62 for level in proof.explored):
@@ -130,7 +162,8 @@ def _searched_again(proof: Proof, problem: Flowshop, options: FlowshopOptions, e
     if not proof.subtrees:
         raise ProofError("the proof contains no subtrees")
     for subtree in proof.subtrees:
-        if len(set(subtree.path)) != len(subtree.path) or any(job >= problem.jobs for job in subtree.path):
+        path = subtree.path
+        if len(set(path)) != len(path) or len(path) >= tree.leaf_depth or any(job >= problem.jobs for job in path):
             raise ProofError(f"{subtree.path} is not a path in the tree")
 
     def work(device: Device) -> None:
