@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.lp_fault import faulty_line
-from engine.formats.source import read_text, require_memory, without_compression
+from engine.formats.source import is_plain, read_text, require_memory, without_compression
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -97,7 +97,7 @@ def read(path: str | Path) -> ParsedProgram:
         _Checker(text, path).check()
     else:
         _require_no_indicator(text, path)
-    if path.suffix.lower() == f".{kind}":
+    if path.suffix.lower() == f".{kind}" and is_plain(path):
         return _through_highs(path, path)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / f"model.{kind}"

@@ -27,6 +27,7 @@ from engine.text import bytes_text
 __all__ = [
     "COMPRESSED",
     "DEFAULT_LIMIT",
+    "is_plain",
     "limit",
     "limited",
     "read_bytes",
@@ -42,6 +43,7 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 
 _VARIABLE = "QUINTET_MAX_READ_BYTES"
 _CHUNK = 1 << 20
+_MARK = b"\xef\xbb\xbf"
 _limit: contextvars.ContextVar[int | None] = contextvars.ContextVar("limit", default=None)
 
 
@@ -130,6 +132,8 @@ def read_bytes(path: str | Path, what: str) -> bytes:
 def read_head(path: str | Path, size: int) -> str:
     """The first ``size`` bytes of a file, unpacked and decoded; what is not UTF-8 is replaced.
 
+    A byte-order mark, which editors on Windows put in front, is left out and not counted.
+
     Parameters
     ----------
     path : path-like
@@ -142,15 +146,22 @@ def read_head(path: str | Path, size: int) -> str:
         If the file cannot be read. What cannot be unpacked is an empty text.
     """
     with Path(path).open("rb") as stream:
-        head = stream.read(size)
+        head = stream.read(size + len(_MARK))
         stream.seek(0)
         unpacked = _unpacked(stream, head)
         if unpacked is not None:
             try:
-                head = unpacked.read(size)
+                head = unpacked.read(size + len(_MARK))
             except (OSError, EOFError, zlib.error, lzma.LZMAError):
                 head = b""
-    return head.decode("utf-8", errors="replace")
+    return head.removeprefix(_MARK)[:size].decode("utf-8", errors="replace")
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the bytes of a file are its text: not compressed, and without a byte-order mark."""
+    with path.open("rb") as stream:
+        head = stream.read(6)
+        return _unpacked(stream, head) is None and not head.startswith(_MARK)
 
 
 def without_compression(path: Path) -> Path:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +70,24 @@ def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
     assert formats.recognize(packed, "")
     assert formats.recognize(other, GOOD)
     assert not formats.recognize(Path("items.txt"), "3\n1 2 3\n")
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [lambda data: b"\xef\xbb\xbf" + data, gzip.compress, bz2.compress, lzma.compress],
+    ids=["byte-order mark", "gzip", "bzip2", "xz"],
+)
+@pytest.mark.parametrize("suffix", ["mps", "lp", "LP"])
+def test_what_is_before_the_text_is_seen_from_the_first_bytes(
+    tmp_path: Path, packed: Callable[[bytes], bytes], suffix: str
+) -> None:
+    text = GOOD if suffix == "mps" else SOUND_LP
+    plain = formats.read(write(tmp_path, text, f"plain.{suffix}"))
+    path = tmp_path / f"packed.{suffix}"
+    path.write_bytes(packed(text.encode()))
+    found = formats.read(path)
+    assert found.c.tolist() == plain.c.tolist() != [0.0] * len(plain.c)
+    assert found.row_upper.tolist() == plain.row_upper.tolist()
 
 
 def test_lp_files_are_read(tmp_path: Path) -> None:
