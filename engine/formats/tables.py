@@ -7,10 +7,11 @@ a file means the same whatever else is installed. LIBSVM follows the rules of ``
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,17 @@ from numpy.typing import NDArray
 from engine.errors import ProblemError
 from engine.formats.source import read_bytes, read_head, read_text, require_memory, without_compression
 
-__all__ = ["TARGETS", "Table", "from_frame", "is_frame", "looks_like_text", "read", "recognize", "write_csv"]
+__all__ = [
+    "TARGETS",
+    "RowError",
+    "Table",
+    "from_frame",
+    "is_frame",
+    "looks_like_text",
+    "read",
+    "recognize",
+    "write_csv",
+]
 
 TARGETS = ("target", "y", "label", "class", "outcome", "response")
 """Titles of a column that is taken as the target where none is named, in lower case."""
@@ -36,18 +47,55 @@ _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
 
 
+class RowError(ProblemError):
+    """A row of a table or of an array breaks a rule of the problem.
+
+    Parameters
+    ----------
+    rule : str
+        The rule and what was given.
+    row : int
+        Counted from 0, as arrays are; :meth:`Table.located` names the line of the file instead.
+    """
+
+    def __init__(self, rule: str, row: int) -> None:
+        super().__init__(f"{rule} in row {row}")
+        self.rule = rule
+        self.row = row
+
+
 @dataclass(frozen=True)
 class Table:
     """Features and target as they were found.
 
     ``X`` has shape (N, p), a SciPy sparse array if it is large and nearly all of it is 0; ``y`` holds N numbers or
-    words; ``names`` are those of the columns of X.
+    words; ``names`` are those of the columns of X. ``lines`` are those of the rows in the file, from 1; None in formats
+    without lines.
     """
 
     X: Any
     y: NDArray[Any]
     names: list[str]
     target: str
+    lines: Sequence[int] | None = None
+
+    @contextlib.contextmanager
+    def located(self, path: str | Path) -> Iterator[None]:
+        """Let the errors of a problem that is made of this table name the file, and the line of the row.
+
+        Raises
+        ------
+        ProblemError
+            What the ``with`` block raises, with the path.
+        """
+        try:
+            yield
+        except RowError as error:
+            if self.lines is None:
+                raise ProblemError(str(error), path) from error
+            raise ProblemError(error.rule, path, self.lines[error.row]) from error
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
 
 
 def is_frame(data: object) -> bool:
@@ -210,11 +258,14 @@ def _read_text(text: str, path: Path, target: str | int | None) -> Table:
     chosen = _target_of(names, target, path)
     require_memory(8 * len(body) * len(names), f"a table of {len(body)} rows and {len(names)} columns", path)
     values = _all_numbers([line for _, line in body], separator, len(names))
+    rows: Sequence[tuple[int, Any]] = body
     if values is not None:
         X, y = np.delete(values, chosen, axis=1), values[:, chosen].copy()
     else:
-        X, y = _with_words(_rows(body, separator, path), names, chosen, path)
-    return Table(X, y, [name for column, name in enumerate(names) if column != chosen], names[chosen])
+        rows = _rows(body, separator, path)
+        X, y = _with_words(rows, names, chosen, path)
+    features = [name for column, name in enumerate(names) if column != chosen]
+    return Table(X, y, features, names[chosen], [number for number, _ in rows])
 
 
 def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArray[np.float64] | None:
@@ -229,7 +280,7 @@ def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArr
 
 
 def _with_words(
-    rows: list[tuple[int, list[str]]], names: list[str], chosen: int, path: Path
+    rows: Sequence[tuple[int, list[str]]], names: list[str], chosen: int, path: Path
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Features and target of a table where the target, or by mistake a feature, holds words."""
     for number, row in rows:
@@ -353,7 +404,7 @@ def _from_entries(
     else:
         X = np.zeros((rows, columns))
         X[where, indices - base] = values
-    return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label")
+    return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label", lines)
 
 
 def _read_parquet(path: Path, target: str | int | None) -> Table:

@@ -165,6 +165,24 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str
         tables.read(write(tmp_path / "data.csv", text))
 
 
+@pytest.mark.parametrize(
+    ("text", "read", "message"),
+    [
+        ("a,b,y\n1,2,1\n\n3,nan,0\n", {}, r"X must be finite; column 'b' has nan \(.*, line 4\)"),
+        ("a,b,y\n1,2,yes\n3,inf,no\n", {}, r"column 'b' has inf \(.*, line 3\)"),
+        ("# made by hand\n1 2 0\n3 4 nan\n", {"family": "normal"}, r"y must be finite; got nan \(.*, line 3\)"),
+        ("a,y\n1,2\n2,2.5\n", {"family": "counts"}, r"got 2.5 \(.*, line 3\)"),
+        ("1 1:1 2:3\n0 1:2\n1 1:nan\n", {}, r"column 'x1' has nan \(.*, line 3\)"),
+    ],
+)
+def test_a_number_that_a_problem_refuses_is_told_with_its_line(
+    tmp_path: Path, text: str, read: dict[str, str], message: str
+) -> None:
+    kind = engine.HorseshoeRegression if read else engine.HorseshoeProbit
+    with pytest.raises(ProblemError, match=message):
+        kind.read(write(tmp_path / "data.csv", text), **read)
+
+
 def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(tmp_path: Path) -> None:
     from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 

@@ -230,12 +230,12 @@ def test_devices_and_resumed_runs_make_the_same_draws(device: Member, tmp_path: 
 @pytest.mark.parametrize(
     ("y", "family", "message"),
     [
-        ([1.0, 2.0, np.nan, 4.0], "normal", "y must be finite; row 2 is nan"),
+        ([1.0, 2.0, np.nan, 4.0], "normal", "y must be finite; got nan in row 2"),
         (["a", "b", "c", "a"], "normal", "y must hold numbers"),
         ([3, 3, 3, 3], "student", "y is 3 in every row"),
         ([1, 1, 1, 1], "ordinal", "2 to 16 different values for the family ordinal; it has 1"),
         ([1, 2, 3, 4], "probit", "y must have two different values"),
-        ([1, 2, 0.5, 4], "counts", "y must be whole numbers from 0 to 1,000,000; row 2 is 0.5"),
+        ([1, 2, 0.5, 4], "counts", "y must be whole numbers from 0 to 1,000,000; got 0.5 in row 2"),
         ([0, 0, 0, 0], "counts", "y is 0 in every row"),
         ([1, 2, 3, 4], "poisson", "family must be one of probit, logit, normal, .*counts; got 'poisson'"),
     ],

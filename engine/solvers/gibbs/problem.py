@@ -100,10 +100,8 @@ class HorseshoeProbit(Problem[Posterior]):
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
         table = tables.read(path, target)
-        try:
+        with table.located(path):
             return cls(table.X, table.y, table.names, Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -245,10 +243,8 @@ class HorseshoeRegression(HorseshoeProbit):
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
         table = tables.read(path, target)
-        try:
+        with table.located(path):
             return cls(table.X, table.y, family, table.names, Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -314,7 +310,7 @@ def _features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]
     if not np.isfinite(entries).all():
         first = np.argwhere(~np.isfinite(entries))[0]
         row, column = first if not is_sparse(values) else _place(values, int(first[0]))
-        raise ProblemError(f"X must be finite; column '{chosen[column]}' has {values[row, column]} in row {row}")
+        raise tables.RowError(f"X must be finite; column '{chosen[column]}' has {values[row, column]}", int(row))
     return values, chosen
 
 
@@ -378,7 +374,7 @@ def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
         raise ProblemError(f"y must have one value for each of the {rows} rows of X; got shape {values.shape}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise ProblemError(f"y must be finite; row {row} is {values[row]}")
+        raise tables.RowError(f"y must be finite; got {values[row]}", row)
     if values.dtype.kind == "O":
         kinds = {type(value) for value in values.tolist()}
         if len(kinds) > 1:
@@ -406,7 +402,7 @@ def _counted(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, .
     wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > MOST_COUNT)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ProblemError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; row {row} is {numbers[row]:g}")
+        raise tables.RowError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; got {numbers[row]:g}", row)
     if not numbers.any():
         raise ProblemError("y is 0 in every row")
     return frozen(numbers), ()
