@@ -7,6 +7,7 @@ line, the configuration section, the options form and the generic dashboard are 
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,6 +188,11 @@ class Solver:
             if base in self.options:
                 return self.options[base]
         raise TypeError(f"the solver {self.name} declares no options for {problem.__name__}")
+
+    @property
+    def instance_classes(self) -> tuple[type[Problem], ...]:
+        """The classes of :attr:`problems` that have instances, for lists of them: not base classes."""
+        return tuple(kind for kind in self.problems if not inspect.isabstract(kind))
 
     def load(self) -> None:
         """Import the solving function now, if that was left for later, so that no run's clock counts it."""

@@ -180,14 +180,14 @@ def describe_settings(resolved: Resolved) -> None:
 def describe_solver(solver: Solver) -> None:
     """Print what a solver takes, its options and its live series."""
     print(f"{solver.name}: {solver.title}")
-    print(f"problems: {', '.join(problem.__name__ for problem in solver.problems)}")
+    print(f"problems: {', '.join(problem.__name__ for problem in solver.instance_classes)}")
     if solver.generators:
         print(f"generators: {', '.join(solver.generators)} (quintet generate KIND)")
     for model in solver.option_models:
-        classes = [kind.__name__ for kind in solver.problems if solver.options_model(kind) is model]
+        classes = [kind.__name__ for kind in solver.instance_classes if solver.options_model(kind) is model]
         print()
         describe_model(model, f"options for {', '.join(classes)}" if len(solver.option_models) > 1 else "")
-    for kind in solver.problems:
+    for kind in solver.instance_classes:
         if kind.read_options is not None:
             print()
             describe_model(kind.read_options, f"options for files of {kind.__name__}")
@@ -204,11 +204,13 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
     return {
         "name": solver.name,
         "title": solver.title,
-        "problems": [problem.__name__ for problem in solver.problems],
-        "options": {problem.__name__: solver.options_model(problem).model_json_schema() for problem in solver.problems},
+        "problems": [problem.__name__ for problem in solver.instance_classes],
+        "options": {
+            problem.__name__: solver.options_model(problem).model_json_schema() for problem in solver.instance_classes
+        },
         "read_options": {
             problem.__name__: problem.read_options.model_json_schema()
-            for problem in solver.problems
+            for problem in solver.instance_classes
             if problem.read_options is not None
         },
         "metrics": [dataclasses.asdict(spec) for spec in solver.metrics],

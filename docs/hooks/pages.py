@@ -90,7 +90,7 @@ def options(solver: str) -> str:
 
 def _models(solver: Solver) -> list[tuple[list[str], type[BaseModel]]]:
     return [
-        ([problem.__name__ for problem in solver.problems if solver.options_model(problem) is model], model)
+        ([problem.__name__ for problem in solver.instance_classes if solver.options_model(problem) is model], model)
         for model in solver.option_models
     ]
 
@@ -187,7 +187,7 @@ def metrics(solver: str) -> str:
 def solvers() -> str:
     """The solvers and their problem classes."""
     rows = [
-        [f"`{name}`", found.title, ", ".join(f"`{p.__name__}`" for p in found.problems)]
+        [f"`{name}`", found.title, ", ".join(f"`{p.__name__}`" for p in found.instance_classes)]
         for name, found in discover().items()
     ]
     return table(("solver", "title", "problem classes"), rows)

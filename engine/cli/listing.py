@@ -145,6 +145,6 @@ def solvers(name: str | None, as_json: bool) -> int:
     else:
         tables.print_table(
             ("solver", "title", "problems"),
-            [(s.name, s.title, ", ".join(problem.__name__ for problem in s.problems)) for s in chosen],
+            [(s.name, s.title, ", ".join(problem.__name__ for problem in s.instance_classes)) for s in chosen],
         )
     return 0

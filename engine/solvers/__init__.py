@@ -75,8 +75,13 @@ def solver_for_class(problem: type[Problem]) -> Solver:
         for solver in discover().values():
             if base in solver.problems:
                 return solver
-    known = ", ".join(problem_classes())
+    known = ", ".join(_instance_classes())
     raise InputError(f"no solver takes a {problem.__name__}; the problems are {known}")
+
+
+def _instance_classes() -> list[str]:
+    """The names of the problem classes, without those that are only derived from."""
+    return [kind.__name__ for solver in discover().values() for kind in solver.instance_classes]
 
 
 def recognize(path: Path) -> type[Problem]:
@@ -103,7 +108,7 @@ def _unrecognized(path: Path) -> InputError:
     """Why no problem recognises a file: the faults of the readers that came furthest, if past the first line."""
     furthest = 1
     faults: list[str] = []
-    kinds = ", ".join(sorted(problem_classes()))
+    kinds = ", ".join(sorted(_instance_classes()))
     with contextlib.suppress(OSError):
         if path.stat().st_size > _LARGEST_EXPLAINED:
             return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}")

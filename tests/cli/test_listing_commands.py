@@ -80,6 +80,11 @@ def test_solvers_lists_and_describes(quintet: Any) -> None:
     assert "plain or fancy" in output
     assert "integer, >= 1" in output
     assert "Number reached" in output
+    for arguments in (("solvers",), ("solvers", "branch_and_bound"), ("solvers", "branch_and_bound", "--json")):
+        code, output, _ = quintet(*arguments)
+        assert code == 0
+        assert "QuadraticAssignment" in output
+        assert "PermutationProblem" not in output  # a base class for users' own problems
 
 
 def test_what_a_solver_declares_can_be_said_on_the_command_line() -> None:
