@@ -6,7 +6,7 @@ A problem is immutable, is validated when it is made, and is independent of devi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
+from engine.errors import ProblemError
+
 if TYPE_CHECKING:
     from engine.results import Result
 
-__all__ = ["InstanceOption", "Problem", "ReadOptions"]
+__all__ = ["InstanceOption", "Problem", "ReadOptions", "frozen", "require_arrays"]
 
 
 class ReadOptions(BaseModel):
@@ -124,3 +126,24 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     copy = np.array(array, order="C", copy=True)
     copy.setflags(write=False)
     return copy
+
+
+def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], what: str) -> None:
+    """Check that the arrays of an instance are there.
+
+    Parameters
+    ----------
+    arrays : mapping
+    names : sequence of str
+        The arrays that an instance has.
+    what : str
+        The problem, for messages.
+
+    Raises
+    ------
+    ProblemError
+        If one is missing.
+    """
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise ProblemError(f"the arrays of {what} lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")

@@ -72,9 +72,38 @@ class Numbers:
         ----------
         rows, columns : int
         what : str
-            What it is, for messages.
+            What a word is, for messages.
+
+        Raises
+        ------
+        ProblemError
+            As :meth:`take`.
         """
-        return [[self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)]
+        taken = [word for word, _ in self.words[self.at : self.at + rows * columns]]
+        if len(taken) < rows * columns or not all(map(_INTEGER.fullmatch, taken)):
+            return [[self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)]
+        self.at += len(taken)
+        values = [int(word.partition(".")[0]) for word in taken]
+        return [values[row * columns : (row + 1) * columns] for row in range(rows)]
+
+    def skip(self, count: int, what: str) -> None:
+        """Pass over words, whatever they are.
+
+        Parameters
+        ----------
+        count : int
+        what : str
+            What they are, for messages.
+
+        Raises
+        ------
+        ProblemError
+            If there are fewer.
+        """
+        if self.left < count:
+            last = self.words[-1][1] if self.words else None
+            raise ProblemError(f"the file ends within {what}", self.path, last)
+        self.at += count
 
     def end(self, what: str) -> None:
         """:class:`ProblemError` if there are words left after ``what``."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching import brute_force, held_karp
 
+import engine
 from engine.errors import OptionError, ProblemError
 from engine.formats import qaplib, taillard, tsplib
 from engine.problem import Problem
@@ -345,3 +346,33 @@ def test_symmetric_files_are_refused_with_the_name_of_a_better_tool(tmp_path: Pa
     assert recognize(file) is ATSP
     with pytest.raises(ProblemError, match="Concorde"):
         ATSP.read(file)
+
+
+@pytest.mark.parametrize("values", [[[0], [1, 2]], [None, 1, 2], ["a", 1, 2], 3, [0, 1], [0, 1, 1]])
+def test_what_is_no_order_of_the_jobs_is_refused(values: Any) -> None:
+    with pytest.raises(ProblemError, match="an order must list each of the jobs 0 to 2 once"):
+        engine.Flowshop([[3, 1, 2]]).evaluate(values)
+
+
+@pytest.mark.parametrize("number", [0, 121])
+def test_there_are_120_instances_of_taillards(number: int) -> None:
+    for call in (engine.Flowshop.taillard, engine.Flowshop.taillard_best_known):
+        with pytest.raises(ProblemError, match=f"numbered 1 to 120; got {number}"):
+            call(number)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"queens 6\n", engine.Queens),
+        (b"tardiness 2\n1 2\n1 1\n2 2\n", engine.Tardiness),
+        (b"nowait\n2 2\n0 3 1 4\n0 2 1 5\n", engine.NoWaitFlowshop),
+        (b"mckp 1 3\n0 1 2\n", engine.MultipleChoiceKnapsack),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_file_with_a_byte_order_mark_is_recognised(tmp_path: Path, content: bytes, kind: type[Problem]) -> None:
+    path = tmp_path / "windows.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + content)
+    assert recognize(path) is kind
+    assert kind.read(path).name == "windows"

@@ -238,9 +238,9 @@ def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\n3 2 0\n5 4 3\n2 3", "the file ends too early: 4 numbers are missing"),
-        ("1\n1 2 0\n5 1 1 1 1 9", "numbers after its last instance"),
-        ("1\n3 2 0\n5 4.5 3", "number 6 must be a whole number"),
+        ("1\n3 2 0\n5 4 3\n2 3", r"the file ends where weight \(0, 2\) should follow .*line 4"),
+        ("1\n1 2 0\n5 1 1 1 1 9", r"there is more than the instances: '9' .*line 3"),
+        ("1\n3 2 0\n5 4.5 3", r"profit \(0, 1\) must be an integer; got '4.5' .*line 3"),
         ("1\n1 2 0\n5 1 1 0 1", "capacity must be at least 1; got 0"),
     ],
 )
@@ -280,3 +280,10 @@ def test_time_is_up_before_bounds_are_done(one_device: Engine) -> None:
     result = one_device.solve(problem, time_limit=1e-3)
     assert result.status is Status.TIME_LIMIT
     assert result.solution is None or problem.evaluate(result.solution)[0] == result.objective
+
+
+def test_weights_whose_sum_64_bits_do_not_hold_are_refused(one_device: Engine) -> None:
+    rows = [[2**62 - 1, 2**60], [2**62 - 1, 2**60]]
+    problem = TwoConstraintKnapsack([3, 4], rows, [2**61, 2**61])
+    with pytest.raises(ProblemError, match=r"the sum of weights must be below 2\^55"):
+        one_device.solve(problem)

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 
 from engine.errors import ProblemError, nearest
 from engine.files import write_whole
+from engine.formats.instances import require_instance
 from engine.formats.knapsack import pisinger, table
 from engine.formats.knapsack.parsed import ParsedKnapsack
 from engine.formats.knapsack.words import Words, plain_text, rows_of
@@ -96,8 +97,7 @@ def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> Par
         raise ProblemError("the file is empty; a knapsack instance begins with its number of items", path, 1)
     if len(head) == 2 and head[1].content.split()[0] == b"n":
         return pisinger.parse(text, first_line, path, instance)
-    if instance != 1:
-        raise ProblemError(f"there is no instance {instance}; the file holds 1", path)
+    require_instance(instance, 1, path)
     return table.parse(Words(text, first_line, path))
 
 

@@ -15,7 +15,6 @@ J. E. Beasley, "OR-Library: distributing test problems by electronic mail", Jour
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.files import write_whole
-from engine.formats.source import read_bytes
+from engine.formats.instances import require_instance
+from engine.formats.source import read_text
+from engine.formats.text import Numbers
 
 __all__ = [
     "ParsedKnap",
@@ -79,15 +80,14 @@ def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
     ProblemError
         If the file cannot be read or breaks its format.
     """
-    words = _text(path).split()
-    if words[:1] != ["mckp"]:
+    numbers = _numbers(path)
+    if not numbers.words or numbers.words[0][0] != "mckp":
         raise ProblemError("a multiple-choice knapsack begins with the word mckp", path, 1)
-    if instance != 1:
-        raise ProblemError(f"there is no instance {instance}; the file holds 1", path)
-    numbers = _numbers(words[1:], path)
-    n, capacity = _take(numbers, 2, path)
-    table = np.array(_take(numbers, 3 * max(0, n), path), np.int64).reshape(-1, 3)
-    _end(numbers, path)
+    require_instance(instance, 1, path)
+    numbers.at = 1
+    n, capacity = _size(numbers, "items"), numbers.take("the capacity")
+    table = np.array(numbers.matrix(n, 3, "class, profit or weight"), np.int64).reshape(-1, 3)
+    numbers.end(f"{n} items")
     return table[:, 1], table[:, 2], table[:, 0], capacity
 
 
@@ -121,23 +121,23 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
     ProblemError
         If the file cannot be read or breaks its format, or the instance has another number of constraints.
     """
-    numbers = _numbers(_text(path).split(), path)
-    (count,) = _take(numbers, 1, path)
-    if not 1 <= instance <= count:
-        raise ProblemError(f"there is no instance {instance}; the file holds {count}", path)
+    numbers = _numbers(path)
+    count = numbers.take("the number of instances")
+    require_instance(instance, count, path)
     for number in range(1, instance + 1):
-        n, m, optimum = _take(numbers, 3, path)
-        if n < 0 or m < 0 or n * m > 10**9:
-            raise ProblemError(f"instance {number} has {n} items and {m} constraints", path)
-        profits = _take(numbers, n, path)
-        weights = _take(numbers, n * m, path)
-        capacities = _take(numbers, m, path)
+        n, m = _size(numbers, "items"), _size(numbers, "constraints")
+        line = numbers.line
+        optimum = numbers.take(f"the optimum of instance {number}")
+        if number < instance:  # no array is made of it
+            numbers.skip(n + n * m + m, f"instance {number}")
     if m != 2:
-        raise ProblemError(f"instance {instance} has {m} constraints; those with two can be solved", path)
+        raise ProblemError(f"instance {instance} has {m} constraints; those with two can be solved", path, line)
+    (profits,) = numbers.matrix(1, n, "profit")
+    weights = np.array(numbers.matrix(m, n, "weight"), np.int64).reshape(m, n)
+    (capacities,) = numbers.matrix(1, m, "capacity")
     if instance == count:
-        _end(numbers, path)
-    rows = np.array(weights, np.int64).reshape(m, n)
-    return ParsedKnap(np.array(profits, np.int64), rows, capacities, optimum if optimum > 0 else None, count)
+        numbers.end("the instances")
+    return ParsedKnap(np.array(profits, np.int64), weights, capacities, optimum if optimum > 0 else None, count)
 
 
 def write_mknap(
@@ -160,30 +160,17 @@ def write_mknap(
     _write(path, lines + [" ".join(map(str, row.tolist())) for row in rows])
 
 
-def _text(path: str | Path) -> str:
-    try:
-        return read_bytes(path, "the knapsack file").decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ProblemError("the knapsack file is not text", path) from error
+def _numbers(path: str | Path) -> Numbers:
+    """The words of a file."""
+    return Numbers.of(enumerate(read_text(path, "the knapsack file").splitlines(), 1), path)
 
 
-def _numbers(words: list[str], path: str | Path) -> Iterator[int]:
-    for place, word in enumerate(words, start=1):
-        if not _WHOLE.fullmatch(word):
-            raise ProblemError(f"number {place} must be a whole number of at most 18 digits; got {word[:30]!r}", path)
-        yield int(word.partition(".")[0])
-
-
-def _take(numbers: Iterator[int], count: int, path: str | Path) -> list[int]:
-    taken = [number for _, number in zip(range(count), numbers, strict=False)]
-    if len(taken) < count:
-        raise ProblemError(f"the file ends too early: {count - len(taken)} numbers are missing", path)
-    return taken
-
-
-def _end(numbers: Iterator[int], path: str | Path) -> None:
-    if next(numbers, None) is not None:
-        raise ProblemError("the file has numbers after its last instance", path)
+def _size(numbers: Numbers, what: str) -> int:
+    """The next word as a number of items or constraints."""
+    size = numbers.take(f"the number of {what}")
+    if size < 0:
+        raise ProblemError(f"the number of {what} must be at least 0; got {size}", numbers.path, numbers.line)
+    return size
 
 
 def _write(path: Path, lines: list[str]) -> None:

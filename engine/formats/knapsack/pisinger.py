@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.formats.instances import require_instance
 from engine.formats.knapsack.parsed import ParsedKnapsack, check_ids, items_text, readonly
 from engine.formats.knapsack.words import Row, Words, excerpt, fits, integer, is_integer, refusal, rows_of
 
@@ -47,8 +48,7 @@ def parse(text: bytes, first_line: int, path: str | Path | None, instance: int =
         If it breaks the format, or there are fewer blocks.
     """
     starts = _starts(text)
-    if not 1 <= instance <= len(starts):
-        raise ProblemError(f"there is no instance {instance}; the file holds {len(starts)}", path)
+    require_instance(instance, len(starts), path)
     first_line += text.count(b"\n", 0, starts[instance - 1])
     rows = rows_of(text[starts[instance - 1] :], first_line)
     header = list(itertools.islice(rows, 1 + len(_KEYS)))

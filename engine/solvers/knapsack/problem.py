@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
-from engine.problem import InstanceOption, Problem, frozen
+from engine.formats.instances import instance_name
+from engine.problem import InstanceOption, Problem, frozen, require_arrays
 from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, shown
 from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
 from engine.solvers.knapsack.scaling import scaled
@@ -178,9 +179,10 @@ class Knapsack(Problem):
             it holds fewer instances.
         """
         parsed = formats.read(path, instance)
+        name = instance_name(path, instance, parsed.instances)
         problem = cls.__new__(cls)
         origin = Origin(path, parsed.lines, parsed.capacity_line)
-        problem._fill(parsed.profits, parsed.weights, parsed.capacity, _name_of(Path(path)), origin)
+        problem._fill(parsed.profits, parsed.weights, parsed.capacity, name, origin)
         problem.optimum = parsed.optimum
         problem.format = parsed.format
         problem.instances_in_file = parsed.instances
@@ -279,22 +281,13 @@ class Knapsack(Problem):
         ProblemError
             If an array is missing or breaks a rule of the problem.
         """
-        for needed in ("profits", "weights", "capacity"):
-            if needed not in arrays:
-                raise ProblemError(
-                    f"the arrays of a knapsack instance lack '{needed}'; got {', '.join(arrays) or 'none'}"
-                )
+        require_arrays(arrays, ("profits", "weights", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
         if "scale" in arrays:
             problem.scale = _scale(str(arrays["scale"]))
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
         return problem
-
-
-def _name_of(path: Path) -> str:
-    """The file's name without its suffix; a point in a number, as in ``eps_0.01_s_1``, begins no suffix."""
-    return path.stem if path.suffix[1:].isalpha() else path.name
 
 
 def _scale(text: str) -> int:

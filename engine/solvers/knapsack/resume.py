@@ -118,7 +118,7 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
         )
         return reduced, progress, StartRow(done, low, row)
     tiles, values = arrays["tiles"], arrays["values"]
-    _require(_is_set(tiles, state.capacity + 1), "its tiles are not distinct")
+    _require(len(tiles) > 0 and _is_set(tiles, state.capacity + 1), "its tiles are not distinct, or there are none")
     return reduced, progress, StartTiles(done, tiles, values)
 
 

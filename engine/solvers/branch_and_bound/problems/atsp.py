@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import OptionError, ProblemError
 from engine.formats import tsplib
-from engine.problem import frozen
+from engine.formats.instances import instance_name, located
+from engine.problem import frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
     improve,
     iterate,
@@ -87,10 +88,8 @@ class ATSP(PermutationProblem):
     def read(cls, path: str | Path) -> Self:
         """Read a TSPLIB file of type ATSP."""
         name, costs = tsplib.read(path)
-        try:
-            return cls(costs, name or Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
+        with located(path):
+            return cls(costs, name or instance_name(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -109,8 +108,7 @@ class ATSP(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if "costs" not in arrays:
-            raise ProblemError("the arrays of an asymmetric TSP lack 'costs'")
+        require_arrays(arrays, ("costs",), "an asymmetric TSP")
         return cls(arrays["costs"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:

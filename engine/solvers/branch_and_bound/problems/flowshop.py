@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
-from engine.problem import InstanceOption, frozen
+from engine.formats.instances import instance_name, located
+from engine.problem import InstanceOption, frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
-from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_size, whole_matrix
 from engine.solvers.branch_and_bound.problems.taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
 from engine.solvers.branch_and_bound.tree import PermutationProblem
 
@@ -85,14 +86,10 @@ class Flowshop(PermutationProblem):
             If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
         found = taillard.read(path)
-        if not 1 <= instance <= len(found):
-            raise ProblemError(f"there is no instance {instance}; the file holds {len(found)}", path)
+        name = instance_name(path, instance, len(found))
         parsed = found[instance - 1]
-        stem = Path(path).stem
-        try:
-            problem = cls(parsed.times, stem if len(found) == 1 else f"{stem}-{instance}")
-        except ProblemError as error:
-            raise ProblemError(str(error), path, parsed.line) from error
+        with located(path, parsed.line):
+            problem = cls(parsed.times, name)
         problem.instances_in_file = len(found)
         if parsed.upper_bound is not None and parsed.upper_bound == parsed.lower_bound:
             problem.optimum = parsed.upper_bound
@@ -107,14 +104,25 @@ class Flowshop(PermutationProblem):
         ProblemError
             If there is no instance of that number.
         """
-        if not 1 <= number <= len(TIME_SEEDS):
-            raise ProblemError(f"Taillard's instances are numbered 1 to {len(TIME_SEEDS)}; got {number}")
+        cls._require_number(number)
         jobs, machines = SIZES[(number - 1) // 10]
         return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[number - 1]), f"ta{number:03d}")
 
+    @staticmethod
+    def _require_number(number: int) -> None:
+        if not 1 <= number <= len(TIME_SEEDS):
+            raise ProblemError(f"Taillard's instances are numbered 1 to {len(TIME_SEEDS)}; got {number}")
+
     @classmethod
     def taillard_best_known(cls, number: int) -> int:
-        """The makespan of the best schedule known in 2021 of one of Taillard's instances."""
+        """The makespan of the best schedule known in 2021 of one of Taillard's instances.
+
+        Raises
+        ------
+        ProblemError
+            If there is no instance of that number.
+        """
+        cls._require_number(number)
         return BEST_KNOWN[(number - 1) // 10][(number - 1) % 10]
 
     @classmethod
@@ -136,8 +144,7 @@ class Flowshop(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... jobs - 1.
         """
-        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
-        return makespan(self.times, order)
+        return makespan(self.times, order_of_jobs(jobs, self.jobs))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``: shape (machines, jobs); ``optimum``: shape (), where known."""
@@ -149,8 +156,7 @@ class Flowshop(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if "times" not in arrays:
-            raise ProblemError("the arrays of a flowshop lack 'times'")
+        require_arrays(arrays, ("times",), "a flowshop")
         problem = cls(arrays["times"], name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem

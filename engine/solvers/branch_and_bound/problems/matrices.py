@@ -1,14 +1,14 @@
-"""Matrices of whole numbers and permutations, as users give them, and the sizes that a search takes."""
+"""Matrices of whole numbers and permutations, as users give them, and the sizes and options that a search takes."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from engine.errors import OptionError, ProblemError
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE
 
-__all__ = ["permutation", "require_size", "whole_matrix"]
+__all__ = ["order_of_jobs", "permutation", "require_no_choice", "require_size", "whole_matrix"]
 
 _EXACT_FLOAT = 2**53
 
@@ -16,10 +16,18 @@ _EXACT_FLOAT = 2**53
 def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray[np.int64]:
     """A matrix as 64-bit integers, without any loss.
 
+    Parameters
+    ----------
+    values : array-like, two-dimensional
+    what : str
+        What it is, for messages.
+    axes : (str, str)
+        What its rows and columns stand for, for messages.
+
     Raises
     ------
     ProblemError
-        If it is not two-dimensional or an entry, named by its ``axes``, is not an integer that fits.
+        If it is not two-dimensional or has no entry, or an entry is not an integer that 64 bits hold.
     """
     try:
         array = np.asarray(values)
@@ -44,18 +52,79 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
 def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
     """A permutation of 0 ... size - 1, shape (size,).
 
+    Parameters
+    ----------
+    values : array-like
+    size : int
+    rule : str
+        What messages begin with.
+
     Raises
     ------
     ProblemError
-        If it is none; the message begins with ``rule``.
+        If it is none.
     """
-    found = np.asarray(values)
-    if found.ndim != 1 or sorted(found.tolist()) != list(range(size)):
+    try:
+        found = np.asarray(values)
+        sound = found.ndim == 1 and found.dtype.kind in "iuf" and sorted(found.tolist()) == list(range(size))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ProblemError(f"{rule}: {error}") from error
+    if not sound:
         raise ProblemError(f"{rule}; got {found.tolist()}")
     return found.astype(np.int64)
 
 
+def order_of_jobs(values: ArrayLike, jobs: int) -> NDArray[np.int64]:
+    """An order of all jobs, shape (jobs,).
+
+    Parameters
+    ----------
+    values : array-like
+    jobs : int
+
+    Raises
+    ------
+    ProblemError
+        If it is not a permutation of 0 ... jobs - 1.
+    """
+    return permutation(values, jobs, f"an order must list each of the jobs 0 to {jobs - 1} once")
+
+
+def require_no_choice(what: str, bound: str, branching: str) -> None:
+    """Refuse a bound or a branching rule where a problem has one of each.
+
+    Parameters
+    ----------
+    what : str
+        The problem, for messages.
+    bound, branching : str
+        As :meth:`PermutationProblem.tree` is given them.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If they ask for any but the default.
+    """
+    if bound != "auto" or branching not in ("auto", "forward"):
+        raise OptionError(f"{what} has no choice of bounds or branching rules")
+
+
 def require_size(size: int, what: str, name: str, most: int = LARGEST_TREE) -> None:
-    """Refuse a problem, called ``name``, with more than ``most`` items; ``what`` these are."""
+    """Refuse a problem with too many items.
+
+    Parameters
+    ----------
+    size : int
+    what : str
+        What the items are: jobs, cities.
+    name : str
+        Of the problem.
+    most : int
+
+    Raises
+    ------
+    ProblemError
+        If ``size`` is more than ``most``.
+    """
     if size > most:
         raise ProblemError(f"branch and bound takes at most {most} {what} here; {name} has {size}")

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
+from engine.errors import ProblemError
 from engine.formats import qaplib
-from engine.problem import frozen
+from engine.formats.instances import instance_name, located
+from engine.problem import frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import (
+    permutation,
+    require_no_choice,
+    require_size,
+    whole_matrix,
+)
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 if TYPE_CHECKING:
@@ -78,10 +84,8 @@ class QuadraticAssignment(PermutationProblem):
     def read(cls, path: str | Path) -> Self:
         """Read a QAPLIB file (``.dat``): the size, the flows, the distances."""
         flows, distances = qaplib.read(path)
-        try:
-            return cls(flows, distances, Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
+        with located(path):
+            return cls(flows, distances, instance_name(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -113,14 +117,12 @@ class QuadraticAssignment(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if lacking := {"flows", "distances"} - arrays.keys():
-            raise ProblemError(f"the arrays of a quadratic assignment lack '{min(lacking)}'")
+        require_arrays(arrays, ("flows", "distances"), "a quadratic assignment")
         return cls(arrays["flows"], arrays["distances"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QuadraticAssignmentTree:
         """Facility after facility, the busiest first; the bound of Gilmore and Lawler."""
-        if bound != "auto" or branching not in ("auto", "forward"):
-            raise OptionError("quadratic assignment has no choice of bounds or branching rules")
+        require_no_choice("quadratic assignment", bound, branching)
         require_size(self.n, "facilities", self.name, _LARGEST)
         return QuadraticAssignmentTree(self.flows, self.distances)
 

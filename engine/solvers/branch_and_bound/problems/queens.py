@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import OptionError, ProblemError
+from engine.errors import ProblemError
+from engine.formats.instances import instance_name, located
 from engine.formats.source import read_text
 from engine.formats.text import Numbers
+from engine.problem import require_arrays
+from engine.solvers.branch_and_bound.problems.matrices import require_no_choice
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 if TYPE_CHECKING:
@@ -63,10 +66,8 @@ class Queens(PermutationProblem):
         numbers.at = 1
         n = numbers.take("n")
         numbers.end("'queens' and n")
-        try:
-            return cls(n, Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path, numbers.line) from error
+        with located(path, numbers.line):
+            return cls(n, instance_name(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -85,16 +86,12 @@ class Queens(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if "n" not in arrays:
-            raise ProblemError("the arrays of n-queens lack 'n'")
+        require_arrays(arrays, ("n",), "n-queens")
         return cls(int(arrays["n"]), name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QueensTree:
         """Row by row, columns ascending; the first queen in the left half only, and its solutions twice."""
-        if bound != "auto":
-            raise OptionError(f"n-queens has no choice of bounds; got bound = '{bound}'")
-        if branching not in ("auto", "forward"):
-            raise OptionError(f"n-queens is branched row by row (forward); got branching = '{branching}'")
+        require_no_choice("n-queens", bound, branching)
         return QueensTree(self.n)
 
 

@@ -10,24 +10,43 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
+from engine.errors import ProblemError
 from engine.formats import taillard
+from engine.formats.instances import instance_name, located
 from engine.formats.source import read_text
-from engine.problem import InstanceOption
+from engine.problem import InstanceOption, require_arrays
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size
+from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_no_choice, require_size
 from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
 
-__all__ = ["BlockingFlowshop", "FlowTime", "NoWaitFlowshop"]
+__all__ = ["BlockingFlowshop", "FlowTime", "FlowshopVariant", "NoWaitFlowshop"]
 
 _RESTARTS = 30
 _REMOVED = 4
 _SUM_LIMIT = 2**30
 
 
-class _Schedule(PermutationProblem):
-    """What these problems share: the times, the file, and a local search for the first schedule."""
+class FlowshopVariant(PermutationProblem):
+    """What these problems share: the times, the file, and a local search for the first schedule.
+
+    Parameters
+    ----------
+    times : array-like of int, shape (machines, jobs)
+        Processing times, at least 0. All times together must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+        Read-only.
+    jobs, machines : int
+
+    Raises
+    ------
+    ProblemError
+        If the times are not a matrix of whole numbers or break these rules.
+    """
 
     word: ClassVar[str]
     """The first word of a file; an instance in a layout of :mod:`engine.formats.taillard` follows."""
@@ -60,13 +79,10 @@ class _Schedule(PermutationProblem):
         if first.strip().lower() != cls.word:
             raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.word}'", path, 1)
         found = taillard.parse("\n" + rest, path)
-        if not 1 <= instance <= len(found):
-            raise ProblemError(f"there is no instance {instance}; the file holds {len(found)}", path)
-        stem = Path(path).stem
-        try:
-            problem = cls(found[instance - 1].times, stem if len(found) == 1 else f"{stem}-{instance}")
-        except ProblemError as error:
-            raise ProblemError(str(error), path, found[instance - 1].line) from error
+        name = instance_name(path, instance, len(found))
+        parsed = found[instance - 1]
+        with located(path, parsed.line):
+            problem = cls(parsed.times, name)
         problem.instances_in_file = len(found)
         return problem
 
@@ -87,8 +103,7 @@ class _Schedule(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if "times" not in arrays:
-            raise ProblemError(f"the arrays of a {cls.title} lack 'times'")
+        require_arrays(arrays, ("times",), f"a {cls.title}")
         return cls(arrays["times"], name)
 
     @abstractmethod
@@ -112,13 +127,11 @@ class _Schedule(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... jobs - 1.
         """
-        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
-        return int(self.objectives(order[None, :])[0])
+        return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
         """Orders built from the front; there is no choice of bounds or branching rules."""
-        if bound != "auto" or branching not in ("auto", "forward"):
-            raise OptionError(f"a {self.title} has no choice of bounds or branching rules")
+        require_no_choice(f"a {self.title}", bound, branching)
         require_size(self.jobs, "jobs", self.name)
         return self._tree()
 
@@ -171,28 +184,12 @@ class _Schedule(PermutationProblem):
         return order
 
 
-class FlowTime(_Schedule):
+class FlowTime(FlowshopVariant):
     """Find the order of jobs with the least total flow time in a permutation flowshop.
 
     The total flow time is the sum of the times at which the jobs are done on the last machine. A solution lists the
-    jobs, counted from 0.
-
-    Parameters
-    ----------
-    times : array-like of int, shape (machines, jobs)
-        Processing times, at least 0; all of them together, times the number of jobs, must be below 2^30.
-    name : str, optional
-
-    Attributes
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-        Read-only.
-    jobs, machines : int
-
-    Raises
-    ------
-    ProblemError
-        If the times are not a matrix of whole numbers or break these rules.
+    jobs, counted from 0. Arguments and attributes are those of :class:`FlowshopVariant`; here all times together, times
+    the number of jobs, must be below 2^30.
     """
 
     kind: ClassVar[str] = "flowtime"
@@ -226,28 +223,11 @@ class FlowTime(_Schedule):
         return FlowTimeTree(self.times)
 
 
-class BlockingFlowshop(_Schedule):
+class BlockingFlowshop(FlowshopVariant):
     """Find the order of jobs with the smallest makespan in a flowshop without buffers between the machines.
 
     A job that is done on a machine stays there, and blocks it, until the next machine is free. A solution lists the
-    jobs, counted from 0.
-
-    Parameters
-    ----------
-    times : array-like of int, shape (machines, jobs)
-        Processing times, at least 0. All times together must be below 2^30.
-    name : str, optional
-
-    Attributes
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-        Read-only.
-    jobs, machines : int
-
-    Raises
-    ------
-    ProblemError
-        If the times are not a matrix of whole numbers or break these rules.
+    jobs, counted from 0. Arguments and attributes are those of :class:`FlowshopVariant`.
     """
 
     kind: ClassVar[str] = "blocking"
@@ -271,31 +251,17 @@ class BlockingFlowshop(_Schedule):
         return BlockingTree(self.times)
 
 
-class NoWaitFlowshop(_Schedule):
+class NoWaitFlowshop(FlowshopVariant):
     """Find the order of jobs with the smallest makespan in a flowshop whose jobs never wait between machines.
 
     The delay between the starts of two jobs depends on these two alone, which makes it an asymmetric TSP with one city
     for each job, and one for the beginning and the end; it is searched as such. A solution lists the jobs, counted
-    from 0.
-
-    Parameters
-    ----------
-    times : array-like of int, shape (machines, jobs)
-        Processing times, at least 0. All times together must be below 2^30.
-    name : str, optional
+    from 0. Arguments are those of :class:`FlowshopVariant`.
 
     Attributes
     ----------
-    times : ndarray of int64, shape (machines, jobs)
-        Read-only.
-    jobs, machines : int
     delays : ndarray of int64, shape (jobs + 1, jobs + 1)
-        The costs of the asymmetric TSP; job j is city j + 1.
-
-    Raises
-    ------
-    ProblemError
-        If the times are not a matrix of whole numbers or break these rules.
+        The costs of the asymmetric TSP; job j is city j + 1. The others are those of :class:`FlowshopVariant`.
 
     References
     ----------

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
+from engine.errors import ProblemError
+from engine.formats.instances import instance_name, located
 from engine.formats.source import read_text
 from engine.formats.text import Numbers
-from engine.problem import frozen
+from engine.problem import frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import (
+    order_of_jobs,
+    require_no_choice,
+    require_size,
+    whole_matrix,
+)
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 if TYPE_CHECKING:
@@ -96,10 +102,8 @@ class Tardiness(PermutationProblem):
             raise ProblemError(f"the number of jobs must be 1 to {_LARGEST_FILE}; got {jobs}", path, numbers.line)
         times, weights, due = numbers.matrix(3, jobs, "time, weight or due date")
         numbers.end(f"three rows of {jobs} numbers")
-        try:
-            return cls(times, weights, due, Path(path).stem)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
+        with located(path):
+            return cls(times, weights, due, instance_name(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -123,8 +127,7 @@ class Tardiness(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... jobs - 1.
         """
-        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
-        return int(_costs(self, order[None, :])[0])
+        return int(_costs(self, order_of_jobs(jobs, self.jobs)[None, :])[0])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``, ``weights``, ``due``: shape (jobs,)."""
@@ -133,14 +136,12 @@ class Tardiness(PermutationProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        if lacking := {"times", "weights", "due"} - arrays.keys():
-            raise ProblemError(f"the arrays of a tardiness problem lack '{min(lacking)}'")
+        require_arrays(arrays, ("times", "weights", "due"), "a tardiness problem")
         return cls(arrays["times"], arrays["weights"], arrays["due"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
         """The last position first; the bound of an assignment of jobs to positions."""
-        if bound != "auto" or branching not in ("auto", "forward"):
-            raise OptionError("total weighted tardiness has no choice of bounds or branching rules")
+        require_no_choice("total weighted tardiness", bound, branching)
         require_size(self.jobs, "jobs", self.name, _LARGEST)
         return TardinessTree(self)
 

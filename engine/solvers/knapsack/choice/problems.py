@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
+from engine.formats.instances import instance_name, located
 from engine.formats.knapsack import choice as formats
-from engine.problem import InstanceOption, Problem, frozen
+from engine.problem import InstanceOption, Problem, frozen, require_arrays
 from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers
 
 __all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
@@ -144,7 +145,8 @@ class MultipleChoiceKnapsack(_ItemProblem):
             If the file cannot be read or breaks its format or a rule of the problem.
         """
         found = formats.read_multiple_choice(path, instance)
-        return cls(*found, name=Path(path).stem)
+        with located(path):
+            return cls(*found, name=instance_name(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -163,7 +165,7 @@ class MultipleChoiceKnapsack(_ItemProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again."""
-        _require(arrays, ("profits", "weights", "classes", "capacity"))
+        require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
         return cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
 
 
@@ -262,7 +264,9 @@ class TwoConstraintKnapsack(_ItemProblem):
             If the file cannot be read or breaks its format, or the instance has not two constraints.
         """
         found = formats.read_mknap(path, instance)
-        problem = cls(found.profits, list(found.weights), found.capacities, f"{Path(path).stem} {instance}")
+        with located(path):
+            name = instance_name(path, instance, found.instances)
+            problem = cls(found.profits, list(found.weights), found.capacities, name)
         problem.optimum = found.optimum
         problem.instances_in_file = found.instances
         return problem
@@ -286,13 +290,7 @@ class TwoConstraintKnapsack(_ItemProblem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again."""
-        _require(arrays, ("profits", "weights", "capacities"))
+        require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
         problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem
-
-
-def _require(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise ProblemError(f"the arrays of a knapsack instance lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")

@@ -31,16 +31,26 @@ ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
 
 
 def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
-    """Check that profits are not too large, and that the table that bounds leave fits a device.
+    """Check that profits and weights are not too large, and that the table that bounds leave fits a device.
+
+    Parameters
+    ----------
+    problem : MultipleChoiceKnapsack or TwoConstraintKnapsack
+    options : ChoiceOptions
+    devices : sequence of DeviceInfo
 
     Raises
     ------
     engine.errors.ProblemError
+        If the profits, or the weights, sum to 2^55 or more.
+    engine.errors.OptionError
+        If ``initial`` is not a solution.
     engine.errors.OutOfDeviceMemory
+        If the table fits no device.
     """
     if int(problem.profits.sum()) >= _MOST_PROFIT:
         raise ProblemError("the sum of profits must be below 2^55")
-    if int(problem.weights.sum()) >= _MOST_PROFIT:
+    if sum(int(row.sum()) for row in np.atleast_2d(problem.weights)) >= _MOST_PROFIT:  # of each, 64 bits hold the sum
         raise ProblemError("the sum of weights must be below 2^55")
     stages = stages_of(problem)
     until = time.monotonic() + _VALIDATION_SECONDS
@@ -91,6 +101,13 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     is solved by Bellman's recurrence over the stages on the first GPU of the pool (or the first device), in a table of
     all values of the capacities. If its choices do not fit the device's memory, the table is made twice: the first time
     some of its rows are kept on the host, from which blocks of stages are made again.
+
+    Parameters
+    ----------
+    problem : MultipleChoiceKnapsack or TwoConstraintKnapsack
+    options : ChoiceOptions
+    pool : DevicePool
+    run : Run
 
     Returns
     -------

@@ -1,0 +1,85 @@
+"""Files with one or several instances: which one is meant, what it is called, and where its errors are."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.errors import ProblemError
+from engine.formats.source import without_compression
+
+__all__ = ["instance_name", "located", "require_instance"]
+
+
+def require_instance(instance: int, count: int, path: str | Path | None) -> None:
+    """Refuse a number of an instance that the file does not hold.
+
+    Parameters
+    ----------
+    instance : int
+        Counted from 1.
+    count : int
+        How many the file holds.
+    path : path-like or None
+        Only for messages.
+
+    Raises
+    ------
+    ProblemError
+        If it is not between 1 and ``count``.
+    """
+    if not 1 <= instance <= count:
+        raise ProblemError(f"there is no instance {instance}; the file holds {count}", path)
+
+
+def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
+    """The file's name without its suffixes, followed by the number of the instance where there are several.
+
+    A suffix is made of letters: the point in ``eps_0.01_s_1`` begins none.
+
+    Parameters
+    ----------
+    path : path-like
+    instance : int
+        Counted from 1.
+    count : int
+        How many the file holds.
+
+    Raises
+    ------
+    ProblemError
+        If there is no such instance.
+
+    Examples
+    --------
+    >>> instance_name("ta021.txt.gz")
+    'ta021'
+    >>> instance_name("tai20_20.txt", 3, count=10)
+    'tai20_20-3'
+    """
+    require_instance(instance, count, path)
+    plain = without_compression(Path(path))
+    stem = plain.stem if plain.suffix[1:].isalpha() else plain.name
+    return stem if count == 1 else f"{stem}-{instance}"
+
+
+@contextlib.contextmanager
+def located(path: str | Path, line: int | None = None) -> Iterator[None]:
+    """Let the errors of a problem that is made of a file's numbers name the file.
+
+    Parameters
+    ----------
+    path : path-like
+    line : int, optional
+        Where the instance begins, from 1.
+
+    Raises
+    ------
+    ProblemError
+        What the ``with`` block raises, with path and line.
+    """
+    try:
+        yield
+    except ProblemError as error:
+        raise ProblemError(str(error), path, line) from error
