@@ -47,10 +47,16 @@ def check_options(items: Sequence[Item], common: dict[str, Any]) -> None:
     checked: set[Any] = set()
     for item in items:
         if isinstance(item.problem, Problem):
-            key = (type(item.problem), repr(sorted(item.options.items())))
+            key = (type(item.problem), _text(item.options))
             if key not in checked:
                 checked.add(key)
                 _options(item, item.problem, common)
+
+
+def _text(options: dict[str, Any]) -> str:
+    """Options as a text that differs where they do; that of a long array is shortened by NumPy."""
+    plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in options.items()}
+    return repr(sorted(plain.items()))
 
 
 def _options(item: Item, problem: Problem[Any], common: dict[str, Any]) -> SolverOptions:
@@ -113,7 +119,7 @@ def _groups(
     """Items with the same problem class and options, of solvers that solve many problems together."""
     groups: dict[Any, tuple[Solver, SolverOptions, list[tuple[Item, Problem[Any]]]]] = {}
     for item, problem in read:
-        key = (type(problem), repr(sorted(item.options.items())))
+        key = (type(problem), _text(item.options))
         if key not in groups:
             try:
                 solver = solver_for(problem)

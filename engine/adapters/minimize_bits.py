@@ -283,12 +283,14 @@ def _optimize(
     with Engine(backend, devices) as engine:
         for restart in range(_MOST_RESTARTS if budget is not None else 1):
             result = _run(engine, archive, n, known, seed + restart, population, until, options)
-            edges = max(edges, result.arrays["edges"], key=len)
+            edges = max(edges, result.arrays.get("edges", edges), key=len)  # none before the first generation
             reached = result.objective is not None and result.objective <= target
-            if reached or archive.left < 1 or time.monotonic() >= until:
+            if reached or archive.left < 1 or time.monotonic() >= until or not archive.strings:
                 break
             population = population if isinstance(population, str) else 2 * population
             known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])
+    if not archive.strings:
+        raise OptionError(f"time_limit = {time_limit} has passed before the function was called")
     best = archive.best()
     return BitsResult(
         solution=best.bits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 import os
 import threading
 import warnings
@@ -35,6 +36,7 @@ _STATUS = {
 }
 _IGNORED = ("autoscale", "rr", "mip_rel_gap")
 _TOLERANCES = ("tol", "primal_feasibility_tolerance", "dual_feasibility_tolerance", "ipm_optimality_tolerance")
+_NO_TIME = 1e-9  # seconds; a run's limit is above zero
 _VERTEX_ENTRIES = 20_000  # of the matrices, up to which SciPy's methods end at a vertex
 
 
@@ -173,12 +175,15 @@ def _solver_options(given: dict[str, Any]) -> dict[str, Any]:
     for name, ours, valid in (
         ("maxiter", "max_iterations", lambda value: isinstance(value, (int, np.integer)) and value >= 0),
         ("presolve", "presolve", lambda value: isinstance(value, (bool, np.bool_))),
-        ("time_limit", "time_limit", lambda value: value >= 0),
+        ("time_limit", "time_limit", lambda value: isinstance(value, numbers.Real) and float(value) >= 0),
     ):
         value = _taken(given, name, valid)
         if value is not None:
             chosen[ours] = value
-    tolerances = [_taken(given, name, lambda value: value > 0) for name in _TOLERANCES]
+    if chosen.get("time_limit") == 0:  # which SciPy takes
+        chosen["time_limit"] = _NO_TIME
+    positive: Callable[[Any], bool] = lambda value: isinstance(value, numbers.Real) and float(value) > 0  # noqa: E731
+    tolerances = [_taken(given, name, positive) for name in _TOLERANCES]
     smallest = min((float(value) for value in tolerances if value is not None), default=None)
     if smallest is not None:
         chosen["tolerance"] = min(max(smallest, 1e-12), 1e-3)

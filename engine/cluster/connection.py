@@ -92,7 +92,8 @@ class Connection:
             own: Any = None if devices is None else list(devices)
             if isinstance(given, str) and given.startswith("local"):
                 own = _in_turn(backend, devices, _count_of(given))
-            self._roster = Roster(self.client, versions(), self._descriptions)
+            replace = getattr(self.client.cluster, "replacement", lambda count: None)
+            self._roster = Roster(self.client, versions(), self._descriptions, replace)
             interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
             self._join(SessionPlugin(self.session, backend, own, interval))
             self._require_usable()
@@ -243,7 +244,7 @@ class Connection:
 
     @property
     def workers(self) -> list[WorkerInfo]:
-        """The workers that have joined the session, also those that cannot be used."""
+        """The workers that are there, also those that cannot be used."""
         return [
             WorkerInfo(
                 label=found["label"],
@@ -260,6 +261,21 @@ class Connection:
     def usable(self) -> list[WorkerInfo]:
         """The workers that slices can be given to."""
         return [worker for worker in self.workers if not worker.fault]
+
+    def await_worker(self) -> None:
+        """Wait for a worker that slices can be given to, if all are gone at the moment.
+
+        Raises
+        ------
+        engine.errors.ClusterError
+            If none has come after a minute.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._roster.usable():
+            self._roster.require_connection()
+            if time.monotonic() > deadline:
+                raise ClusterError(f"the cluster has had no workers for {_START_SECONDS:.0f} s")
+            time.sleep(0.1)
 
     # --- runs -----------------------------------------------------------------------------------------------------
 

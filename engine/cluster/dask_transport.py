@@ -34,6 +34,9 @@ class Roster:
         Versions that workers must have.
     describe : callable
         ``describe(addresses)`` asks workers for their descriptions.
+    replace : callable, optional
+        ``replace(count)`` is called about once a second with the number of workers that are there; it starts new ones
+        for those that ended, if the cluster was started by this process.
 
     Attributes
     ----------
@@ -41,8 +44,14 @@ class Roster:
         Descriptions of workers by address, as :class:`engine.cluster.worker.SessionPlugin` makes them.
     """
 
-    def __init__(self, client: Client, wanted: dict[str, str], describe: Callable[[list[str]], dict[str, Any]]) -> None:
-        self._client, self._wanted, self._describe = client, wanted, describe
+    def __init__(
+        self,
+        client: Client,
+        wanted: dict[str, str],
+        describe: Callable[[list[str]], dict[str, Any]],
+        replace: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self._client, self._wanted, self._describe, self._replace = client, wanted, describe, replace
         self.known: dict[str, dict[str, Any]] = {}
         self._alive: set[str] = set()
         self._avoided: dict[str, float] = {}
@@ -129,10 +138,13 @@ class Roster:
                     raise OSError("not connected")
                 alive = set(self._client.nthreads())
                 with self._lock:
+                    for address in set(self.known) - alive - self._alive:  # gone, and not described since the last look
+                        del self.known[address]
                     self._alive = alive
                     self._avoided = {address: until for address, until in self._avoided.items() if address in alive}
                     unknown = sorted(alive - set(self.known))
                 self._lost_since = None
+                self._replace(len(alive))
                 if unknown:  # they have come while nobody listened
                     self._ask(unknown)
             except Exception:
@@ -168,12 +180,14 @@ class DaskTransport:
         self._keys = itertools.count()
         self._done = as_completed([], loop=client.loop, with_results=True, raise_errors=False)
         self._closed = threading.Event()
+        self._submitted = threading.Event()
         self._pump = threading.Thread(target=self._collect, name="quintet-cluster-answers", daemon=True)
         self._pump.start()
 
     def close(self) -> None:
         """Drop what is still out."""
         self._closed.set()
+        self._submitted.set()
         for number in list(self._futures):
             self.forget(number)
 
@@ -195,6 +209,7 @@ class DaskTransport:
         self._numbers[key] = number
         self._futures.setdefault(number, []).append(future)
         self._done.add(future)
+        self._submitted.set()
 
     def messages(self, timeout: float) -> list[Message]:
         """See :class:`Transport`."""
@@ -245,10 +260,11 @@ class DaskTransport:
 
     def _collect(self) -> None:
         while not self._closed.is_set():
+            self._submitted.clear()
             try:
                 future, result = next(self._done)
             except StopIteration:  # nothing is out
-                self._closed.wait(0.01)
+                self._submitted.wait(_ALIVE_INTERVAL)
                 continue
             except Exception as error:
                 if self._closed.is_set():

@@ -139,6 +139,7 @@ class ClusterEngine(Engine):
         other.close()
 
     def _prepare(self, run: Run) -> None:
+        self.connection.await_worker()
         workers = self.connection.usable
         run.devices = tuple(worker.label for worker in workers)
         run.device_names = tuple(", ".join(info.name for info in worker.devices) for worker in workers)

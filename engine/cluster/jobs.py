@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 import tomllib
 import warnings
 from pathlib import Path
@@ -34,10 +35,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import ClusterError, InputError, OptionError
 
-__all__ = ["ClusterFile", "local_cluster", "open_cluster", "read_file"]
+__all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
 
 _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
+_REPLACE_SECONDS = 5.0
 _THREADS = 2  # the next slice is prepared while one is computed
 _CLASSES = {
     "slurm": "SLURMCluster",
@@ -132,7 +134,44 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
     closing.callback(cluster.close)
     cluster.wait_seconds = file.wait
     cluster.scale(jobs=file.jobs)
+    cluster.replacement = Replacement(cluster, file.jobs)
     return cluster
+
+
+class Replacement:
+    """Has worker processes or jobs started again that have ended: killed, preempted, or at the end of their walltime.
+
+    Dask starts a worker again whose process dies, but not one that dies while it starts, one that takes long to come
+    back, or a job.
+
+    Parameters
+    ----------
+    cluster : distributed.SpecCluster
+    count : int
+        How many workers there should be.
+    """
+
+    def __init__(self, cluster: Any, count: int) -> None:
+        self._cluster, self._count = cluster, count
+        self._looked_at = time.monotonic()
+
+    def __call__(self, alive: int) -> None:
+        """Replace what has ended; ``alive`` workers are there, and those that are still starting are left alone."""
+        now = time.monotonic()
+        if alive >= self._count or now - self._looked_at < _REPLACE_SECONDS:
+            return
+        self._looked_at = now
+        self._cluster.loop.add_callback(self._replace)
+
+    def _replace(self) -> None:
+        """On the cluster's thread: forget what has ended, and open what is missing."""
+        cluster = self._cluster
+        if str(cluster.status.name) != "running":
+            return
+        for name, worker in list(cluster.workers.items()):
+            if worker.status.name in ("closed", "failed"):
+                del cluster.workers[name]
+        cluster.scale(self._count)
 
 
 def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
@@ -211,6 +250,7 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
     except (OSError, RuntimeError, TimeoutError) as error:
         raise ClusterError(f"the local workers do not start: {error}") from error
     closing.callback(_close_local, cluster)
+    cluster.replacement = Replacement(cluster, count)
     return cluster
 
 

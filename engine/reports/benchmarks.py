@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from mako.template import Template
 
@@ -25,6 +26,10 @@ RECORDS = _ROOT / "docs" / "records"
 IMAGES = _ROOT / "docs" / "images" / "benchmarks"
 
 
+def _contents(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "contents.toml").read_text(encoding="utf-8"))
+
+
 def plots(folder: Path = RECORDS) -> list[Plot]:
     """The plots that ``contents.toml`` lists.
 
@@ -38,7 +43,7 @@ def plots(folder: Path = RECORDS) -> list[Plot]:
     engine.errors.InputError
         If a plot draws what its record does not have.
     """
-    contents = tomllib.loads((folder / "contents.toml").read_text(encoding="utf-8"))
+    contents = _contents(folder)
     found = [Plot.model_validate(entry) for entry in contents.get("plots", [])]
     for plot in found:
         bars_of(plot, Report.read(folder / plot.record))
@@ -58,7 +63,7 @@ def page(folder: Path = RECORDS) -> str:
     engine.errors.InputError
         If a record is missing or is none.
     """
-    contents = tomllib.loads((folder / "contents.toml").read_text(encoding="utf-8"))
+    contents = _contents(folder)
     sections = [
         (section, [(entry, Report.read(folder / entry["file"])) for entry in section["records"]])
         for section in contents["sections"]

@@ -74,6 +74,8 @@ def recording(name: str, arguments: Sequence[str], path: Path) -> Iterator[None]
     """
     if path.exists():
         raise OptionError(f"the record {path} exists already")
+    if not path.parent.is_dir():
+        raise OptionError(f"cannot write the record {path}: there is no folder {path.parent}")
     command = " ".join(["quintet bench", name, *arguments])
     report = Report(name, f"Benchmark of {name}", command, "bench", describe_machine(available("auto")[0]))
     report.sections.append(Section(name))

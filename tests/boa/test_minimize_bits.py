@@ -97,3 +97,8 @@ def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device:
         result = optimize(function, 20, budget=2000, target=target, devices=[device.info.id])
         assert result.value == target
         assert function.evaluations < 2000, "the run must end at its target"
+
+
+def test_a_time_limit_that_leaves_no_evaluation_is_an_error() -> None:
+    with pytest.raises(OptionError, match="time_limit"):
+        engine.minimize_bits(Counted(), 30, budget=100, time_limit=1e-6, backend="opencl")

@@ -95,12 +95,28 @@ def other_size(_: dict[str, Any], state: Any) -> None:
     state.rows += 1
 
 
-@pytest.mark.parametrize("change", [negative, not_finite, other_size])
+def fewer_columns(arrays: dict[str, Any], _: Any) -> None:
+    for name in ("x", "s", "w", "z"):
+        arrays[name] = arrays[name][:, :-1]
+
+
+def fewer_duals(arrays: dict[str, Any], _: Any) -> None:
+    arrays["y"] = arrays["y"][:, :-1]
+
+
+@pytest.mark.parametrize("change", [negative, not_finite, other_size, fewer_columns, fewer_duals])
 def test_a_checkpoint_that_does_not_hold_is_refused(
     stopped: Callable[..., Path], change: Callable[[dict[str, Any], Any], None]
 ) -> None:
     folder = stopped(method="mpc")
     changed(folder, change)
+    with pytest.raises(RunFolderError):
+        engine.resume(folder)
+
+
+def test_a_checkpoint_of_pdhg_that_does_not_fit_is_refused(stopped: Callable[..., Path]) -> None:
+    folder = stopped(method="pdhg")
+    changed(folder, lambda arrays, _: arrays.update(pdhg_y=arrays["pdhg_y"][:-1]))
     with pytest.raises(RunFolderError):
         engine.resume(folder)
 

@@ -410,3 +410,10 @@ def test_a_program_survives_its_file_and_its_arrays(tmp_path: Path) -> None:
         assert copy.names == problem.names
     with pytest.raises(ProblemError, match="lack 'c'"):
         engine.LinearProgram.from_arrays({}, "nothing")
+
+
+def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning() -> None:
+    given = {"c": [1, 1], "A_ub": [[-1, -1]], "b_ub": [-1], "backend": "opencl"}
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="time_limit"):
+        assert engine.linprog(**given, options={"time_limit": "soon"}).status == 0
+    assert engine.linprog(**given, options={"time_limit": 0}).status == 1

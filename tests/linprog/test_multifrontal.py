@@ -14,7 +14,7 @@ import engine
 from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.interior import driver
+from engine.solvers.linprog.interior import driver, sparse_cholesky
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.multifrontal import choice, equations, ordering, plan, symbolic
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
@@ -66,7 +66,7 @@ MATRICES = matrices()
 
 
 def lower_pattern(columns: Any) -> Any:
-    return equations._lower_pattern(sp.csc_array(columns))
+    return sparse_cholesky.lower_pattern(sp.csc_array(columns))
 
 
 def tree_of(columns: Any) -> EliminationTree:

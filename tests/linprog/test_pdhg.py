@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Device, Member
 from engine.errors import DeviceError
+from engine.run import Run
 from engine.solvers.linprog import pdhg
 from engine.solvers.linprog.forms.scaled import scaled
 from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.pdhg import PdhgWorker
+from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.racers import start
 from tests.devices.faults import failing
 
@@ -184,3 +185,43 @@ def test_a_device_that_fails_ends_the_others(device: Member, monkeypatch: pytest
         with pytest.raises(DeviceError):
             owner.solve(problem, method="pdhg", presolve=False, tolerance=1e-12)
         assert failures[0]
+
+
+def test_the_limit_of_iterations_is_kept(device: Member) -> None:
+    problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
+    for most in (0, 100):
+        result = engine.solve(problem, devices=[device.info.id], method="pdhg", pdhg_iterations=most, presolve=False)
+        assert result.status == "iteration_limit"
+        assert result.counters["pdhg_iterations"] == most
+
+
+def test_a_stopped_run_returns_the_latest_point(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
+    metric = Run.metric
+
+    def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+        metric(self, name, value, device)
+        self.stop()
+
+    monkeypatch.setattr(Run, "metric", stop)
+    options = {"tolerance": 1e-13, "acceptable": 1e-13, "presolve": False}
+    result = engine.solve(problem, devices=[device.info.id], method="pdhg", **options)
+    assert result.status == "interrupted"
+    assert result.objective == pytest.approx(float(problem.c @ result.solution))
+
+
+def test_numbers_whose_squares_overflow_are_not_solved_wrongly(device: Member) -> None:
+    problem = engine.LinearProgram([1, 1], A_ub=[[-1, -2.0]], b_ub=[-1e200])
+    options = {"presolve": False, "pdhg_iterations": 640}
+    result = engine.solve(problem, devices=[device.info.id], method="pdhg", **options)
+    assert result.status in ("optimal", "iteration_limit")
+    assert result.status != "optimal" or result.objective == pytest.approx(5e199)
+
+
+def test_an_error_that_is_not_a_number_counts_as_infinite() -> None:
+    numbers = {"primal_objective": 1.0, "dual_objective": 1.0, "primal_violation": 0.0, "dual_violation": 0.0}
+    for primal, dual in ((np.nan, 0.0), (0.0, np.nan)):
+        found = PdhgMeasures(
+            1, **numbers, primal_infeasibility=primal, dual_infeasibility=dual, primal_weight=1.0, restarts=0
+        )
+        assert found.error == np.inf

@@ -155,3 +155,12 @@ def test_audits_of_a_family_are_those_of_its_programs() -> None:
         assert found.size[k] == pytest.approx(alone.size, rel=1e-13)
         assert found.objective_error[k] == pytest.approx(alone.objective_error, rel=1e-12)
         assert found.error[k] >= alone.error * (1.0 - 1e-12)
+
+
+def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused() -> None:
+    given = LinearProgram([1.0, 1.0], A_ub=[[-1.0, -2.0]], b_ub=[-1.0])
+    with pytest.raises(ProblemError, match="at least one row"):
+        engine.solve_many(given, c=np.zeros((0, 2)))
+    as_read = LinearProgram.from_arrays({**given.to_arrays(), "m_ub": np.array(0)}, "as read from a file")
+    with pytest.raises(ProblemError, match="row_lower and row_upper"):
+        engine.solve_many(as_read, b_eq=np.full((3, 1), -1.0))

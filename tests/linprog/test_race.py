@@ -295,6 +295,24 @@ def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
             process.request("solve", {}, {}).result(60)
 
 
+def test_a_request_that_cannot_be_sent_is_an_error_and_not_a_hang() -> None:
+    with ChildProcess() as process, pytest.raises(ChildError):
+        process.request("solve", lambda: None).result(60)
+
+
+def test_without_a_way_back_the_program_is_solved_as_given(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_: Any) -> None:
+        raise ChildError("the child process has ended")
+
+    monkeypatch.setattr(Presolve, "restore", ended)
+    problem = sparse_program(9)
+    result = owner.solve(problem, method="mpc")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
     if apart:

@@ -103,3 +103,14 @@ def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, de
     assert results[0].objective == pytest.approx(results[1].objective, rel=1e-7)
     assert "factor_nonzeros" not in results[0].counters
     assert results[1].counters["factor_nonzeros"] > 0
+
+
+def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception(library: str) -> None:
+    given = data(40, 60, 0.2, 0)
+    equations = SparseNormalEquations(given)
+    equations.close()
+    equations.form(np.ones(given.N))
+    if library.startswith("in"):  # nothing to end
+        return
+    assert equations.factor(np.zeros(1), np.zeros(1)) == 1
+    assert np.isnan(equations.solve(np.ones((1, 40)))).all()

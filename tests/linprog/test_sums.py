@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from engine.solvers.linprog.verification.sums import product, term_sizes
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.verification.outcome import AuditedPoint
+from engine.solvers.linprog.verification.sums import greatest, product, term_sizes
 
 
 @pytest.mark.parametrize("columns", [2048, 2051])
@@ -25,3 +31,21 @@ def test_very_large_matrices_are_multiplied_to_the_last_digits(columns: int) -> 
     other = product(matrix.T, found)
     expected = (matrix.T.astype(np.longdouble) @ found.astype(np.longdouble)).astype(np.float64)
     assert np.allclose(other, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_sizes_of_terms_whose_squares_overflow_are_finite(kind: Callable[[Any], Any]) -> None:
+    matrix = kind([[3e200, 4e200], [0.0, 1.0]])
+    assert term_sizes(matrix, np.array([1e50, 1e50])) == pytest.approx([5e250, 1e50])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_violated_row_of_huge_entries_fails_the_audit(kind: Callable[[Any], Any]) -> None:
+    problem = LinearProgram([0.0], A_ub=kind([[-1e200]]), b_ub=[-1e200])
+    assert AuditedPoint.of(problem, np.array([0.5]), np.zeros(1)).audit.error > 0.1
+    assert AuditedPoint.of(problem, np.array([1.0]), np.zeros(1)).audit.error < 1e-9
+
+
+def test_a_figure_that_is_not_a_number_fails_the_audit() -> None:
+    assert greatest(0.0, math.nan, 1e-9) == greatest(1e-9, 0.0, math.nan) == math.inf
+    assert greatest(0.0, 2.0, 1e-9) == 2.0

@@ -97,6 +97,9 @@ def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path: Path, capsys:
     assert report.machine["devices"]
     assert "2,490,838" in capsys.readouterr().out
     assert command_line([*words, "--record", str(path)]) == 2
+    capsys.readouterr()
+    assert command_line([*words, "--record", str(tmp_path / "none" / "record.json")]) == 2
+    assert "2,490,838" not in capsys.readouterr().out  # it is refused before it begins
 
 
 def test_tables_that_are_printed_are_recorded(tmp_path: Path) -> None:

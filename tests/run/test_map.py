@@ -119,3 +119,13 @@ def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_
     with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
         found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
+
+
+def test_problems_with_other_long_arrays_as_options_are_not_solved_together() -> None:
+    first = np.arange(3000)
+    second = first.copy()
+    second[1500] = 0
+    items = items_of([knapsack(1), knapsack(2)], each=[{"initial": first}, {"initial": second}])
+    assert list(_groups([(item, item.problem) for item in items], {})) == []
+    same = items_of([knapsack(1), knapsack(2)], each=[{"initial": first}, {"initial": first.copy()}])
+    assert len(list(_groups([(item, item.problem) for item in same], {}))) == 1

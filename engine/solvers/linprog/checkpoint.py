@@ -12,6 +12,7 @@ from engine.errors import RunFolderError
 from engine.run import Run
 from engine.solvers.linprog.forms.standard import Prepared
 from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.interior import InteriorRacer
@@ -32,8 +33,19 @@ def restored_of(run: Run) -> Restored | None:
     return run.restored.arrays, checked
 
 
-def check_restored(restored: Restored, prepared: Prepared, program: LinearProgram) -> None:
+def check_restored(restored: Restored, prepared: Prepared, program: LinearProgram, options: Options) -> None:
     """Refuse a checkpoint that does not belong to the program after presolve.
+
+    Parameters
+    ----------
+    restored : tuple
+        Arrays and state of the checkpoint.
+    prepared : Prepared
+        The standard form of the program.
+    program : LinearProgram
+        What the methods work on.
+    options : Options
+        Those of the resumed run.
 
     Raises
     ------
@@ -50,9 +62,14 @@ def check_restored(restored: Restored, prepared: Prepared, program: LinearProgra
     for name, array in arrays.items():
         if name != "history" and not np.isfinite(array).all():
             raise RunFolderError(f"the array '{name}' of the checkpoint has an entry that is not finite")
+    added = int(options.method == "pdas" and options.start == "big_m")
+    standard = prepared.standard
+    shape = standard.n + int(np.count_nonzero(standard.sign)) + 2 * added, standard.m + added
+    if state.interior and (arrays["x"].shape[1], arrays["y"].shape[1]) != shape:
+        raise RunFolderError("the iterate of the checkpoint does not fit the program and the options")
     if state.interior and not ((arrays["x"] > 0) | (_free(prepared, arrays["x"].shape[1]))).all():
         raise RunFolderError("the iterate of the checkpoint is not inside the bounds")
-    if state.pdhg and arrays["pdhg_x"].size != program.n:
+    if state.pdhg and (arrays["pdhg_x"].size, arrays["pdhg_y"].size) != (program.n, program.m):
         raise RunFolderError("the PDHG iterate of the checkpoint does not fit the program")
 
 

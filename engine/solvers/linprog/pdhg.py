@@ -27,6 +27,7 @@ from engine.numerics.exchange import Part, Peer
 from engine.numerics.groups import group_size
 from engine.numerics.memory import Memory
 from engine.solvers.linprog.forms.scaled import ScaledProgram
+from engine.solvers.linprog.verification.sums import greatest
 
 __all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
 
@@ -63,8 +64,7 @@ class PdhgMeasures:
     @property
     def error(self) -> float:
         """The greatest of gap and relative infeasibilities; inf for NaN."""
-        worst = max(self.gap, self.primal_infeasibility, self.dual_infeasibility)
-        return worst if worst == worst else float("inf")
+        return greatest(self.gap, self.primal_infeasibility, self.dual_infeasibility)
 
 
 def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
@@ -239,7 +239,15 @@ class PdhgWorker:
         return length / self.weight, length * self.weight
 
     def advance(self, most: int, goal: float) -> PdhgMeasures:
-        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made."""
+        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made.
+
+        Parameters
+        ----------
+        most : int
+            Iterations of this worker in all.
+        goal : float
+            Error at which it stops.
+        """
         if not self._prepared:
             self._prepare()
         began = time.perf_counter()
@@ -248,13 +256,15 @@ class PdhgWorker:
         while True:
             if self._since_restart == 0:
                 self.check()  # the fixed-point residual that restarts are judged by
-            self._iterate(_PERIOD)
-            done += _PERIOD
+            steps = max(0, min(_PERIOD, most - self.iteration))
+            self._iterate(steps)
+            done += steps
             found = self.check()
             if found.error <= goal or done >= amount or self.iteration >= most or not np.isfinite(found.error):
                 break
         seconds = time.perf_counter() - began
-        self._slice.took(seconds if self._peer is None else self._peer.largest(seconds), done)
+        if done:
+            self._slice.took(seconds if self._peer is None else self._peer.largest(seconds), done)
         return found
 
     def _iterate(self, count: int) -> None:
@@ -305,7 +315,7 @@ class PdhgWorker:
 
     def _measures(self, by_row: Vector, cost: Vector) -> PdhgMeasures:
         program = self.program
-        units = program.bound_scale * program.cost_scale
+        units = max(program.bound_scale * program.cost_scale, 1e-300)
         primal_violation, dual_violation = float(np.sqrt(by_row[3])), float(np.sqrt(cost[2]))
         return PdhgMeasures(
             iteration=self.iteration,

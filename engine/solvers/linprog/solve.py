@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.errors import DeviceError, RelaxationWarning
+from engine.errors import DeviceError, ProblemError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.linprog.checkpoint import check_restored, restored_of, saved
@@ -174,7 +174,7 @@ class _Solving:
 
     def _without_optimum(self, presolve_found_none: bool) -> Status | None:
         """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
-        near = self.verdict.best_is(_NEARLY)
+        near, resumed = self.verdict.best_is(_NEARLY), self._form == "balanced"
         if self._form != "balanced" and not near:
             status = self._certificate(presolve_found_none)
             if status is None or self._limited:
@@ -183,7 +183,7 @@ class _Solving:
             self._solve_balanced()
         if self._decided or self.verdict.best_is(self.options.acceptable):
             return None
-        return self._certificate(presolve_found_none) if near else Status.ITERATION_LIMIT
+        return self._certificate(presolve_found_none) if near or resumed else Status.ITERATION_LIMIT
 
     @property
     def _limited(self) -> bool:
@@ -197,7 +197,10 @@ class _Solving:
         self._close_racers()
         self.finished.clear()
         self.run.notice("no point has passed the audit; rows, columns and sides are scaled together")
-        scaled = balanced(self.problem)
+        try:
+            scaled = balanced(self.problem)
+        except ProblemError:  # some numbers differ by more powers of ten than there are
+            return
         self._start_own(scaled.program, scaled.restore, time.perf_counter())
         self._race()
         if not self._decided and self.options.method in ("auto", "race"):
@@ -240,7 +243,8 @@ class _Solving:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, _unchanged
         if presolve.status == "empty":
-            self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
+            with contextlib.suppress(ChildError):
+                self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
             if self.verdict.best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
                 self._solved_at_once = True
@@ -273,11 +277,15 @@ class _Solving:
         if prepared.removed:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
-            error = self.verdict.consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
-            self._solved_at_once = error <= self.options.acceptable
+            try:
+                point = restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m)))
+            except ChildError:
+                self._unpresolve = True
+                return
+            self._solved_at_once = self.verdict.consider(*point) <= self.options.acceptable
             return
         if self.restored is not None:
-            check_restored(self.restored, prepared, program)
+            check_restored(self.restored, prepared, program, self.options)
         others = set(self.racers)
         if self.method != "pdhg":
             self._start_interior(prepared, program)
@@ -351,17 +359,20 @@ class _Solving:
                 if not self._decided:
                     self._take_news(racer)
             if not self._decided and self.run.checkpoint_due():
-                self._save_checkpoint()
+                with contextlib.suppress(
+                    DeviceError
+                ):  # of a device that has just failed: its racer's news has the error
+                    self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
-        """Let our methods work on the program as given: presolve cannot restore the duals of some inner points."""
+        """Let our methods work on the program as given: presolve cannot restore some inner points, or has failed."""
         self._unpresolve, self._form, self.restored = False, "given", None
         own = [racer for racer in [*self.racers, *self.finished] if racer in self._restores]
         for racer in own:
             self._end(racer)
         self.racers = [racer for racer in self.racers if racer not in own]
         self.finished = [racer for racer in self.finished if racer not in own]
-        self.run.notice("presolve could not restore the duals of the optimum; the program is solved without it")
+        self.run.notice("presolve could not restore the optimum; the program is solved without it")
         self._start_own(self.problem, _unchanged, time.perf_counter())
 
     def _take_news(self, racer: Racer) -> None:
@@ -390,7 +401,11 @@ class _Solving:
         """Audit a point: the racer wins, or goes on, or has ended; whether it has ended."""
         assert news.point is not None
         restore = _unchanged if news.original else self._restores.get(racer, _unchanged)
-        error = self.verdict.consider(*restore(*news.point))
+        try:
+            error = self.verdict.consider(*restore(*news.point))
+        except ChildError:
+            self._unpresolve = True
+            return True
         racer.error = error
         good = error <= self.options.acceptable
         if error <= self.options.tolerance or (good and (news.original or (news.final and not news.ended))):
@@ -441,11 +456,14 @@ class _Solving:
     def _stopped(self) -> None:
         """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""
         self._stopping = True
-        self._save_checkpoint()
+        try:
+            self._save_checkpoint()
+        except DeviceError as error:
+            self.run.notice(f"no checkpoint: {error}", level="warning")
         for racer in self.racers:
-            point = racer.present_point() if isinstance(racer, InteriorRacer) else None
-            if point is not None:
-                with contextlib.suppress(ChildError):
+            with contextlib.suppress(ChildError, DeviceError):
+                point = racer.present_point()
+                if point is not None:
                     self.verdict.consider(*self._restores.get(racer, _unchanged)(*point))
 
     def _save_checkpoint(self) -> None:

@@ -98,6 +98,12 @@ class Family:
                     f"got {array.shape}"
                 )
         k = counts.pop()
+        if k == 0:
+            raise ProblemError(f"{', '.join(arrays)} must have at least one row, one for each program; got none")
+        if "b_eq" in arrays and (problem.row_lower != problem.row_upper)[problem.m_ub :].any():
+            raise ProblemError(
+                "b_eq is for programs made of A_ub and A_eq; of this one row_lower and row_upper can vary"
+            )
 
         def taken(name: str) -> Vector:
             shape = k, sizes.get(name, problem.m)

@@ -81,7 +81,7 @@ def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> S
     lower, upper = problem.lower / column_scale, problem.upper / column_scale
     row_lower, row_upper = problem.row_lower * row_scale, problem.row_upper * row_scale
     bound_scale = 1.0 / (1.0 + _side_norm(row_lower, row_upper))
-    cost_scale = 1.0 / (1.0 + float(np.linalg.norm(c)))
+    cost_scale = 1.0 / (1.0 + _norm(c))
     return ScaledProgram(
         rows=rows,
         columns=sp.csr_array(rows.T),
@@ -95,7 +95,7 @@ def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> S
         bound_scale=bound_scale,
         cost_scale=cost_scale,
         norm=_spectral_norm(rows),
-        cost_norm=float(np.linalg.norm(problem.c)),
+        cost_norm=_norm(problem.c),
         side_norm=_side_norm(problem.row_lower, problem.row_upper),
         offset=sign * problem.offset,
     )
@@ -114,7 +114,13 @@ def _side_norm(lower: Vector, upper: Vector) -> float:
     sides = np.maximum(
         np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
     )
-    return float(np.linalg.norm(sides))
+    return _norm(sides)
+
+
+def _norm(values: Vector) -> float:
+    """Euclidean norm; of huge numbers, whose squares overflow, the largest size times their number, at most 1e300."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.linalg.norm(values)) if largest < 1e150 else min(largest * values.size, 1e300)
 
 
 def _spectral_norm(matrix: Any, passes: int = 60) -> float:

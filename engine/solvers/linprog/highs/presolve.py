@@ -26,6 +26,7 @@ Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
 _AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
 _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
+_REFUSALS = RuntimeError, TypeError, ValueError, MemoryError  # what HiGHS, or its interface, fails with
 
 
 def _highs() -> ModuleType:
@@ -63,6 +64,12 @@ class HighsHere:
     def run(self, problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
         """Presolve and solve a program; see :func:`highs_outcome`.
 
+        Parameters
+        ----------
+        problem : LinearProgram
+        options : dict
+            HiGHS's.
+
         Raises
         ------
         ChildError
@@ -76,7 +83,7 @@ class HighsHere:
                 raise
             self.presolved.set_result(work)
             return self.scaling.back(work.solve())
-        except (RuntimeError, TypeError, ValueError) as error:
+        except _REFUSALS as error:
             raise _child_error(error) from error
 
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
@@ -95,13 +102,19 @@ class HighsHere:
 
 
 def _child_error(error: BaseException) -> BaseException:
-    """What HiGHS, or its interface, refuses with."""
-    kinds = RuntimeError, TypeError, ValueError
-    return ChildError(f"HiGHS has failed: {error}") if isinstance(error, kinds) else error
+    return ChildError(f"HiGHS has failed: {error}") if isinstance(error, _REFUSALS) else error
 
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
     """Solve with HiGHS: by the simplex method in a thread of this process, or, a large program, in a child process.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : dict
+        HiGHS's.
+    poll : callable
+        Called while HiGHS works; may raise to end it.
 
     Returns
     -------
@@ -128,7 +141,20 @@ def to_vertex(
 ) -> dict[str, Any]:
     """A vertex and its basis, by crossover in a child process; by the simplex method here if the program is small.
 
-    See :func:`engine.solvers.linprog.highs.child.vertex`.
+    Parameters
+    ----------
+    problem : LinearProgram
+    point : dict
+        An optimal point, as a minimization.
+    poll : callable
+        Called while the process works; may raise to end it.
+    ranging : bool
+        Whether ranges are wanted, too.
+
+    Returns
+    -------
+    dict
+        See :func:`engine.solvers.linprog.highs.child.vertex`.
 
     Raises
     ------
@@ -217,7 +243,23 @@ class Presolve:
             self._process = None
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the original program, as a minimization, for a point of the reduced one."""
+        """The point of the original program, as a minimization, that belongs to one of the reduced program.
+
+        Parameters
+        ----------
+        x, y : ndarray
+            Values and row duals of the reduced program.
+
+        Returns
+        -------
+        ndarray, shape (n,), and ndarray, shape (m,)
+            Values and row duals of the original program.
+
+        Raises
+        ------
+        ChildError
+            If the process that presolved it has ended.
+        """
         empty = np.zeros(0)
         point = {"x": empty, "reduced_costs": empty, "activities": empty, "row_duals": empty}
         if self.program is not None:

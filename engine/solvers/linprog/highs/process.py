@@ -92,7 +92,8 @@ class ChildProcess:
                 with self._lock:
                     waiting = self._waiting.popleft()
                 waiting.set_result(answer)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+        except Exception:  # the process has ended, or what it sent cannot be read
+            self._process.kill()
             self._process.wait()
         with self._lock:  # no request is added from here on
             self._ended = True
@@ -102,13 +103,28 @@ class ChildProcess:
     def _write(self) -> None:
         stream = self._process.stdin
         assert stream is not None
-        with contextlib.suppress(OSError, ValueError):  # that the process has ended is noticed by the reader
+        try:
             while (request := self._requests.get()) is not None:
                 pickle.dump(request, stream, protocol=pickle.HIGHEST_PROTOCOL)
                 stream.flush()
+        except Exception:  # the process has ended, or a request cannot be sent; the reader notices the end
+            self._process.kill()
 
     def request(self, name: str, *arguments: Any) -> Future[Any]:
-        """Send a request; the future has its answer, or :class:`ChildError` if the process ends before."""
+        """Send a request.
+
+        Parameters
+        ----------
+        name : str
+            Which one; see the child's module.
+        *arguments
+            What it takes; they are pickled.
+
+        Returns
+        -------
+        Future
+            Its answer, or :class:`ChildError` if the process ends before it has answered.
+        """
         answer: Future[Any] = Future()
         with self._lock:
             ended = self._ended
@@ -120,7 +136,21 @@ class ChildProcess:
         return answer
 
     def call(self, poll: Callable[[], None], name: str, *arguments: Any) -> Any:
-        """Send a request and wait for its answer; ``poll`` is called meanwhile and may raise."""
+        """Send a request and wait for its answer.
+
+        Parameters
+        ----------
+        poll : callable
+            Called while the process works; may raise to end the waiting.
+        name : str
+        *arguments
+            As for :meth:`request`.
+
+        Raises
+        ------
+        ChildError
+            If the process ends without an answer.
+        """
         answer = self.request(name, *arguments)
         while True:
             poll()

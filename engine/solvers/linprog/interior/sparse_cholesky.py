@@ -27,7 +27,7 @@ from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.worker import with_slacks
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["SparseNormalEquations", "dense_is_faster", "is_nearly_dense"]
+__all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense", "lower_pattern"]
 
 Vector = NDArray[np.float64]
 
@@ -135,7 +135,18 @@ class SparseNormalEquations:
         self._theta = theta
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
+        """Factorise the matrix of the last :meth:`form`.
+
+        Parameters
+        ----------
+        relative, absolute : ndarray, shape (1,)
+            What is added to the diagonal: this part of each entry, and this amount.
+
+        Returns
+        -------
+        ndarray of int32, shape (1,)
+            1 if the matrix is not positive definite, or the child process has ended; else 0.
+        """
         if self._factors is None:
             return np.ones(1, np.int32)
         values = self._values.copy()
@@ -146,8 +157,9 @@ class SparseNormalEquations:
         return np.zeros(1, np.int32)
 
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (1, m)."""
-        assert self._factors is not None
+        """Solve with the factor for a right-hand side (1, m); NaN if the child process ended before it had a factor."""
+        if self._factors is None:
+            return np.full_like(rhs, np.nan)
         return self._dense.correct(self._factors.solve(np.ascontiguousarray(rhs[0])))[None]
 
     def close(self) -> None:
@@ -157,6 +169,14 @@ class SparseNormalEquations:
             child, self._child = self._child, None
         if child is not None:
             child.close()
+
+
+def lower_pattern(columns: Any) -> Any:
+    """The lower triangle of the pattern of ``A A^T`` for A in compressed columns: sorted, with all diagonal entries."""
+    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(columns.shape[0]), format="csc"))
+    pattern.sort_indices()
+    return pattern
 
 
 class _ProductMap:
@@ -169,11 +189,9 @@ class _ProductMap:
     """
 
     def __init__(self, columns: Any) -> None:
-        m, count = columns.shape
+        count = columns.shape[1]
         entries = np.diff(columns.indptr).astype(np.int64)
-        ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-        self.pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
-        self.pattern.sort_indices()
+        self.pattern = lower_pattern(columns)
         parts = []
         for size in np.unique(entries[entries > 0]).tolist():
             chosen = np.flatnonzero(entries == size)

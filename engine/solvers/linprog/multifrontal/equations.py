@@ -17,7 +17,7 @@ from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
 from engine.solvers.linprog.interior.worker import DeviceShard, with_slacks
 from engine.solvers.linprog.multifrontal.choice import fastest
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
@@ -138,7 +138,7 @@ class MultifrontalNormalEquations:
         products = float((np.diff(dense.kept.indptr).astype(np.float64) ** 2).sum())
         if products > _MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"
-        pattern = _lower_pattern(dense.kept)
+        pattern = lower_pattern(dense.kept)
         fronts = analyse(best_tree(pattern.indices, pattern.indptr))
         return dense, fronts, make_plan(fronts)
 
@@ -195,7 +195,18 @@ class MultifrontalNormalEquations:
         return found
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
+        """Factorise the matrix of the last :meth:`form`.
+
+        Parameters
+        ----------
+        relative, absolute : ndarray, shape (1,)
+            What is added to the diagonal: this part of each entry, and this amount.
+
+        Returns
+        -------
+        ndarray of int32, shape (1,)
+            1 if the matrix is not positive definite, or the run has ended; else 0.
+        """
         if self._host is not None:
             return self._host.factor(relative, absolute)
         if self._factors is None:
@@ -209,9 +220,11 @@ class MultifrontalNormalEquations:
         return np.zeros(1, np.int32)
 
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (1, m)."""
+        """Solve with the factor for a right-hand side (1, m); NaN if the run ended before there was a factor."""
         if self._host is not None:
             return self._host.solve(rhs)
+        if self._factors is None:
+            return np.full_like(rhs, np.nan)
         found = self._with_factors(lambda factors: factors.solve(np.ascontiguousarray(rhs[0])))
         return self._dense.correct(found)[None]
 
@@ -224,11 +237,3 @@ class MultifrontalNormalEquations:
             host.close()
         if factors is not None:
             factors.cancel()
-
-
-def _lower_pattern(columns: Any) -> Any:
-    """The lower triangle of the pattern of ``A A^T``, with all diagonal entries, in sorted compressed columns."""
-    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(columns.shape[0]), format="csc"))
-    pattern.sort_indices()
-    return pattern

@@ -81,6 +81,10 @@ class Racer(ABC):
     def refine(self) -> None:
         """The point that was collected is not good enough: aim at a smaller error."""
 
+    def present_point(self) -> tuple[Vector, Vector] | None:
+        """The latest point of the program that the racer works on, for a run that is stopped; None without one."""
+        return None
+
     @abstractmethod
     def report(self, run: Run) -> None:
         """Emit the metrics of the latest point."""

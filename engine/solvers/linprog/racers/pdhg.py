@@ -129,6 +129,10 @@ class PdhgRacer(Racer):
         assert self._group is not None
         return self._group.each(PdhgWorker.point)[0]
 
+    def present_point(self) -> tuple[Vector, Vector] | None:
+        """See :class:`Racer`; waits for the end of the slice."""
+        return None if self.measures is None else self._point()
+
     def refine(self) -> None:
         """See :class:`Racer`."""
         self._goal *= 0.1

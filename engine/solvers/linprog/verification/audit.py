@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
-from engine.solvers.linprog.verification.sums import exact_sum, product, term_sizes, transposed
+from engine.solvers.linprog.verification.sums import exact_sum, greatest, product, term_sizes, transposed
 
 __all__ = ["Audit", "audit", "objective_size", "priced"]
 
@@ -62,17 +62,23 @@ class Audit:
     @property
     def error(self) -> float:
         """The greatest of the objective's error and the infeasibilities; inf for NaN."""
-        worst = max(self.objective_error, self.primal_infeasibility, self.dual_infeasibility)
-        return worst if worst == worst else math.inf
+        return greatest(self.objective_error, self.primal_infeasibility, self.dual_infeasibility)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows fails the audit
 def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
-    """Check a point (n,) and row duals (m,), both in the sense of minimization.
+    """Check a point and row duals, both in the sense of minimization.
 
     A violation is judged twice, and the larger figure counts. First relative to a unit (1, or less for smaller data:
     :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
     to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
     figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    x : ndarray, shape (n,)
+    y : ndarray, shape (m,)
     """
     costs = -problem.c if problem.maximize else problem.c
     offset = -problem.offset if problem.maximize else problem.offset
@@ -101,12 +107,12 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
         *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
     )
     lines, values = _Lines(problem.A, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
-    primal_error = max(
+    primal_error = greatest(
         _worst(below, row_units + sides, lambda: term_sizes(problem.A, x)),
         _worst(outside, values, None),
         _worst_of_row(below, sides, lines, size),
     )
-    dual_error = max(
+    dual_error = greatest(
         _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(by_column, y)),
         _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max()), None),
         _worst_of_column(column_wrong, np.abs(costs), lines, size),
@@ -115,7 +121,17 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
 
 
 def objective_size(primal: float, dual: float, offset: float, terms: float, problem: LinearProgram) -> float:
-    """What errors of the objective are relative to; ``terms`` is the sum of ``|c_j x_j|``."""
+    """What errors of the objective are relative to.
+
+    Parameters
+    ----------
+    primal, dual, offset : float
+        Objectives of a point and of its duals, and the constant in both.
+    terms : float
+        The sum of ``|c_j x_j|``.
+    problem : LinearProgram
+        Its units are a lower limit.
+    """
     value_unit, cost_unit = problem.units
     return max(
         min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
@@ -190,7 +206,20 @@ def _priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def priced(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """Each dual times the side it prices, and how much of it prices a side there is not."""
+    """What duals add to the dual objective, and how much of each has a sign that is not allowed.
+
+    Parameters
+    ----------
+    values : ndarray, shape (k,)
+        Duals of rows, or reduced costs.
+    low, high : ndarray, shape (k,)
+        The sides, or bounds, that a dual above zero and one below zero price.
+
+    Returns
+    -------
+    terms, wrong : ndarray, shape (k,)
+        Each dual times the side it prices; and its size where that side is infinite.
+    """
     side = np.where(values > 0, low, high)
     there = np.isfinite(side) | (values == 0)
     return np.where(there, values, 0.0) * np.where(np.isfinite(side), side, 0.0), np.where(there, 0.0, np.abs(values))

@@ -36,11 +36,10 @@ class AuditedPoint:
     @classmethod
     def of(cls, problem: LinearProgram, x: Vector, y: Vector) -> AuditedPoint:
         """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows fails the audit
-            values = np.clip(x, problem.lower, problem.upper)
-            missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
-            duals = np.where(missing, 0.0, y)
-            return cls(values, duals, audit(problem, values, duals))
+        values = np.clip(x, problem.lower, problem.upper)
+        missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
+        duals = np.where(missing, 0.0, y)
+        return cls(values, duals, audit(problem, values, duals))
 
     def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:
         """*Optimal* if the audit allows it, else ``otherwise``; the audit's figures are added to the counters."""

@@ -16,8 +16,10 @@ Vector = NDArray[np.float64]
 _MOST_POLISHING = 1_000_000_000
 """Products of the sizes of a least-squares problem beyond which a ray is not polished: a second or so on one core."""
 _REACH = 1e8
+_OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what overflows proves nothing
 
 
+@_OVERFLOWS
 def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
     """How far a Farkas ray (m,) reaches: no x with ``sum |x| <= reach`` is feasible; 0 if it proves nothing.
 
@@ -40,6 +42,7 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
     return value / max(float(wrong.max(initial=0.0)), 1e-300)
 
 
+@_OVERFLOWS
 def polished(problem: LinearProgram, y: Vector) -> Vector:
     """A Farkas ray near ``y`` (m,) that violates fewer signs, by least squares on the columns at fault.
 
@@ -69,6 +72,7 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
     return y
 
 
+@_OVERFLOWS
 def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
     """Whether a direction (n,) leads to no bound and no row's side, and improves the objective.
 
@@ -88,6 +92,7 @@ def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
     return bool((wrong <= room * (problem.row_sizes + term_sizes(problem.A, d))).all())
 
 
+@_OVERFLOWS
 def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
     """A direction near ``direction`` (n,) that leads to fewer rows' sides, by least squares on the rows at fault.
 

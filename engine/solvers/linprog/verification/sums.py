@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.problem import Matrix, sp
 
-__all__ = ["exact_sum", "product", "term_sizes", "transposed"]
+__all__ = ["exact_sum", "greatest", "product", "term_sizes", "transposed"]
 
 Vector = NDArray[np.float64]
 
@@ -36,11 +36,43 @@ def transposed(matrix: Matrix) -> Matrix:
 
 
 def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
-    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row."""
+    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row.
+
+    Parameters
+    ----------
+    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
+    vector : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _root_of_squares(matrix, vector)
+        if np.isfinite(found).all():
+            return found
+        entries = matrix.data if isinstance(matrix, sp.csr_array) else matrix
+        unit, length = _power_of_two(entries), _power_of_two(vector)
+        scaled = _root_of_squares(matrix / unit, vector / length) * unit * length
+        return np.where(np.isfinite(found), found, scaled)  # where squares have overflowed
+
+
+def _root_of_squares(matrix: Matrix, vector: Vector) -> Vector:
     squares = vector * vector
     if isinstance(matrix, sp.csr_array):
         return np.asarray(np.sqrt(matrix.power(2) @ squares))
     return _by_rows(matrix, lambda part: np.sqrt(np.einsum("ij,ij,j->i", part, part, squares)))
+
+
+def _power_of_two(values: NDArray[np.float64]) -> float:
+    """The power of two below the largest size, for finite numbers that are not all zero; 1 for others."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.exp2(np.floor(np.log2(largest)))) if 0.0 < largest < math.inf else 1.0
+
+
+def greatest(*values: float) -> float:
+    """The greatest of some errors; inf if one is NaN."""
+    return math.inf if any(math.isnan(value) for value in values) else float(max(values))
 
 
 def exact_sum(terms: Vector) -> float:
@@ -49,7 +81,17 @@ def exact_sum(terms: Vector) -> float:
 
 
 def product(matrix: Matrix, vector: Vector) -> Vector:
-    """``A v`` by compensated sums, rounded once."""
+    """``A v`` by compensated sums, rounded once.
+
+    Parameters
+    ----------
+    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
+    vector : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
     rows, columns = matrix.shape
     if not rows or not columns:
         return np.zeros(rows)
