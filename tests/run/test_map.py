@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import counting
+import numpy as np
 import pytest
 from counting import Counting
 
 import engine
-from engine.batch import BatchControl
+from engine.batch import BatchControl, items_of
 from engine.errors import InputError, OptionError, ProblemError
 from engine.events import Event, Progress
+from engine.mapping import _groups
 from engine.results import Result, Status
 from engine.solvers import discover
 
@@ -121,11 +123,14 @@ def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_
     assert [result.bound for result in found.results] == [3, 4]
 
 
+_KNAPSACK = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+
+
 def test_problems_with_other_long_arrays_as_options_are_not_solved_together() -> None:
     first = np.arange(3000)
     second = first.copy()
     second[1500] = 0
-    items = items_of([knapsack(1), knapsack(2)], each=[{"initial": first}, {"initial": second}])
+    items = items_of([_KNAPSACK] * 2, each=[{"initial": first}, {"initial": second}])
     assert list(_groups([(item, item.problem) for item in items], {})) == []
-    same = items_of([knapsack(1), knapsack(2)], each=[{"initial": first}, {"initial": first.copy()}])
+    same = items_of([_KNAPSACK] * 2, each=[{"initial": first}, {"initial": first.copy()}])
     assert len(list(_groups([(item, item.problem) for item in same], {}))) == 1
