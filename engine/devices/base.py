@@ -142,6 +142,18 @@ class Device(ABC):
     def _free(self, buffer: Buffer) -> None:
         """Give device memory back."""
 
+    @contextlib.contextmanager
+    def released_on_error(self) -> Iterator[None]:
+        """Give the buffers that are made within back if it ends with an error, as no object will do it then."""
+        before = set(self._owned.buffers)
+        try:
+            yield
+        except BaseException:
+            for buffer in self._owned.buffers - before:
+                with contextlib.suppress(Exception):  # of a device that has failed
+                    self.release(buffer)
+            raise
+
     def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
         """Copy a host array to the device, and wait.
 

@@ -115,7 +115,7 @@ class WorkerGroup(Generic[W]):
             raise ValueError(f"{len(self.members)} workers need as many arguments; got {len(given)}")
 
         def build(device: Device, index: int) -> None:
-            with self._reporting(index):
+            with self._reporting(index), device.released_on_error():
                 self._workers[index] = make(device, *given[index])
 
         try:

@@ -110,6 +110,21 @@ def test_a_tolerant_group_goes_on_without_a_lost_device(members: list[Member]) -
         assert workers.map(Counter.add, [(1,), (1,), (1,)]) == [4, None, 4]
 
 
+def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members: list[Member]) -> None:
+    def make(device: Device) -> Counter:
+        device.empty(1000, "float64")
+        device.empty(1000, "float64")
+        return Counter(device, 0, [])
+
+    def buffers(device: Device) -> int:
+        return len(device._owned.buffers)
+
+    before = members[0].submit(buffers).result()
+    with failing(members[0].label, at_allocation=2), pytest.raises(DeviceError, match="fallen off"):
+        WorkerGroup(members[:1], make)
+    assert members[0].submit(buffers).result() == before
+
+
 def test_workers_that_were_made_are_closed_if_another_cannot_be(members: list[Member]) -> None:
     closed: list[int] = []
 
