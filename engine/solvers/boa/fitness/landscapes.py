@@ -35,11 +35,12 @@ def nk_optimum(fitness: Decomposable) -> int:
     ProblemError
         If a function reaches over more than 20 neighbouring genes.
     """
-    spans = []
+    functions: dict[int, list[int]] = {}  # by the last of their genes
+    width = 0
     for place, start in enumerate(fitness.scope_starts[:-1]):
         genes = fitness.genes[start : fitness.scope_starts[place + 1]]
-        spans.append((int(genes.max()), int(genes.min()), place))
-    width = max(last - first for last, first, _ in spans)
+        functions.setdefault(int(genes.max()), []).append(place)
+        width = max(width, int(genes.max() - genes.min()))
     if width > 20:
         raise ProblemError(f"the dynamic program takes functions over at most 21 neighbouring genes; got {width + 1}")
     # state: genes gene - width + 1 .. gene, the newest the lowest bit
@@ -48,13 +49,12 @@ def nk_optimum(fitness: Decomposable) -> int:
     for gene in range(fitness.n):
         wide = np.repeat(best, 2)  # one bit more: gene - width .. gene
         codes = np.arange(len(wide))
-        for last, _, place in spans:
-            if last == gene:
-                start, end = fitness.scope_starts[place], fitness.scope_starts[place + 1]
-                index = np.zeros(len(wide), np.int64)
-                for position, member in enumerate(fitness.genes[start:end].tolist()):
-                    index |= ((codes >> (gene - member)) & 1) << position
-                wide = wide + fitness.tables[fitness.table_starts[place] + index]
+        for place in functions.get(gene, ()):
+            start, end = fitness.scope_starts[place], fitness.scope_starts[place + 1]
+            index = np.zeros(len(wide), np.int64)
+            for position, member in enumerate(fitness.genes[start:end].tolist()):
+                index |= ((codes >> (gene - member)) & 1) << position
+            wide = wide + fitness.tables[fitness.table_starts[place] + index]
         best = wide.reshape(2, -1).max(axis=0)
     return int(best.max())
 
