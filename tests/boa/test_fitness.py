@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,8 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: Snippet(" ", 3), "the C snippet is empty"),
         (lambda: engine.BOA("trep-5", 10), "no built-in fitness 'trep-5'; did you mean 'trap-5'"),
         (lambda: engine.BOA("onemax"), "n is missing"),
+        (lambda: engine.BOA("onemax", 4, minimize=True), "minimize is an argument for Python functions; got onemax"),
+        (lambda: engine.BOA(onemax(4), optimum=3), "optimum is an argument for Python functions; got onemax"),
         (lambda: engine.BOA(3, 4), "must be a name, a fitness or a function; got int"),
         (lambda: engine.BOA(onemax(4), 5), "this fitness has 4 genes; got n = 5"),
         (lambda: engine.BOA("onemax", 4, seeds=[[0, 1, 2, 0]]), "zeros and ones only"),
@@ -167,6 +170,22 @@ def test_tables_with_decimals_are_exact() -> None:
 def test_what_breaks_a_rule_is_told(make: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         make()
+
+
+def test_a_process_that_has_ended_is_told_and_its_function_is_not_called_here() -> None:
+    calls: list[Any] = []
+
+    def broken(function: Any, individuals: Any) -> Any:
+        raise BrokenProcessPool("a process was terminated abruptly")
+
+    with pytest.raises(ProblemError, match="has ended: a process was terminated abruptly"):
+        Function(calls.append, 3, each=True, processes=2).keys(np.zeros((4, 3), np.uint8), broken)
+    assert calls == []
+
+
+def test_a_value_of_nothing_has_no_sign() -> None:
+    least = Function(lambda bits: bits.sum(axis=1), 3, minimize=True)
+    assert str(least.value(int(least.keys(np.zeros((1, 3), np.uint8))[0]))) == "0.0"
 
 
 def test_keys_of_functions_are_ordered_as_their_values() -> None:

@@ -13,22 +13,40 @@ from stopped_runs import history, stopped_and_resumed
 
 import engine
 from engine.devices import DevicePool, Member
-from engine.errors import OptionError
+from engine.errors import DeviceLost, OptionError
 from engine.solvers.boa import islands as islands_module
 from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.fitness.tables import onemax, trap
-from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
+from engine.solvers.boa.islands import CONVERGED, ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.plan import migration_for
 from engine.solvers.boa.reference import ReferenceRun, migrate
 from engine.solvers.boa.schema import COLUMNS
+from tests.devices.faults import failing
 
 
 @pytest.fixture(scope="module")
 def running(device: Member) -> Iterator[engine.Engine]:
     with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
+
+
+def test_the_last_island_that_goes_on_may_be_given_up(device: Member) -> None:
+    parameters = resolve(Options(population=64, islands=2), 20, 64, seed=1)
+    losses: list[DeviceLost] = []
+    with (
+        DevicePool([device.info, device.info]) as pool,
+        Islands(
+            *(pool, parameters, trap(20, 5), ["popcount"] * 2, NEVER, Migration(2, 5, 4)), on_loss=losses.append
+        ) as islands,
+    ):
+        islands.begin(np.zeros((0, 20), np.uint8))
+        islands._populations[0].reason = CONVERGED
+        with failing(pool.members[1].label, at_launch=1):
+            done = islands.advance(2)
+        assert len(done.history) == 0
+        assert (islands.numbers, islands.reason, len(losses)) == ([0], CONVERGED, 1)
 
 
 @pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}], ids=["worst", "rtr"])

@@ -429,6 +429,26 @@ def test_the_best_of_a_generation_that_is_left_undone_is_kept(device: Member) ->
     assert fitness.keys(done.best[None])[0] == keys.max() > np.median(keys)
 
 
+def ended_and_interrupted(device: Device, fitness: Decomposable, shapes: Shapes) -> Slice:
+    """Generations of which the first ends the population and the second is left undone."""
+    parameters = parameters_for(fitness, Improvement("tabu", 6, 4, 3))
+    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 4)
+    try:
+        worker.begin(np.zeros((0, fitness.n), np.uint8), Ending(None, 1000))
+        worker.run_slice(0, permutations(parameters, 0, 4), Ending(None, 1000))  # rows that are not to come back
+        asked = iter([True, True, False])
+        worker.improve = lambda *_: next(asked)  # type: ignore[method-assign]
+        return worker.run_slice(4, permutations(parameters, 4, 3), Ending(-(1 << 62), 1000))
+    finally:
+        worker.close()
+
+
+def test_a_population_that_ended_before_an_undone_generation_has_no_more_history(device: Member) -> None:
+    done = device.submit(ended_and_interrupted, FUNCTIONS["glass"], shapes_for(device.info.capabilities)).result()
+    assert done.history[:, :2].tolist() == [[1, 5]]
+    assert not done.is_interrupted
+
+
 def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
     problem = engine.BOA.max_cut(400, random_graph(400, 0.2, 1))
     options = {"population": 4000, "target": 1e9}

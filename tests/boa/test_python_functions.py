@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from hypothesis import strategies as st
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
+from engine.solvers.boa.device.state import MOST_GENERATIONS, Slice
+from engine.solvers.boa.farm import _advanced
 from engine.solvers.boa.host import HostEvaluation
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
@@ -89,6 +94,15 @@ def test_a_run_counts_the_evaluations_of_local_search_and_keeps_its_limit(device
     again = engine.solve(engine.BOA(Random(16, 5), 16), devices=[device.info.id], **options)
     assert again.counters == result.counters
     assert np.array_equal(again.solution, result.solution)
+
+
+def test_a_long_slice_of_an_island_counts_the_evaluations_of_every_generation() -> None:
+    def advance(count: int) -> Callable[[], Slice]:
+        rows = np.zeros((count, len(HISTORY_FIELDS)), np.int64)
+        return lambda: Slice(rows, means=[0.5] * count, extra=[3] * count)
+
+    total = _advanced(cast(Any, SimpleNamespace(reason=0, advance=advance)), MOST_GENERATIONS + 6)
+    assert len(total.history) == len(total.means) == len(total.extra) == MOST_GENERATIONS + 6
 
 
 def test_rules_that_need_tables_are_refused(device: Member) -> None:

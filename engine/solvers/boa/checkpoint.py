@@ -15,7 +15,7 @@ from engine.solvers.boa.device.state import PopulationState
 from engine.solvers.boa.fitness import Fitness, Function, Snippet
 from engine.solvers.boa.islands import Islands
 from engine.solvers.boa.network import Network
-from engine.solvers.boa.options import Parameters
+from engine.solvers.boa.options import Parameters, padded_words
 from engine.solvers.boa.record import Record
 from engine.solvers.boa.schema import CheckpointState
 
@@ -100,8 +100,8 @@ def _fault(parameters: Parameters, state: PopulationState) -> str | None:
     n, network, status = parameters.n, state.network, dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=False))
     if state.keys.shape != (parameters.population,) or state.planes.shape[0] != n:
         return f"its population must have {parameters.population} individuals of {n} genes"
-    if 32 * state.planes.shape[1] < parameters.population:
-        return "its bit planes are too short"
+    if state.planes.shape[1] != padded_words(parameters.population):
+        return "its bit planes are too short or too long"
     if len(state.status) != len(HISTORY_FIELDS) or not 0 <= status["reason"] <= 3 or status["generation"] < 0:
         return "its status is unknown"
     individual = status["individual"]

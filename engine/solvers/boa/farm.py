@@ -311,7 +311,7 @@ def _advanced(population: Population, count: int) -> Slice:
         if not len(part.history):
             break
         total.history = np.concatenate([total.history, part.history])
-        total.means = [*total.means, *part.means]
+        total.means, total.extra = [*total.means, *part.means], [*total.extra, *part.extra]
         for phase, seconds in part.seconds.items():
             total.seconds[phase] = max(seconds, total.seconds.get(phase, 0.0))
     return total

@@ -233,6 +233,9 @@ class Islands:
 
     def _merged(self, parts: Mapping[int, Slice]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
+        if not parts:  # the devices of all that went on have failed
+            none = np.zeros(0, np.int64)
+            return Round(np.zeros((0, len(HISTORY_FIELDS)), np.int64), none, None)
         lengths = [len(part.history) for part in parts.values()]
         islands = np.repeat(list(parts), lengths)
         steps = np.concatenate([np.arange(length) for length in lengths])

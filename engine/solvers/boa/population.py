@@ -332,7 +332,8 @@ class Population:
         try:
             rows = self._finished_rows()
         except DeviceLost as error:
-            self._lose(error)
+            for index in [index for index in self._group.alive if index not in error.results]:
+                self._lose(DeviceLost(self.members[index].label, index, error.error))
             rows = [error.results[index] for index in sorted(error.results)]
         else:
             if len(rows) > 1:

@@ -67,6 +67,12 @@ class BOA(Problem):
         seeds: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
+        given = {"each": each, "processes": processes != 1, "minimize": minimize, "optimum": optimum is not None}
+        unused = [name for name, is_given in given.items() if is_given]
+        if unused and not (callable(fitness) and not isinstance(fitness, (str, Fitness))):
+            raise ProblemError(
+                f"{unused[0]} is an argument for Python functions; got {getattr(fitness, 'text', fitness)}"
+            )
         if isinstance(fitness, Fitness):
             if n not in (None, fitness.n):
                 raise ProblemError(f"this fitness has {fitness.n} genes; got n = {n}")

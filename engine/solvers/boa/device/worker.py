@@ -196,15 +196,25 @@ class DevicePopulation:
             for phase, step in zip(PHASES, steps, strict=True):
                 began = time.perf_counter()
                 if step() is False:
+                    rows, ended = self._rows_to_end(place)
+                    if ended:
+                        return Slice(rows, seconds=seconds)
                     best = self.best_offspring(words)  # of a generation that is left undone
-                    return Slice(self.history(place), seconds=seconds, is_interrupted=True, best=best)
+                    return Slice(rows, seconds=seconds, is_interrupted=True, best=best)
                 if place == 0:
                     self.device.sync()
                     seconds[phase] = time.perf_counter() - began
             self._summarise(first + place + 1, place, ending)
-        rows = self.history(len(orders))
+        return Slice(self._rows_to_end(len(orders))[0], seconds=seconds)
+
+    def _rows_to_end(self, count: int) -> tuple[NDArray[np.int64], bool]:
+        """Up to ``count`` rows of the history, and whether the population has ended with the last of them.
+
+        Nothing is written after the end: what is behind it in the buffer is of an earlier slice.
+        """
+        rows = self.history(count)
         ended = np.flatnonzero(rows[:, _REASON])
-        return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)
+        return (rows[: ended[0] + 1], True) if ended.size else (rows, False)
 
     def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], bool | None], ...]:
         """What is done for each of :data:`PHASES`; a phase that was interrupted returns False."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -240,7 +241,7 @@ class Function(Fitness):
     def values(self, keys: Keys) -> NDArray[np.float64]:
         """The values of many keys."""
         numbers = np.where(keys >= 0, keys, keys ^ np.int64(0x7FFFFFFFFFFFFFFF)).view(np.float64)
-        return -numbers if self.minimize else numbers
+        return 0.0 - numbers if self.minimize else numbers  # no negative zero
 
     def key(self, value: float) -> int:
         """See :meth:`Fitness.key`."""
@@ -282,6 +283,8 @@ class Function(Fitness):
 
     def _raised(self, bits: Bits, error: Exception) -> str:
         """Which individual the function cannot take, found by trying one by one."""
+        if isinstance(error, BrokenExecutor):  # what ended a process would end this one too
+            return f"a process that evaluates the fitness {self.text} has ended: {error}"
         text = f"the fitness {self.text} raised {type(error).__name__}: {error}"
         for individual in bits:
             try:
