@@ -91,6 +91,9 @@ def shared_modules() -> list[Path]:
     return sorted(path for path in set(files) if "solvers" not in path.relative_to(PACKAGE).parts)
 
 
+SOLVERS = ("branch_and_bound", "knapsack")
+
+
 def unexplained(path: Path) -> Iterator[str]:
     """Public functions and methods of a module with two arguments or more that no docstring describes."""
 
@@ -110,3 +113,10 @@ def unexplained(path: Path) -> Iterator[str]:
 
 def test_shared_functions_describe_their_arguments() -> None:
     assert [name for path in shared_modules() for name in unexplained(path)] == []
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_functions_of_solvers_describe_their_arguments(solver: str) -> None:
+    modules = sorted((PACKAGE / "solvers" / solver).rglob("*.py"))
+    assert len(modules) > 20
+    assert [name for path in modules for name in unexplained(path)] == []

@@ -2,12 +2,10 @@
 <%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 // Variant pte where bounds take long: a group of ${lanes} work-items is one IVM, and bounds all children of its node together
 // by the two-machine bound${"" if bounds == "two_machine" else ", after the one-machine bound has chosen the side and pruned"}.
-//
 // Jobs before and after a child's own job in Johnson's order of a pair of machines u < v are each one map in max-plus algebra,
 //   (t_u, t_v) -> (t_u + a, max(t_u + b, t_v + c)),
 // so one pass forward and one back over the order bound a node's children all, in as many steps as there are jobs.
-// Lane l takes the pairs l, l + ${lanes}, ...
-// Buffers as in explore.mako; a pair_t holds a time of the front, low, and one of the back, high.
+// Lane l takes the pairs l, l + ${lanes}, ... Buffers as in explore.mako; a pair_t: times of the front (low) and of the back.
 // table   columns of all machines by job, ${stride} words apart; heads; tails; the two machines of each pair (u | v << 16); by
 //         place in Johnson's order, then pair: ${"lag | p_u << 16, p_v | job << 16" if packed else "lag, p_u, p_v, job"}
 // Launch: one group of ${lanes} work-items per IVM, or per unit.
@@ -374,8 +372,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         pushed += (u32)COUNT(row);
         if (!at_leaf)
             turned = (turned & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
-        // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back, for which
-        // the state is made anew.
+        // The next node is the first open item at `depth`: a child, or a sibling on the way back, with a state made anew.
         const i32 back = !ANY(row);
         while (depth > 0 && !ANY(row)) {
             --depth;

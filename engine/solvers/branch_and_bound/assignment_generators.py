@@ -93,11 +93,25 @@ def generate_tardiness(options: TardinessFamily) -> Tardiness:
 
 
 def write_quadratic_assignment(problem: QuadraticAssignment, path: Path) -> None:
-    """Write an instance as a QAPLIB file."""
+    """Write an instance as a QAPLIB file.
+
+    Parameters
+    ----------
+    problem : QuadraticAssignment
+    path : Path
+        Made, or replaced.
+    """
     qaplib.write(path, problem.flows, problem.distances)
 
 
 def write_tardiness(problem: Tardiness, path: Path) -> None:
-    """Write an instance in the layout that :meth:`Tardiness.read` reads."""
+    """Write an instance in the layout that :meth:`Tardiness.read` reads.
+
+    Parameters
+    ----------
+    problem : Tardiness
+    path : Path
+        Made, or replaced.
+    """
     rows = (" ".join(map(str, row.tolist())) for row in (problem.times, problem.weights, problem.due))
     write_whole(path, "\n".join([f"tardiness {problem.jobs}", *rows, ""]).encode())

@@ -69,6 +69,13 @@ def write(
 def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
     """What a checkpoint contains, after checking it against the problem.
 
+    Parameters
+    ----------
+    tree : Tree
+    arrays : dict of str to ndarray
+        As :func:`write` made them.
+    state : dict or SearchState
+
     Raises
     ------
     engine.errors.RunFolderError

@@ -55,7 +55,16 @@ class Work(TypedDict):
 
 
 def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
-    """Intervals as batches of about equally many, spread over all of them."""
+    """Intervals as batches of about equally many, spread over all of them.
+
+    Parameters
+    ----------
+    units : Units
+    bound : int
+        A lower bound on their leaves.
+    parts : int
+        How many batches to make; fewer where there are fewer intervals, none where there are none.
+    """
     parts = max(1, min(parts, len(units)))
     found: list[Batch] = []
     for part in range(parts if len(units) else 0):
@@ -66,7 +75,14 @@ def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
 
 
 def unpack(batches: Sequence[Batch], items: int) -> Units:
-    """All intervals of some batches."""
+    """All intervals of some batches.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+    items : int
+        Of the tree.
+    """
     parts = [Units.none(items)]
     for batch in batches:
         packed = np.frombuffer(zlib.decompress(batch["data"]), np.uint8)
@@ -118,7 +134,7 @@ class FarmedSearch(FarmedRun):
 
     @property
     def wants_work_back(self) -> bool:
-        """True: what a slice has left can always be divided."""
+        """Whether no batch is left to hand out: what a slice in progress has left can be divided."""
         return not self._open
 
     @property
@@ -127,7 +143,7 @@ class FarmedSearch(FarmedRun):
         return self._incumbent.value
 
     def take(self, slots: int, seconds: float) -> Work | None:
-        """Some batches: a fair share of those that are open."""
+        """Some batches: a fair share of those that are open. See :meth:`FarmedRun.take`."""
         if not self._open:
             return None
         count = max(1, len(self._open) // max(1, slots))
@@ -145,7 +161,7 @@ class FarmedSearch(FarmedRun):
             del self._out[id(batch)]
 
     def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
-        """Take in what a slice has explored, what it left open, and its best solution.
+        """Take in what a slice has explored, what it left open, and its best solution. See :meth:`FarmedRun.accept`.
 
         Raises
         ------
@@ -181,7 +197,7 @@ class FarmedSearch(FarmedRun):
         one.value, one.solution, one.improved = value, solution, True
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take over a solution that a slice has found."""
+        """Take over a solution that a slice has found. See :meth:`FarmedRun.report`."""
         if "solution" in values:
             self._improve(np.asarray(values["solution"], np.int64), int(values["value"]))
             self._publish()
@@ -254,7 +270,7 @@ class SearchSlices(SliceWorker):
         return {**answer, "batches": pack(units, answer.pop("bound"), _BATCHES)}
 
     def compute(self, work: tuple[Work, Units], control: SliceControl) -> dict[str, Any]:
-        """Search until nothing is left of the batches, or the slice is to end."""
+        """Search until nothing is left of the batches, or the slice is to end. See :meth:`SliceWorker.compute`."""
         return self._search(*work, control)
 
     def _search(self, work: Work, units: Units, control: SliceControl) -> dict[str, Any]:

@@ -90,6 +90,14 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     The tree is that of the initial solution, or of ``upper_bound`` where that is given: a better solution found on the
     way makes the search shorter than this.
 
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+    pool : DevicePool
+        Their node rates are added up.
+    seed : int
+
     Returns
     -------
     Estimate

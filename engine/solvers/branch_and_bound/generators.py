@@ -95,10 +95,24 @@ def generate_atsp(options: ATSPFamily) -> ATSP:
 
 
 def write_flowshop(problem: Flowshop, path: Path) -> None:
-    """Write an instance in Taillard's layout."""
+    """Write an instance in Taillard's layout.
+
+    Parameters
+    ----------
+    problem : Flowshop
+    path : Path
+        Made, or replaced.
+    """
     taillard.write(path, problem.times)
 
 
 def write_atsp(problem: ATSP, path: Path) -> None:
-    """Write an instance as a TSPLIB file."""
+    """Write an instance as a TSPLIB file.
+
+    Parameters
+    ----------
+    problem : ATSP
+    path : Path
+        Made, or replaced.
+    """
     tsplib.write(path, problem.name, problem.costs)

@@ -58,7 +58,14 @@ class Units:
 
     @classmethod
     def unpacked(cls, packed: Digits, n: int) -> Units:
-        """Units from rows of begin, end and fresh, shape (units * (2 n + 1),); the inverse of :meth:`packed`."""
+        """Units from rows of begin, end and fresh, shape (units * (2 n + 1),); the inverse of :meth:`packed`.
+
+        Parameters
+        ----------
+        packed : ndarray of uint8, shape (units * (2 n + 1),)
+        n : int
+            Items of the tree.
+        """
         rows = packed.reshape(-1, 2 * n + 1)
         return cls(*(np.ascontiguousarray(part) for part in (rows[:, :n], rows[:, n:-1], rows[:, -1])))
 
@@ -86,6 +93,13 @@ def number_of(digits: Sequence[int] | Digits) -> int:
 def digits_of(number: int, n: int) -> Digits:
     """The digit vector, shape (n,), of a leaf number from 0 to n!.
 
+    Parameters
+    ----------
+    number : int
+        Of a leaf, or n! for the end behind the last.
+    n : int
+        Items of the tree.
+
     Raises
     ------
     ValueError
@@ -106,7 +120,15 @@ def _fresh(begin: Digits) -> int:
 
 
 def aligned(begin: int, end: int, n: int) -> Units:
-    """The aligned units that make up the interval [begin, end), none if it is empty."""
+    """The aligned units that make up the interval [begin, end), none if it is empty.
+
+    Parameters
+    ----------
+    begin, end : int
+        Numbers of leaves, 0 to n!.
+    n : int
+        Items of the tree.
+    """
     pieces: list[tuple[Digits, Digits]] = []
     whole = digits_of(end, n)
     at = begin
@@ -124,7 +146,15 @@ def aligned(begin: int, end: int, n: int) -> Units:
 
 
 def cut(n: int, depth: int) -> Units:
-    """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once."""
+    """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once.
+
+    Parameters
+    ----------
+    n : int
+        Items of the tree.
+    depth : int
+        The level; 0 for the whole tree as one interval.
+    """
     pieces = math.perm(n, depth)
     begin = np.zeros((pieces, n), np.uint8)
     if depth:

@@ -157,7 +157,18 @@ class Tree(ABC):
 
     @abstractmethod
     def place(self, state: Any, depth: int, item: int, side: int) -> Any:
-        """The reference's state of a child; ``state`` itself is not changed."""
+        """The reference's state of a child; ``state`` itself is not changed.
+
+        Parameters
+        ----------
+        state : object
+            As :meth:`root` and this method return it.
+        depth : int
+            Items chosen before.
+        item : int
+        side : int
+            0 front, 1 back.
+        """
 
     @abstractmethod
     def bound(
@@ -166,11 +177,32 @@ class Tree(ABC):
         """The side on which a node is branched, and the items, ascending, whose children are not pruned.
 
         A child is pruned when its lower bound is at least ``upper``; ``initial`` is the initial upper bound.
+
+        Parameters
+        ----------
+        state : object
+            As :meth:`place` returns it.
+        depth : int
+            Items chosen so far.
+        open_items : sequence of int
+            The others, ascending.
+        upper : int
+            The best value known.
+        initial : int
+            The initial upper bound, on which the side may depend.
         """
 
     @abstractmethod
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """The objective of a leaf, or how many solutions it stands for."""
+        """The objective of a leaf, or how many solutions it stands for.
+
+        Parameters
+        ----------
+        state : object
+            As :meth:`place` returns it, at ``leaf_depth``.
+        open_items : sequence of int
+            Those that are left, at most one.
+        """
 
     @abstractmethod
     def lower_bound(self) -> int:
@@ -196,13 +228,27 @@ class Tree(ABC):
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Strata of the nodes of one level, large subtrees apart from small ones, for estimates of its size.
 
-        Parameters and result are as those of :meth:`bounds`, which is the default.
+        Parameters
+        ----------
+        paths, sides : ndarray of int64, shape (nodes, depth)
+            As for :meth:`bounds`.
+
+        Returns
+        -------
+        ndarray of int64, shape (nodes,), or None
+            As of :meth:`bounds`, which is the default.
         """
         return self.bounds(paths, sides)
 
     @abstractmethod
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each."""
+        """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each.
+
+        Parameters
+        ----------
+        path, sides : sequence of int, length leaf_depth
+            The items chosen, and on which sides they are placed.
+        """
 
     @abstractmethod
     def evaluate(self, solution: NDArray[np.int64]) -> int:
@@ -224,7 +270,10 @@ class PermutationProblem(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like an instance; False for problems that are only made in Python."""
+        """Whether a file looks like an instance; False for problems that are only made in Python.
+
+        See :meth:`Problem.recognizes`.
+        """
         return False
 
     @classmethod
@@ -284,7 +333,22 @@ class PermutationProblem(Problem):
 
 
 def require_permutation(values: Sequence[int], count: int) -> NDArray[np.int64]:
-    """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise."""
+    """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise.
+
+    Parameters
+    ----------
+    values : sequence of int
+    count : int
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If they are not each of 0 to ``count - 1`` once.
+    """
     if sorted(values) != list(range(count)):
         raise OptionError(f"initial must have each of 0 to {count - 1} once; got {len(values)} values")
     return np.array(values, np.int64)

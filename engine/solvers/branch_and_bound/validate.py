@@ -19,7 +19,18 @@ __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
-    """The search tree that the options ask for."""
+    """The search tree that the options ask for.
+
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+
+    Raises
+    ------
+    engine.errors.InputError
+        As :meth:`PermutationProblem.tree`.
+    """
     names = ("bound", "branching")
     return problem.tree(**{name: getattr(options, name) for name in names if hasattr(options, name)})
 
@@ -35,6 +46,15 @@ def first_solution(
 
     With ``brief`` the heuristic is stopped after the problem's ``brief_steps``: GPUs search a small tree in less time
     than the whole of it takes.
+
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+    seed : int
+    expired : callable
+        As for :meth:`PermutationProblem.first_solution`.
+    brief : bool
     """
     initial = getattr(options, "initial", "heuristic")
     steps = itertools.count()
@@ -50,7 +70,18 @@ def is_brief(devices: Iterable[DeviceInfo]) -> bool:
 
 
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:
-    """Device memory of a search on one device, and how many IVMs it is for."""
+    """Device memory of a search on one device, and how many IVMs it is for.
+
+    Parameters
+    ----------
+    tree : Tree
+    options : Options
+    device : DeviceInfo
+
+    Returns
+    -------
+    planned, ivms : int
+    """
     device_tree = tree.device(device.capabilities)
     shapes = shapes_for(device.capabilities, tree, device_tree, options.ivms)
     cooperative = device_tree.cooperative
@@ -60,6 +91,13 @@ def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int
 
 def validate(problem: PermutationProblem, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check that a problem can be searched with these options on these devices.
+
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+    devices : sequence of DeviceInfo
+        One that is listed twice holds both.
 
     Raises
     ------

@@ -37,7 +37,22 @@ _KINDS: tuple[tuple[Any, int], ...] = (
 
 
 def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -> bool:
-    """Problems a second through ``engine.map``, of several classes, with their items; a sample is solved alone too."""
+    """Problems a second through ``engine.map``, of several classes, with their items; a sample is solved alone too.
+
+    Parameters
+    ----------
+    engine : Engine
+    count : int
+        Problems of a batch.
+    repeat : int
+        Measurements, of which the median is printed.
+    console : Console
+
+    Returns
+    -------
+    bool
+        Whether every answer is right.
+    """
     good = True
     table = Table(title=f"engine.map of {count} problems with R = 1000, medians of {repeat}")
     for heading in ("class", "n", "mean capacity", "problems/s", "mean cells", "by bounds alone", "right"):
@@ -69,7 +84,22 @@ def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -
 
 
 def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> bool:
-    """Subset sums by bits and by the dense table, multiple choice, and two constraints, each proved."""
+    """Subset sums by bits and by the dense table, multiple choice, and two constraints, each proved.
+
+    Parameters
+    ----------
+    engine : Engine
+    n : int
+        Items.
+    repeat : int
+        Measurements, of which the median is printed.
+    console : Console
+
+    Returns
+    -------
+    bool
+        Whether every answer is right.
+    """
     random = np.random.default_rng(1)
     even = 2 * random.integers(1, 501, n)
     odd = int(even.sum()) // 4 * 2 + 1

@@ -26,7 +26,15 @@ _DENOMINATORS = (1, 10, 100, 10_000, 1_000_000)
 def greedy(
     profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item."""
+    """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item.
+
+    Parameters
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+    capacity : int
+    order : ndarray of int64, shape (n,)
+        Indices by descending efficiency.
+    """
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
     chosen: list[int] = []
@@ -77,7 +85,18 @@ class Relaxation:
         multipliers: tuple[int, int, int],
         count: int = 0,
     ) -> Relaxation:
-        """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``."""
+        """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``.
+
+        Parameters
+        ----------
+        profits, weights : ndarray of int64, shape (n,)
+            At least one item.
+        capacity : int
+        multipliers : (int, int, int)
+            s, a and m: at least 1, at least 0, and of either sign.
+        count : int
+            The bound K on the number of items; it does not matter where m is 0.
+        """
         s, a, m = multipliers
         largest = s * int(profits.max()) + abs(a) * int(weights.max()) + abs(m)
         if largest * len(weights) >= 2**62:

@@ -27,7 +27,13 @@ class Origin:
     capacity_line: int | None = None
 
     def item_error(self, message: str, item: int) -> ProblemError:
-        """An error of one item, with its line."""
+        """An error of one item, with its line.
+
+        Parameters
+        ----------
+        message : str
+        item : int
+        """
         line = int(self.lines[item]) if self.lines is not None else None
         return ProblemError(message, self.path, line)
 
@@ -41,7 +47,24 @@ class Origin:
 
 
 def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
-    """The values as 64-bit integers without any loss, or an error that names the first that is not one."""
+    """The values as 64-bit integers without any loss, or an error that names the first that is not one.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+    noun : str
+        What an entry is, for messages: ``"weight"``; or ``"solution"``, of item indices.
+    origin : Origin
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Raises
+    ------
+    ProblemError
+        If they are not one-dimensional, or an entry is not an integer that 64 bits hold.
+    """
     plural = "item indices" if noun == "solution" else f"{noun}s"
     try:
         array = np.asarray(values)
@@ -107,7 +130,23 @@ def shown(value: object) -> str:
 
 
 def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin, scale: int = 1) -> None:
-    """Nothing is below the least value, and the sum fits 64 bits."""
+    """Nothing is below the least value, and the sum fits 64 bits.
+
+    Parameters
+    ----------
+    values : ndarray of int64
+    noun : str
+        What an entry is, for messages.
+    least : int
+    origin : Origin
+    scale : int
+        What a message divides an entry by.
+
+    Raises
+    ------
+    ProblemError
+        If that is not so.
+    """
     low = values < least
     if low.any():
         item = int(np.argmax(low))
@@ -119,7 +158,18 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
 
 
 def capacity_of(value: object, origin: Origin) -> int:
-    """A capacity as an integer of at least 1."""
+    """A capacity as an integer of at least 1.
+
+    Parameters
+    ----------
+    value : object
+    origin : Origin
+
+    Raises
+    ------
+    ProblemError
+        If it is none.
+    """
     capacity = _whole(value)
     if isinstance(capacity, str):
         raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")

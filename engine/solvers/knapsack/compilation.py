@@ -14,7 +14,13 @@ __all__ = ["stops_before_compiling"]
 
 @contextlib.contextmanager
 def stops_before_compiling(pool: DevicePool, run: Run) -> Iterator[None]:
-    """Raise :class:`~engine.run.StopRequested` on a device's thread that would compile for a run that must end."""
+    """Raise :class:`~engine.run.StopRequested` on a device's thread that would compile for a run that must end.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    run : Run
+    """
 
     def install(device: Device) -> Callable[[str], None] | None:
         before = device.on_compile

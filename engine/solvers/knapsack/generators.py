@@ -153,6 +153,12 @@ def _exponential_groups(options: GeneratorOptions, random: np.random.Generator) 
 def write(problem: Knapsack, path: Path) -> None:
     """Write an instance in the ``jooken`` format: n, lines "id profit weight", capacity.
 
+    Parameters
+    ----------
+    problem : Knapsack
+    path : Path
+        Made, or replaced.
+
     Raises
     ------
     ProblemError

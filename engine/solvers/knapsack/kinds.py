@@ -27,18 +27,48 @@ def _module(problem: Any) -> str:
 
 
 def solve(problem: Any, options: Any, pool: DevicePool, run: Run) -> Result:
-    """Solve a problem of any class of this solver."""
+    """Solve a problem of any class of this solver.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : SolverOptions
+        The model for its class.
+    pool : DevicePool
+    run : Run
+    """
     result: Result = LazyImport(_module(problem), "solve")(problem, options, pool, run)
     return result
 
 
 def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
-    """Check what joins a problem of any class, its options and the devices."""
+    """Check what joins a problem of any class, its options and the devices.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : SolverOptions
+        The model for its class.
+    devices : sequence of DeviceInfo
+    """
     LazyImport(_module(problem), "validate")(problem, options, devices)
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:
-    """Solve problems of one class together, where its algorithm can."""
+    """Solve problems of one class together, where its algorithm can.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+    options : SolverOptions
+    pool : DevicePool
+    control : BatchControl
+
+    Returns
+    -------
+    mapping of int to Result
+        By place; what is missing is to be solved alone.
+    """
     if not all(isinstance(problem, Knapsack) for problem in problems):
         return {}
     results: dict[int, Result] = LazyImport(f"{_PACKAGE}.batch.solve", "solve_batch")(problems, options, pool, control)

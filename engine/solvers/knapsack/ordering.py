@@ -21,12 +21,30 @@ _Order = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
 def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight."""
+    """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight.
+
+    Parameters
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
     return _by_pairs(lambda p, w: np.lexsort((w, -p / w)).astype(np.int64), profits, weights)
 
 
 def by_weight(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by descending weight; equal weights by descending profit."""
+    """Indices by descending weight; equal weights by descending profit.
+
+    Parameters
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
     return _by_pairs(lambda p, w: np.lexsort((-p, -w)).astype(np.int64), profits, weights)
 
 

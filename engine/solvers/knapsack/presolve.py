@@ -50,7 +50,15 @@ class Reduced:
         return self.bound <= self.objective
 
     def improve(self, items: NDArray[np.int64], objective: int) -> None:
-        """A solution: kept if it is better than the best so far."""
+        """A solution: kept if it is better than the best so far.
+
+        Parameters
+        ----------
+        items : ndarray of int64
+            Indices in the problem.
+        objective : int
+            Their profit.
+        """
         if objective > self.objective:
             self.best, self.objective = items, objective
             self.bound = max(self.bound, objective)
@@ -68,7 +76,13 @@ class Reduced:
         return Core(profits, weights, self.capacity, order, self.objective - fixed, self.bound - fixed)
 
     def adopt(self, problem: Knapsack, core: Core) -> None:
-        """Take over what a search of :meth:`search_core` has found."""
+        """Take over what a search of :meth:`search_core` has found.
+
+        Parameters
+        ----------
+        problem : Knapsack
+        core : Core
+        """
         if core.solution is not None:
             items = np.concatenate([self.taken, self.open[core.solution]])
             self.improve(items, int(problem.profits[items].sum()))

@@ -190,7 +190,10 @@ class Knapsack(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like a knapsack instance: by the shape of its first lines, whatever it is called."""
+        """Whether a file looks like a knapsack instance: by the shape of its first lines, whatever it is called.
+
+        See :meth:`Problem.recognizes`.
+        """
         return formats.recognize(head) is not None
 
     def describe(self) -> str:
@@ -275,6 +278,8 @@ class Knapsack(Problem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again.
+
+        See :meth:`Problem.from_arrays`.
 
         Raises
         ------

@@ -94,7 +94,15 @@ class Shapes:
         return ("int" if self.value == "i32" else "long") + str(self.lanes)
 
     def constants(self, template: str, depth: int = 0) -> dict[str, Any]:
-        """What a template of this solver is rendered with."""
+        """What a template of this solver is rendered with.
+
+        Parameters
+        ----------
+        template : str
+            Its name under ``kernels/``.
+        depth : int
+            Of ``knapsack/classes``: how many items of one weight a launch takes.
+        """
         common: dict[str, Any] = {"value": self.value, "lanes": self.lanes, "vector": self._vector()}
         if template == "knapsack/rows":
             return {**common, "block": self.block}
@@ -119,6 +127,11 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     On CPUs a tile fills half of a core's second-level cache, taken as 1 MB. On GPUs as many groups as registers and
     local memory of a multiprocessor hold run beside each other: one of 1024 work-items where a group may take 196 kB,
     else of 256. Measured on an H200: see BENCHMARKS.md.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+    value : {"i32", "i64"}
     """
     size = 4 if value == "i32" else 8
     if not capabilities.simt:
@@ -161,7 +174,13 @@ class SparseShapes:
 
     @classmethod
     def of(cls, capabilities: Capabilities, value: ValueType) -> SparseShapes:
-        """The shapes that suit a device: as many groups as run at once."""
+        """The shapes that suit a device: as many groups as run at once.
+
+        Parameters
+        ----------
+        capabilities : Capabilities
+        value : {"i32", "i64"}
+        """
         units = capabilities.compute_units
         if not capabilities.simt:
             return cls(value, _VECTOR_BYTES // (4 if value == "i32" else 8), 1, 2 * units, 64, 2 * units)
@@ -227,13 +246,25 @@ class BatchShapes:
         return capacity + 1 if self.lanes == 1 else capacity + 160
 
     def bit_words(self, items: int, capacity: int) -> int:
-        """Words a group needs for one bit a cell of the whole table."""
+        """Words a group needs for one bit a cell of the whole table.
+
+        Parameters
+        ----------
+        items, capacity : int
+            Of the largest problem.
+        """
         if self.lanes == 1:
             return items * (capacity // (32 * self.block) + 1) * self.block
         return items * (capacity // 32 + 2)
 
     def group_bytes(self, items: int, capacity: int) -> int:
-        """Bytes of rows and bits of one group."""
+        """Bytes of rows and bits of one group.
+
+        Parameters
+        ----------
+        items, capacity : int
+            Of the largest problem.
+        """
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 
 
@@ -304,14 +335,35 @@ class RowPrograms:
         return self._tiles.kernel("advance_tile").ordered(*_VIEWS, *names)
 
     def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
-        """One item: ``target`` becomes the row after ``source``."""
+        """One item: ``target`` becomes the row after ``source``.
+
+        Parameters
+        ----------
+        source : RowView
+        full : int
+            Profit of all items before.
+        target : RowView
+        weight, profit : int
+            Of the item.
+        """
         shapes = self.shapes
         cells = target.hi - target.lo + 1
         span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
         self._row(_groups(cells, span), shapes.block, (*source, full, *target, span, weight, profit))
 
     def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
-        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
+        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``.
+
+        Parameters
+        ----------
+        source : RowView
+        full : int
+            Profit of all items before.
+        target : RowView
+        first, count : int
+            Places in the order of processing.
+        halo : int
+        """
         shapes = self.shapes
         cells = target.hi - target.lo + 1
         at_once = shapes.units * shapes.tile_groups_per_unit
@@ -320,7 +372,21 @@ class RowPrograms:
         self._tile(_groups(cells, span), shapes.tile_block, values)
 
     def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
-        """``depth`` items of one weight, from ``first`` on."""
+        """``depth`` items of one weight, from ``first`` on.
+
+        Parameters
+        ----------
+        source : RowView
+        full : int
+            Profit of all items before.
+        target : RowView
+        first : int
+            Place in the order of processing.
+        depth : int
+            One of the depths that were announced.
+        weight : int
+            Of one item.
+        """
         shapes = self.shapes
         columns = _groups(weight, shapes.lanes)
         steps = _groups(target.hi - target.lo + 1, weight)
@@ -334,7 +400,21 @@ class RowPrograms:
     def trace(
         self, source: Buffer, groups: Buffer, group_count: int, taken: Buffer, capacity: Buffer, choice: Buffer
     ) -> None:
-        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel)."""
+        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel).
+
+        Parameters
+        ----------
+        source : Buffer
+            The rows before the groups.
+        groups : Buffer of int64, shape (group_count, 8)
+        group_count : int
+        taken : Buffer of uint8
+            Working memory.
+        capacity : Buffer of int64, shape (1,)
+            Where to begin; then what is left.
+        choice : Buffer of uint8, shape (n,)
+            Set to 1 for the items that are taken.
+        """
         self._trace.trace_items(
             1,
             int(self.shapes.constants("knapsack/trace")["block"]),

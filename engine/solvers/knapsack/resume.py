@@ -48,7 +48,14 @@ class Progress:
     is_saved: bool = False
 
     def save(self, run: Run, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
-        """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items)."""
+        """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items).
+
+        Parameters
+        ----------
+        run : Run
+        reduced : Reduced
+        start : StartRow or StartTiles, optional
+        """
         arrays: dict[str, NDArray[Any]] = {"taken": reduced.taken, "open": reduced.open, "best": reduced.best}
         low = 0
         if isinstance(start, StartRow):
@@ -72,6 +79,19 @@ class Progress:
 
 def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progress, StartRow | StartTiles | None]:
     """What a checkpoint holds, after an audit.
+
+    Parameters
+    ----------
+    problem : Knapsack
+        Without counts.
+    checkpoint : Checkpoint
+
+    Returns
+    -------
+    reduced : Reduced
+    progress : Progress
+    start : StartRow or StartTiles or None
+        The table to go on from; None for a new one of the open items.
 
     Raises
     ------

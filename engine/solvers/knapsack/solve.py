@@ -39,6 +39,12 @@ _SMALL_SECONDS = 0.05  # a dense table that takes no longer is not worth a spars
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins the problem, the options and the devices.
 
+    Parameters
+    ----------
+    problem : Knapsack
+    options : Options
+    devices : sequence of DeviceInfo
+
     Raises
     ------
     engine.errors.ProblemError

@@ -93,7 +93,10 @@ class ATSP(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason."""
+        """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason.
+
+        See :meth:`Problem.recognizes`.
+        """
         return tsplib.recognize(head)
 
     def describe(self) -> str:
@@ -107,7 +110,7 @@ class ATSP(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("costs",), "an asymmetric TSP")
         return cls(arrays["costs"], name)
 
@@ -115,6 +118,8 @@ class ATSP(PermutationProblem):
         """City after city from city 0; bound ``assignment`` (default), ``cheapest_arcs`` or ``partial``.
 
         By default costs too large for the assignment bound are searched by ``cheapest_arcs``.
+
+        See :meth:`PermutationProblem.tree`.
         """
         from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
 
@@ -147,6 +152,8 @@ class ATSP(PermutationProblem):
         """The best nearest-neighbour tour of all starts; or the better of it and the patched assignment, improved.
 
         None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
         """
         if method == "infinity":
             return None
@@ -224,7 +231,7 @@ class ATSPTree(Tree):
         return found
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The tour."""
+        """The tour. See :meth:`Tree.solution`."""
         last = set(range(self.items)) - set(path)
         return np.array([0, *(item + 1 for item in path), *(item + 1 for item in last)], np.int64)
 

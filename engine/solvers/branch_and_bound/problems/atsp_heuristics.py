@@ -30,13 +30,27 @@ def _never() -> bool:
 
 
 def tour_cost(costs: NDArray[np.int64], tour: Tour) -> int:
-    """Cost of the round trip."""
+    """Cost of the round trip.
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+    tour : ndarray of int64, shape (n,)
+        The cities in order.
+    """
     order = np.asarray(tour, np.int64)
     return int(costs[order, np.roll(order, -1)].sum())
 
 
 def nearest_neighbour(costs: NDArray[np.int64], start: int) -> Tour:
-    """From ``start`` always to the nearest city not yet visited, the first of equals; shape (n,)."""
+    """From ``start`` always to the nearest city not yet visited, the first of equals; shape (n,).
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+    start : int
+        A city.
+    """
     away = costs.astype(np.int64)
     tour = [start]
     visited = np.zeros(len(costs), np.bool_)
@@ -86,7 +100,19 @@ def _subtours(following: Tour) -> NDArray[np.int64]:
 
 
 def improve(costs: NDArray[np.int64], tour: Tour, expired: Callable[[], bool] = _never) -> Tour:
-    """Move the chain of up to three cities that saves most, until no move saves anything or time is up (Or-opt)."""
+    """Move the chain of up to three cities that saves most, until no move saves anything or time is up (Or-opt).
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+    tour : ndarray of int64, shape (n,)
+    expired : callable
+        Whether time is up; then the best tour so far is returned.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
     n = len(tour)
     while n > 3 and not expired():
         saved, moved = 0, tour
@@ -119,6 +145,19 @@ def iterate(
     """Exchange two random neighbouring chains (the double bridge), improve, and keep what is not worse; repeat.
 
     The same seed gives the same tour unless time is up before the last iteration.
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+    tour : ndarray of int64, shape (n,)
+    seed : int
+    iterations : int
+    expired : callable
+        Whether time is up; then the best tour so far is returned.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
     """
     random = np.random.Generator(np.random.PCG64(seed))
     best, value = tour, tour_cost(costs, tour)

@@ -127,7 +127,10 @@ class Flowshop(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is laid out like Taillard's or Vallada, Ruiz and Framinan's instances."""
+        """Whether a file is laid out like Taillard's or Vallada, Ruiz and Framinan's instances.
+
+        See :meth:`Problem.recognizes`.
+        """
         return taillard.recognize(head)
 
     def describe(self) -> str:
@@ -155,7 +158,7 @@ class Flowshop(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("times",), "a flowshop")
         problem = cls(arrays["times"], name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
@@ -178,7 +181,10 @@ class Flowshop(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """A schedule by NEH, or by iterated greedy from there; None for ``infinity``."""
+        """A schedule by NEH, or by iterated greedy from there; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
         if method == "infinity":
             return None
         order = neh(self.times, expired)

@@ -27,7 +27,14 @@ _WORK = 2_000_000
 
 
 def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
-    """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs)."""
+    """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs).
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+    order : sequence of int
+        Jobs, all of them or some.
+    """
     done = [0] * len(times)
     for column in times.T[np.asarray(order, np.int64)].tolist():
         at = 0
@@ -78,6 +85,12 @@ def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArr
     """Jobs by decreasing total time, each inserted where the makespan so far is least; shape (jobs,).
 
     Once ``expired`` returns True, the remaining jobs are appended in that order.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+    expired : callable
+        Whether time is up; asked before every insertion.
     """
     columns = times.T.tolist()
     order: list[int] = []

@@ -22,12 +22,26 @@ _LOCAL_BYTES = 48 * 1024
 
 
 def device_tree(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
-    """The functions that decompose a node: explicit vectors with one job a lane on CPUs; else one job after another."""
+    """The functions that decompose a node: explicit vectors with one job a lane on CPUs; else one job after another.
+
+    Parameters
+    ----------
+    tree : FlowshopTree
+    capabilities : Capabilities
+        Of the device.
+    """
     return _scalar(tree, capabilities) if capabilities.simt else _vector(tree)
 
 
 def child_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
-    """The functions that bound one child a work-item."""
+    """The functions that bound one child a work-item.
+
+    Parameters
+    ----------
+    tree : FlowshopTree
+    capabilities : Capabilities
+        Of the device.
+    """
     return _scalar(tree, capabilities)
 
 

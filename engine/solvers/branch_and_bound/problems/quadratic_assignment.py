@@ -89,7 +89,7 @@ class QuadraticAssignment(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a ``.dat`` file begins with its size alone."""
+        """Whether a ``.dat`` file begins with its size alone. See :meth:`Problem.recognizes`."""
         return qaplib.recognize(path, head)
 
     def describe(self) -> str:
@@ -116,12 +116,15 @@ class QuadraticAssignment(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("flows", "distances"), "a quadratic assignment")
         return cls(arrays["flows"], arrays["distances"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QuadraticAssignmentTree:
-        """Facility after facility, the busiest first; the bound of Gilmore and Lawler."""
+        """Facility after facility, the busiest first; the bound of Gilmore and Lawler.
+
+        See :meth:`PermutationProblem.tree`.
+        """
         require_no_choice("quadratic assignment", bound, branching)
         require_size(self.n, "facilities", self.name, _LARGEST)
         return QuadraticAssignmentTree(self.flows, self.distances)
@@ -129,7 +132,10 @@ class QuadraticAssignment(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """The best of several local searches over exchanges of two locations; None for ``infinity``."""
+        """The best of several local searches over exchanges of two locations; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
         if method == "infinity":
             return None
         random = np.random.Generator(np.random.PCG64(seed))
@@ -257,7 +263,7 @@ class QuadraticAssignmentTree(Tree):
         return cost + (assignment(self._costs(path)) if len(path) < self.items else 0)
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The location of each facility."""
+        """The location of each facility. See :meth:`Tree.solution`."""
         last = set(range(self.items)) - set(path)
         locations = np.empty(self.items, np.int64)
         locations[self.order] = [*path, *last]

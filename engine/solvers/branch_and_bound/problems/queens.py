@@ -71,7 +71,7 @@ class Queens(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with the word ``queens`` and a number."""
+        """Whether the file begins with the word ``queens`` and a number. See :meth:`Problem.recognizes`."""
         words = head.split()
         return len(words) >= 2 and words[0].lower() == "queens" and words[1].isdigit()
 
@@ -85,12 +85,15 @@ class Queens(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("n",), "n-queens")
         return cls(int(arrays["n"]), name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QueensTree:
-        """Row by row, columns ascending; the first queen in the left half only, and its solutions twice."""
+        """Row by row, columns ascending; the first queen in the left half only, and its solutions twice.
+
+        See :meth:`PermutationProblem.tree`.
+        """
         require_no_choice("n-queens", bound, branching)
         return QueensTree(self.n)
 
@@ -148,7 +151,7 @@ class QueensTree(Tree):
         return 0
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The column of each row's queen."""
+        """The column of each row's queen. See :meth:`Tree.solution`."""
         return np.array(path, np.int64)
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:

@@ -88,7 +88,7 @@ class FlowshopVariant(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the first line of the file is the problem's word."""
+        """Whether the first line of the file is the problem's word. See :meth:`Problem.recognizes`."""
         return head.partition("\n")[0].strip().lower() == cls.word
 
     def describe(self) -> str:
@@ -102,7 +102,7 @@ class FlowshopVariant(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("times",), f"a {cls.title}")
         return cls(arrays["times"], name)
 
@@ -130,7 +130,10 @@ class FlowshopVariant(PermutationProblem):
         return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
-        """Orders built from the front; there is no choice of bounds or branching rules."""
+        """Orders built from the front; there is no choice of bounds or branching rules.
+
+        See :meth:`PermutationProblem.tree`.
+        """
         require_no_choice(f"a {self.title}", bound, branching)
         require_size(self.jobs, "jobs", self.name)
         return self._tree()
@@ -141,7 +144,10 @@ class FlowshopVariant(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """Jobs inserted one after another, longest first, then local search and restarts; None for ``infinity``."""
+        """Jobs inserted one after another, longest first, then local search and restarts; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
         if method == "infinity":
             return None
         random = np.random.Generator(np.random.PCG64(seed))
@@ -296,6 +302,9 @@ class NoWaitFlowshop(FlowshopVariant):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """The order of a tour by the local search of :class:`ATSP`; None for ``infinity``."""
+        """The order of a tour by the local search of :class:`ATSP`; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
         tour = ATSP(self.delays).first_solution(method, seed, expired)
         return None if tour is None else tour[1:] - 1

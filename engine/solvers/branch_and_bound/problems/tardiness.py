@@ -107,7 +107,7 @@ class Tardiness(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with the word ``tardiness`` and a number."""
+        """Whether the file begins with the word ``tardiness`` and a number. See :meth:`Problem.recognizes`."""
         words = head.split()
         return len(words) >= 2 and words[0].lower() == "tardiness" and words[1].isdigit()
 
@@ -135,12 +135,15 @@ class Tardiness(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("times", "weights", "due"), "a tardiness problem")
         return cls(arrays["times"], arrays["weights"], arrays["due"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
-        """The last position first; the bound of an assignment of jobs to positions."""
+        """The last position first; the bound of an assignment of jobs to positions.
+
+        See :meth:`PermutationProblem.tree`.
+        """
         require_no_choice("total weighted tardiness", bound, branching)
         require_size(self.jobs, "jobs", self.name, _LARGEST)
         return TardinessTree(self)
@@ -148,7 +151,10 @@ class Tardiness(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """The best of several local searches over moves of one job; None for ``infinity``."""
+        """The best of several local searches over moves of one job; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
         if method == "infinity":
             return None
         random = np.random.Generator(np.random.PCG64(seed))
@@ -240,7 +246,7 @@ class TardinessTree(Tree):
         return int(state[0]) + (assignment(self._costs(left)) if left else 0)
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all jobs."""
+        """The order of all jobs. See :meth:`Tree.solution`."""
         first = set(range(self.items)) - set(path)
         return np.array([*first, *reversed(path)], np.int64)
 

@@ -43,6 +43,12 @@ class SubtreeSearch:
     def nodes(self, path: Sequence[int], most: int) -> int | None:
         """Decomposed nodes of the subtree below a path; None if they are more than ``most``.
 
+        Parameters
+        ----------
+        path : sequence of int
+            The items that lead to it from the root.
+        most : int
+
         Raises
         ------
         ValueError
@@ -64,6 +70,17 @@ class SubtreeSearch:
         """A random subtree of at most so many nodes: its path and its nodes.
 
         From the root, random children are chosen among those that are not pruned, until the subtree is small enough.
+
+        Parameters
+        ----------
+        random : Generator
+        most : int
+            Nodes, the subtree's root among them.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`nodes`.
         """
         tree, path = self._tree, list[int]()
         state = tree.root()

@@ -157,8 +157,6 @@ class Coordinator:
         moved = self._sharing.moved
         return {**totals, "exchanged": sum(moved.values()), **moved}
 
-    # --- the search ---------------------------------------------------------------------------------------------
-
     def run(
         self,
         upper: int,
@@ -237,7 +235,14 @@ class Coordinator:
             self._changed.notify_all()
 
     def take_turns(self, search: DeviceSearch, worker: WorkerState) -> None:
-        """Turn after turn of one device; on its thread."""
+        """Turn after turn of one device; on its thread.
+
+        Parameters
+        ----------
+        search : DeviceSearch
+        worker : WorkerState
+            The same device as the coordinator sees it.
+        """
         try:
             ask = (lambda: self._sharing.is_wanted(worker)) if self._sharing.may_be_wanted(worker) else None
             if not worker.is_ready and not (self._joins(worker) and self._open(search, worker)):
@@ -359,6 +364,11 @@ class Coordinator:
         """Halt the search; all open intervals. Every device's open nodes are examined once more.
 
         None may be left: the stop came when the search was over already.
+
+        Parameters
+        ----------
+        improved, proved : callable
+            As for :meth:`run`.
         """
         units = self._open_units(improved, proved)
         if not len(units):

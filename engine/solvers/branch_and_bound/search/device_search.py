@@ -33,14 +33,30 @@ class DeviceSearch:
         return self._worker
 
     def open(self, tree: Tree, options: Options, initial: int, warm_up: bool) -> int:
-        """Allocate, and compile if ``warm_up`` says so; how many IVMs there are."""
+        """Allocate, and compile if ``warm_up`` says so; how many IVMs there are.
+
+        Parameters
+        ----------
+        tree : Tree
+        options : Options
+        initial : int
+            The initial upper bound.
+        warm_up : bool
+        """
         self._worker = SearchWorker(self._device, tree, options, initial)
         if warm_up:
             self._worker.warm_up()
         return self._worker.shapes.ivms
 
     def work(self, coordinator: Coordinator, state: WorkerState) -> None:
-        """Turn after turn, until nothing is left or the coordinator halts the search."""
+        """Turn after turn, until nothing is left or the coordinator halts the search.
+
+        Parameters
+        ----------
+        coordinator : Coordinator
+        state : WorkerState
+            This device as the coordinator sees it.
+        """
         coordinator.take_turns(self, state)
 
     def turn(self, task: Task, interrupted: Callable[[], bool] | None) -> Report:

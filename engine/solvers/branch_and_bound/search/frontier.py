@@ -149,6 +149,12 @@ class IntervalBounds:
         """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
 
         Partial results are kept: the next call continues from them.
+
+        Parameters
+        ----------
+        units : Units
+        seconds : float
+            After which it gives up.
         """
         deadline = time.perf_counter() + seconds
         if not len(units):

@@ -188,7 +188,14 @@ class Ivms:
         return FrontierSnapshot(rows[:, :ivms], self._sets(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms))
 
     def children(self, start: int, count: int) -> tuple[Masks, Masks]:
-        """So many rows from the one numbered ``start``, and the sides of the first IVMs, shape (count, words) each."""
+        """So many rows from the one numbered ``start``, and the sides of the first IVMs, shape (count, words) each.
+
+        Parameters
+        ----------
+        start : int
+            A row of the buffer of rows, whose rows are numbered level after level.
+        count : int
+        """
         return self._sets(self.rows, start, count), self._sets(self.sides, 0, count)
 
     def _sets(self, buffer: Buffer, start: int, count: int) -> Masks:
@@ -339,7 +346,14 @@ class Ivms:
             self._steal_over(groups, block, round=number, **step._asdict())
 
     def steal_siblings(self, thieves: int, collect: bool) -> None:
-        """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before."""
+        """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before.
+
+        Parameters
+        ----------
+        thieves : int
+        collect : bool
+            Whether the idle IVMs are listed first; else the buffer ``thieves`` lists slots.
+        """
         groups, block = self.programs.groups, self.shapes.block
         self._list_siblings(groups(self.shapes.ivms), block, collect=int(collect))
         self._steal_siblings(groups(thieves), block, starts=int(collect), ivms=thieves)
@@ -364,5 +378,15 @@ class Ivms:
         self._initialize(*self.programs.explore_grid(max(1, count)), units=packed, targets=targets, count=count)
 
     def pack(self, packed: Buffer, count: int, parts: int) -> None:
-        """Write what lies in the slots behind the IVMs as units, receiver after receiver; the slots are free then."""
+        """Write what lies in the slots behind the IVMs as units, receiver after receiver; the slots are free then.
+
+        Parameters
+        ----------
+        packed : Buffer of uint8, shape (count * (2 items + 1),)
+            As :meth:`Units.packed` makes it.
+        count : int
+            Slots in use.
+        parts : int
+            Receivers, which get neighbouring slots in turn.
+        """
         self._pack_units(self.programs.groups(max(1, count)), self.shapes.block, units=packed, count=count, parts=parts)

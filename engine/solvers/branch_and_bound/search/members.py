@@ -33,7 +33,13 @@ class Store:
         return len(self.units)
 
     def put(self, units: Units, bound: int) -> None:
-        """Add intervals, with a lower bound on their leaves."""
+        """Add intervals, with a lower bound on their leaves.
+
+        Parameters
+        ----------
+        units : Units
+        bound : int
+        """
         if len(units):
             self.bound = min(self.bound, bound) if len(self) else bound
             self.arrivals_bound = min(self.arrivals_bound, bound)
@@ -158,7 +164,20 @@ class WorkerState:
         self.arrivals_bound = min(self.arrivals_bound, bound)
 
     def begin(self, snapshot: bool, now: float) -> tuple[Units, list[IntervalMessage]]:
-        """Begin a turn: what it takes up. A snapshot at its end contains that, but nothing that comes later."""
+        """Begin a turn: what it takes up. A snapshot at its end contains that, but nothing that comes later.
+
+        Parameters
+        ----------
+        snapshot : bool
+            Whether one is taken at the end of the turn.
+        now : float
+            Seconds of ``time.perf_counter``.
+
+        Returns
+        -------
+        units : Units
+        messages : list of IntervalMessage
+        """
         units, self.inbox = self.inbox, Units.none(self.items)
         messages, self.messages = [message for _, message in self.messages], []
         self.served, self.requests = self.requests, []
@@ -226,7 +245,16 @@ class SnapshotSchedule:
     _not_before: float = -math.inf
 
     def is_due(self, worker: WorkerState, workers: Sequence[WorkerState], now: float) -> bool:
-        """Whether it is a device's turn: of those with work, its last snapshot is the oldest, and none is pending."""
+        """Whether it is a device's turn: of those with work, its last snapshot is the oldest, and none is pending.
+
+        Parameters
+        ----------
+        worker : WorkerState
+        workers : sequence of WorkerState
+            All of them.
+        now : float
+            Seconds of ``time.perf_counter``.
+        """
         if now < self._not_before or now - max(worker.snapshot_at, self.began) < self.between:
             return False
         return not any(
@@ -234,7 +262,13 @@ class SnapshotSchedule:
         )
 
     def note(self, began: float, ended: float) -> None:
-        """A snapshot has been evaluated."""
+        """A snapshot has been evaluated.
+
+        Parameters
+        ----------
+        began, ended : float
+            Seconds of ``time.perf_counter``.
+        """
         self._not_before = ended + (ended - began) / self.share
 
 

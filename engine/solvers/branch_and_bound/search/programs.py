@@ -99,7 +99,17 @@ class Shapes:
 
 
 def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
-    """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs."""
+    """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+    tree : Tree
+    device_tree : DeviceTree
+        The tree's functions for such a device.
+    ivms : int, optional
+        How many IVMs; on GPUs rounded up to a multiple of the work-items of a group.
+    """
     if not capabilities.simt:
         count = ivms or capabilities.compute_units * _IVMS_PER_CORE
         return Shapes(
@@ -178,7 +188,14 @@ def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
 
 
 def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
-    """What ``explore.mako``, or the tree's own template in its place, is rendered with."""
+    """What ``explore.mako``, or the tree's own template in its place, is rendered with.
+
+    Parameters
+    ----------
+    tree : Tree
+    device_tree : DeviceTree
+    shapes : Shapes
+    """
     common = steal_constants_of(tree, shapes)
     cooperative = device_tree.cooperative
     if cooperative is not None:
@@ -208,7 +225,13 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
 
 
 def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
-    """What ``steal.mako`` is rendered with, and every other template also."""
+    """What ``steal.mako`` is rendered with, and every other template also.
+
+    Parameters
+    ----------
+    tree : Tree
+    shapes : Shapes
+    """
     return {
         "items": tree.items,
         "leaf_depth": tree.leaf_depth,
@@ -218,7 +241,15 @@ def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
 
 
 def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dict[str, Any]:
-    """What ``bound_in_parallel.mako`` is rendered with."""
+    """What ``bound_in_parallel.mako`` is rendered with.
+
+    Parameters
+    ----------
+    tree : Tree
+    functions : DeviceTree
+        Those of :meth:`Tree.child_functions`.
+    shapes : Shapes
+    """
     functions = dataclasses.replace(functions, cooperative=None)
     constants = constants_of(tree, functions, shapes)
     unused = {"local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps"}

@@ -72,7 +72,14 @@ class SearchForecast:
         self._coarseness: list[float] = []
 
     def begin_round(self, workers: Sequence[WorkerState], now: float) -> None:
-        """Begin a round if one is due: every device that has work is asked at the beginning of its next turn."""
+        """Begin a round if one is due: every device that has work is asked at the beginning of its next turn.
+
+        Parameters
+        ----------
+        workers : sequence of WorkerState
+        now : float
+            Seconds of ``time.perf_counter``.
+        """
         if now < self._due or (self._asked and now < self._round_began + _PATIENCE):
             return
         self._rounds += 1
@@ -84,6 +91,12 @@ class SearchForecast:
         """The sample that a device is to take in the turn that begins; None if it is to take none.
 
         The first device of a round takes that of the intervals which the host keeps, too.
+
+        Parameters
+        ----------
+        worker : WorkerState
+        stored : Units
+            What the host keeps.
         """
         if self._asked.get(worker, True):
             return None
@@ -113,6 +126,16 @@ class SearchForecast:
         """Take a device's sample; with the last of a round, and ``nodes`` decomposed by now, the estimate is revised.
 
         A better solution makes the search shorter, so the rounds before it do not count any more.
+
+        Parameters
+        ----------
+        worker : WorkerState
+        report : Report
+            Of its turn.
+        upper : int
+            The best value known.
+        nodes : int
+            Decomposed by all devices so far, in this start of the run.
         """
         if worker not in self._asked or not self._asked[worker] or worker in self._samples:
             return

@@ -161,7 +161,18 @@ class Reporting:
         upper: Callable[[], int],
         proved: Callable[[int], None],
     ) -> None:
-        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound."""
+        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound.
+
+        Parameters
+        ----------
+        worker : WorkerState
+        frontier : FrontierSnapshot
+            Its open nodes.
+        seconds : float
+            How long to examine these, and those of the store.
+        upper, proved : callable
+            As for :meth:`publish`.
+        """
         began = time.perf_counter()
         with self._changed:
             units = self._store.snapshot()

@@ -55,7 +55,13 @@ class Setup:
         return shapes_for(self.traits, self.tree, self.functions, ivms)
 
     def programs(self, shapes: Shapes, children: bool = False) -> Programs:
-        """The kernels; with ``children``, also those of variant ``pte_peb`` if the tree has them."""
+        """The kernels; with ``children``, also those of variant ``pte_peb`` if the tree has them.
+
+        Parameters
+        ----------
+        shapes : Shapes
+        children : bool
+        """
         functions = self.child_functions if children else None
         return Programs(self.device, self.tree, self.functions, functions, shapes)
 

@@ -45,7 +45,14 @@ class Transfers:
         self._outgoing.clear()
 
     def take(self, units: Units, messages: Sequence[IntervalMessage]) -> Units:
-        """Let idle IVMs take up intervals; returns those left over."""
+        """Let idle IVMs take up intervals; returns those left over.
+
+        Parameters
+        ----------
+        units : Units
+        messages : sequence of IntervalMessage
+            From devices whose memory this one reads.
+        """
         if not len(units) and not messages:
             return units
         idle = np.flatnonzero(self._device.get(self._ivms.depths, 0, self._shapes.ivms) < 0).astype(np.int32)
@@ -79,7 +86,17 @@ class Transfers:
     def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
         """Split intervals off and give them away, those with open siblings nearest the root first.
 
-        ``peers`` has an entry a receiver: whether it can read this device's memory.
+        Parameters
+        ----------
+        wanted : int
+            How many intervals to split off, at most.
+        peers : sequence of bool
+            One entry a receiver: whether it can read this device's memory.
+
+        Returns
+        -------
+        sequence of Units or IntervalMessage
+            One entry a receiver; empty if there was nothing to give.
         """
         ivms, shapes = self._ivms, self._shapes
         open_before = ivms.measure() if any(peers) else 0.0

@@ -79,7 +79,13 @@ class Packed:
         )
 
     def part(self, first: int, end: int) -> Packed:
-        """The problems ``first`` .. ``end - 1``."""
+        """The problems ``first`` .. ``end - 1``.
+
+        Parameters
+        ----------
+        first, end : int
+            Places among the packed problems.
+        """
         a, b = int(self.starts[first]), int(self.starts[end])
         return Packed(
             self.indices[first:end],

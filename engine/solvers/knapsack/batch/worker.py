@@ -71,6 +71,12 @@ class BatchWorker:
         """Solve all problems; ``done`` is called with the number of problems of each launch.
 
         No launch is begun once ``stopped`` returns True; the answers that are missing then are not valid.
+
+        Parameters
+        ----------
+        done : callable
+        stopped : callable
+            Asked before each launch.
         """
         packed, device = self._packed, self.device
         starts, weights, profits, capacities = (

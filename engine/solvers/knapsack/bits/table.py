@@ -49,7 +49,14 @@ class SubsetSums:
 
     @classmethod
     def of(cls, problem: Knapsack, reduced: Reduced) -> SubsetSums | None:
-        """The open items, if their profits are in proportion to their weights."""
+        """The open items, if their profits are in proportion to their weights.
+
+        Parameters
+        ----------
+        problem : Knapsack
+        reduced : Reduced
+            Some items are open.
+        """
         weights, profits = problem.weights[reduced.open], problem.profits[reduced.open]
         divisor, unit = int(np.gcd.reduce(weights)), int(np.gcd.reduce(profits))
         if not np.array_equal(weights // divisor, profits // unit):

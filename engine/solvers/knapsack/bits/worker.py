@@ -77,7 +77,13 @@ class BitWorker:
             self.device.release(buffer)
 
     def advance(self, begin: int, end: int) -> tuple[float, bool]:
-        """Launch groups; the seconds it took, and whether the whole capacity has been reached."""
+        """Launch groups; the seconds it took, and whether the whole capacity has been reached.
+
+        Parameters
+        ----------
+        begin, end : int
+            First and end of the groups.
+        """
         began = time.perf_counter()
         for first, last in self._groups[begin:end]:
             words = min(self._capacity, self._sums[last]) // 64 + 1

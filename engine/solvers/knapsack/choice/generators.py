@@ -108,10 +108,24 @@ def two_constraints(options: TwoConstraintOptions) -> TwoConstraintKnapsack:
 
 
 def write_multiple_choice(problem: MultipleChoiceKnapsack, path: Path) -> None:
-    """Write an instance in the format of :mod:`engine.formats.knapsack.choice`."""
+    """Write an instance in the format of :mod:`engine.formats.knapsack.choice`.
+
+    Parameters
+    ----------
+    problem : MultipleChoiceKnapsack
+    path : Path
+        Made, or replaced.
+    """
     formats.write_multiple_choice(path, problem.profits, problem.weights, problem.classes, problem.capacity)
 
 
 def write_two_constraints(problem: TwoConstraintKnapsack, path: Path) -> None:
-    """Write an instance in OR-Library's format ``mknap``."""
+    """Write an instance in OR-Library's format ``mknap``.
+
+    Parameters
+    ----------
+    problem : TwoConstraintKnapsack
+    path : Path
+        Made, or replaced.
+    """
     formats.write_mknap(path, problem.profits, problem.weights, problem.capacities, problem.optimum or 0)

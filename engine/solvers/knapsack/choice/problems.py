@@ -150,7 +150,7 @@ class MultipleChoiceKnapsack(_ItemProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file begins with the word ``mckp``."""
+        """Whether a file begins with the word ``mckp``. See :meth:`Problem.recognizes`."""
         return formats.is_multiple_choice(head)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -164,7 +164,7 @@ class MultipleChoiceKnapsack(_ItemProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; everything is checked again."""
+        """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
         return cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
 
@@ -273,7 +273,10 @@ class TwoConstraintKnapsack(_ItemProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like OR-Library's ``mknap``, with two constraints in its first instance."""
+        """Whether a file looks like OR-Library's ``mknap``, with two constraints in its first instance.
+
+        See :meth:`Problem.recognizes`.
+        """
         return formats.is_mknap(head)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -289,7 +292,7 @@ class TwoConstraintKnapsack(_ItemProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; everything is checked again."""
+        """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
         problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None

@@ -185,7 +185,15 @@ class ChoiceWorker:
         return self.device.get(self._rows[self._present])
 
     def advance(self, begin: int, end: int, block_begin: int) -> float:
-        """Process stages; choices are kept from those of ``block_begin`` on. The seconds it took."""
+        """Process stages; choices are kept from those of ``block_begin`` on. The seconds it took.
+
+        Parameters
+        ----------
+        begin, end : int
+            First and end of the stages.
+        block_begin : int
+            First stage of the block that they are of.
+        """
         began = time.perf_counter()
         table = self.table
         lows, highs = (values.tolist() for values in table.ranges)
@@ -223,7 +231,21 @@ class ChoiceWorker:
         return int(self.device.get(self._rows[self._present], self.table.row_cells - 1, 1)[0])
 
     def trace(self, begin: int, end: int, cell: tuple[int, int]) -> tuple[list[int], tuple[int, int]]:
-        """The options chosen by the stages of a block, walking back from a cell, and the cell it begins from."""
+        """The options chosen by the stages of a block, walking back from a cell, and the cell it begins from.
+
+        Parameters
+        ----------
+        begin, end : int
+            First and end of the block's stages.
+        cell : (int, int)
+            Both capacities after the block.
+
+        Returns
+        -------
+        options : list of int
+            One of each stage, the last stage first.
+        cell : (int, int)
+        """
         table = self.table
         lows, highs = (values.tolist() for values in table.ranges)
         starts = np.concatenate([[0], np.cumsum(table.cells[begin:end])]).tolist()

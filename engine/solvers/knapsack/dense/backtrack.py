@@ -81,7 +81,15 @@ class Backtracker:
         return Start(stage, lambda: self._sweep.load(stage, 0, np.zeros(1, np.int64)), stage)
 
     def value(self, start: Start, end: int, capacity: int) -> int:
-        """The optimal value at ``capacity`` before group ``end``, no items asked for."""
+        """The optimal value at ``capacity`` before group ``end``, no items asked for.
+
+        Parameters
+        ----------
+        start : Start
+        end : int
+            A group of the schedule.
+        capacity : int
+        """
         goal = Goal(end, capacity, capacity, start.origin)
         row, _ = self._sweep.advance(start.row(), end, goal, checkpoint=self._checkpoint)
         return self._top(row, goal)
@@ -90,6 +98,17 @@ class Backtracker:
         self, start: Start, end: int, capacity: int, found: Callable[[int], bool], phase: str = "items"
     ) -> int | None:
         """The optimal value, passed to ``found``; if that returns True, the items from ``start`` to ``end`` as well.
+
+        Parameters
+        ----------
+        start : Start
+        end : int
+            A group of the schedule.
+        capacity : int
+        found : callable
+            Takes the value; whether the items are wanted.
+        phase : str
+            For progress: ``"items"`` where checkpoints are written on the way, else ``"backtracking"``.
 
         Returns
         -------

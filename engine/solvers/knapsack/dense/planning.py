@@ -50,7 +50,14 @@ def alike(devices: Sequence[DeviceInfo]) -> bool:
 
 
 def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
-    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back."""
+    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back.
+
+    Parameters
+    ----------
+    widest : int
+    devices : sequence of DeviceInfo
+    halo : int
+    """
     if len(devices) == 1 or not alike(devices):
         return widest
     return min(widest, math.ceil(widest / len(devices)) + 3 * halo)
@@ -98,6 +105,14 @@ class Planner:
         """Cut the groups into slices, one ahead of the devices, by the speed measured so far.
 
         A slice of like devices has several stretches; unlike ones are measured, and given their parts, after each.
+
+        Parameters
+        ----------
+        begin, until : int
+            First and end of the groups.
+        goal : Goal
+        alone : bool
+            Use the first device only.
         """
         work = np.concatenate([[0], np.cumsum(self.schedule.work(begin, until, goal))])
         collected: Slice = []
@@ -179,7 +194,21 @@ class Planner:
     def member_parts(
         self, present: Slice | None, upcoming: Slice | None, goal: Goal, keep: Mapping[int, int]
     ) -> dict[int, list[Part]]:
-        """What each member does in a slice: of one stretch those that have a part in it, else all."""
+        """What each member does in a slice: of one stretch those that have a part in it, else all.
+
+        Parameters
+        ----------
+        present, upcoming : Slice or None
+            A slice and the next one.
+        goal : Goal
+        keep : mapping of stage to element of the store
+            Rows to keep.
+
+        Returns
+        -------
+        dict of int to list of Part
+            By member.
+        """
         if present is None:
             return {}
         following = [*present[1:], upcoming[0] if upcoming else None]
@@ -234,13 +263,29 @@ class Planner:
         return [(lo, hi) for _, source, lo, hi in self._lacking(present, upcoming) if source == sender]
 
     def cells_sent(self, present: Slice, upcoming: Slice | None) -> int:
-        """Cells that move between members in a slice and before the next."""
+        """Cells that move between members in a slice and before the next.
+
+        Parameters
+        ----------
+        present, upcoming : Slice, Slice or None
+        """
         following = [*present[1:], upcoming[0] if upcoming else None]
         pairs = zip(present, following, strict=True)
         return sum(hi - lo + 1 for stretch, after in pairs for _, _, lo, hi in self._lacking(stretch, after))
 
     def cells_made(self, present: Slice, goal: Goal) -> dict[int, float]:
-        """Cell updates of each member that has a part in a slice; what two members do twice counts once."""
+        """Cell updates of each member that has a part in a slice; what two members do twice counts once.
+
+        Parameters
+        ----------
+        present : Slice
+        goal : Goal
+
+        Returns
+        -------
+        dict of int to float
+            By member.
+        """
         first, last = present[0].begin, present[-1].end
         ends = np.array([stretch.end - first for stretch in present])
         done = np.concatenate([[0], np.cumsum(self.schedule.work(first, last, goal))])
@@ -251,7 +296,19 @@ class Planner:
         return {index: float(cells) for index, cells in enumerate(made) if cells > 0}
 
     def took(self, made: Mapping[int, float], seconds: Mapping[int, float]) -> dict[int, float]:
-        """A slice took each member so many seconds; the cells a second of those that made some."""
+        """A slice took each member so many seconds; the cells a second of those that made some.
+
+        Parameters
+        ----------
+        made : mapping of int to float
+            Cell updates by member, from :meth:`cells_made`.
+        seconds : mapping of int to float
+            Of all members at work.
+
+        Returns
+        -------
+        dict of int to float
+        """
         self._slice.took(max(seconds.values()), round(sum(made.values())))
         rates = {}
         for index, cells in made.items():

@@ -124,32 +124,82 @@ class Schedule:
         return cls(indices[order], weights[order], profits[order], groups), len(parts[0].counts)
 
     def range(self, stage: int, goal: Goal) -> tuple[int, int]:
-        """Cells (lo, hi) of the row before group ``stage`` that matter for the goal."""
+        """Cells (lo, hi) of the row before group ``stage`` that matter for the goal.
+
+        Parameters
+        ----------
+        stage : int
+        goal : Goal
+        """
         later = self.weight_before[goal.end] - self.weight_before[stage]
         return max(0, goal.low - later), min(goal.high, self.weight(goal.origin, stage))
 
     def weight(self, begin: int, end: int) -> int:
-        """Weight of all items from group ``begin`` to before group ``end``."""
+        """Weight of all items from group ``begin`` to before group ``end``.
+
+        Parameters
+        ----------
+        begin, end : int
+        """
         return self.weight_before[end] - self.weight_before[begin]
 
     def full(self, stage: int, goal: Goal) -> int:
-        """Profit of all the goal's items before group ``stage``."""
+        """Profit of all the goal's items before group ``stage``.
+
+        Parameters
+        ----------
+        stage : int
+        goal : Goal
+        """
         return self.profit_before[stage] - self.profit_before[goal.origin]
 
     def ranges(self, begin: int, end: int, goal: Goal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """:meth:`range` before each group from ``begin`` to ``end``, both included."""
+        """:meth:`range` before each group from ``begin`` to ``end``, both included.
+
+        Parameters
+        ----------
+        begin, end : int
+            Groups; ``end`` may be the number of groups.
+        goal : Goal
+
+        Returns
+        -------
+        lows, highs : ndarray of int64, shape (end - begin + 1,)
+        """
         before = self._weight_array[begin : end + 1]
         lows: NDArray[np.int64] = np.maximum(0, goal.low - (self.weight_before[goal.end] - before))
         highs: NDArray[np.int64] = np.minimum(goal.high, before - self.weight_before[goal.origin])
         return lows, highs
 
     def widths(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
-        """How many cells matter before each group from ``begin`` to ``end``, both included."""
+        """How many cells matter before each group from ``begin`` to ``end``, both included.
+
+        Parameters
+        ----------
+        begin, end : int
+            Groups; ``end`` may be the number of groups.
+        goal : Goal
+
+        Returns
+        -------
+        ndarray of int64, shape (end - begin + 1,)
+        """
         lows, highs = self.ranges(begin, end, goal)
         return highs - lows + 1
 
     def work(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
-        """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes."""
+        """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes.
+
+        Parameters
+        ----------
+        begin, end : int
+            Groups; ``end`` may be the number of groups.
+        goal : Goal
+
+        Returns
+        -------
+        ndarray of int64, shape (end - begin,)
+        """
         work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, goal)[1:]
         return work
 

@@ -110,7 +110,16 @@ class Sweep:
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
-        """A row from the host, divided between the members as their memory allows."""
+        """A row from the host, divided between the members as their memory allows.
+
+        Parameters
+        ----------
+        stage : int
+            The group that the row comes before.
+        lo : int
+            Capacity of the first value.
+        values : ndarray
+        """
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
             share = max(1, len(values))
@@ -120,7 +129,18 @@ class Sweep:
         return Row(stage, pieces)
 
     def read(self, row: Row, lo: int, hi: int) -> NDArray[Any]:
-        """Cells [lo, hi] of a row, on the host."""
+        """Cells [lo, hi] of a row, on the host.
+
+        Parameters
+        ----------
+        row : Row
+        lo, hi : int
+            First and last cell.
+
+        Returns
+        -------
+        ndarray, shape (hi - lo + 1,)
+        """
         values = np.empty(hi - lo + 1, np.int64 if self._item_bytes == 8 else np.int32)
         for index, first, last in _cover(row.pieces, lo, hi):
             part = self._workers.gather(
@@ -291,6 +311,13 @@ class Sweep:
         """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each.
 
         The rows lie in the store, the first perhaps elsewhere. Returns the capacity that is left before the first.
+
+        Parameters
+        ----------
+        rows : collection of Row
+            Each is whole on the first member.
+        capacity : int
+        goal : Goal
         """
         steps = [
             Trace(row.stage, row.pieces[0], self.schedule.full(row.stage, goal))
@@ -311,7 +338,14 @@ class Sweep:
         return capacity
 
     def bring(self, row: Row, lo: int, hi: int) -> Row:
-        """The cells [lo, hi] of a row on the first member."""
+        """The cells [lo, hi] of a row on the first member.
+
+        Parameters
+        ----------
+        row : Row
+        lo, hi : int
+            First and last cell.
+        """
         own = row.pieces.get(0)
         if own is not None and own.lo <= lo and hi <= own.hi:
             return row

@@ -25,9 +25,8 @@ from engine.solvers.knapsack.resume import Progress, StartRow
 __all__ = ["DenseTable", "Plan", "plan"]
 
 _USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
-_WHOLE_BYTES = (
-    1 << 32
-)  # of a table all of whose rows are kept on a device with memory of its own, which saves a second sweep
+_WHOLE_BYTES = 1 << 32
+"""Of the largest table all of whose rows are kept on a device with memory of its own, which saves a second sweep."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,17 @@ def plan(
 ) -> Plan:
     """The plan of the table of the open items.
 
-    ``done`` are those that a checkpoint's row has processed. ``profile`` asks for the values of all capacities.
+    Parameters
+    ----------
+    problem : Knapsack
+    options : Options
+    reduced : Reduced
+        Some items are open.
+    devices : sequence of DeviceInfo
+    done : ndarray of bool, shape (open items,), optional
+        Those that a checkpoint's row has processed.
+    profile : bool
+        Whether the values of all capacities are wanted.
     """
     items = reduced.open
     weights, profits = problem.weights[items], problem.profits[items]

@@ -145,18 +145,40 @@ class RowWorker:
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def load(self, lo: int, values: NDArray[Any]) -> RowView:
-        """Start from a row given by the host."""
+        """Start from a row given by the host.
+
+        Parameters
+        ----------
+        lo : int
+            Capacity of the first value.
+        values : ndarray
+        """
         self.device.put(values.astype(self._type, copy=False), self._rows[0])
         return RowView(self._rows[0], lo, lo, lo + len(values) - 1)
 
     def read(self, view: RowView, lo: int, hi: int) -> NDArray[Any]:
-        """Cells [lo, hi] of a row, on the host."""
+        """Cells [lo, hi] of a row, on the host.
+
+        Parameters
+        ----------
+        view : RowView
+        lo, hi : int
+            First and last cell.
+        """
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
     def post(self, view: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
         """Set cells aside for other devices, where they stay unchanged until the exchange after next.
 
         In this device's memory (``peer``) they are complete when its work up to here is.
+
+        Parameters
+        ----------
+        view : RowView
+        intervals : sequence of (int, int)
+            First and last cells.
+        peer : bool
+            Whether the others read this device's memory.
         """
         if not intervals:
             return []
@@ -198,7 +220,17 @@ class RowWorker:
         return host
 
     def assemble(self, view: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
-        """Complete a row to cells [lo, hi] with what other devices sent."""
+        """Complete a row to cells [lo, hi] with what other devices sent.
+
+        Parameters
+        ----------
+        view : RowView
+            What is here of the row.
+        lo, hi : int
+            First and last cell.
+        messages : sequence of Message
+            With ``view``, they have every cell.
+        """
         if view.lo <= lo and hi <= view.hi and lo <= hi:
             return view
         fits = view.buffer in self._rows and view.base <= lo and hi - view.base < view.buffer.size - PAD
@@ -235,6 +267,18 @@ class RowWorker:
         Between two parts the devices exchange, each on its own thread; where they read each other's memory (``peer``),
         they wait for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row
         whose value is wanted.
+
+        Parameters
+        ----------
+        source : RowView
+            What is here of the row before.
+        received : sequence of Message
+            Of that row, from the others.
+        parts : sequence of Part
+        peers : Peers, optional
+            Needed where there are several parts.
+        peer : bool
+        best_cell : int, optional
         """
         began = time.perf_counter()
         view = source
@@ -293,7 +337,14 @@ class RowWorker:
     # --- backtracking ------------------------------------------------------------------------------------------
 
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
-        """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
+        """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left.
+
+        Parameters
+        ----------
+        steps : sequence of Trace
+            In ascending order of their groups.
+        capacity : int
+        """
         about = self.device.put(np.array([self._traced(step) for step in steps], np.int64))
         present = self.device.put(np.array([capacity], np.int64))
         rows = steps[0].view.buffer

@@ -53,7 +53,14 @@ class SparseItems:
     def of(
         cls, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], capacity: int
     ) -> SparseItems:
-        """Order the items, and choose the multiplier."""
+        """Order the items, and choose the multiplier.
+
+        Parameters
+        ----------
+        indices, weights, profits : ndarray of int64, shape (n,)
+            At least one item.
+        capacity : int
+        """
         order = by_weight(profits, weights)
         efficient = by_efficiency(profits, weights)
         sums = np.cumsum(weights[efficient])
@@ -66,7 +73,13 @@ class SparseItems:
         return len(self.weights)
 
     def first(self, count: int, capacity: int) -> SparseItems:
-        """The problem of the first items alone."""
+        """The problem of the first items alone.
+
+        Parameters
+        ----------
+        count : int
+        capacity : int
+        """
         return SparseItems.of(self.indices[:count], self.weights[:count], self.profits[:count], capacity)
 
     @cached_property

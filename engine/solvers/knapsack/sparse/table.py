@@ -30,7 +30,13 @@ _LEAST_TILES = 64
 
 
 def sparse_items(problem: Knapsack, reduced: Reduced) -> SparseItems:
-    """The open items, as the sparse table takes them."""
+    """The open items, as the sparse table takes them.
+
+    Parameters
+    ----------
+    problem : Knapsack
+    reduced : Reduced
+    """
     items = reduced.open
     return SparseItems.of(items, problem.weights[items], problem.profits[items], reduced.capacity)
 
@@ -41,7 +47,13 @@ def preference(info: DeviceInfo) -> int:
 
 
 def fault(items: SparseItems, info: DeviceInfo) -> str | None:
-    """Why a sparse table of these items is impossible on a device; None if it is not."""
+    """Why a sparse table of these items is impossible on a device; None if it is not.
+
+    Parameters
+    ----------
+    items : SparseItems
+    info : DeviceInfo
+    """
     if not items.fits:
         return "its weights and profits are too large for 64-bit arithmetic"
     if items.capacity // TILE + 1 >= 2**31:

@@ -271,7 +271,20 @@ class SparseWorker:
     # --- steps --------------------------------------------------------------------------------------------------
 
     def start(self, step: int = 0, tiles: NDArray[np.int64] | None = None, values: NDArray[Any] | None = None) -> None:
-        """Begin with no item, or with the tables of a checkpoint after ``step`` items."""
+        """Begin with no item, or with the tables of a checkpoint after ``step`` items.
+
+        Parameters
+        ----------
+        step : int
+        tiles : ndarray of int64, shape (tiles,), optional
+            Their numbers.
+        values : ndarray, shape (tiles, TILE), optional
+
+        Raises
+        ------
+        engine.errors.OutOfDeviceMemory
+            If the tables do not fit the memory.
+        """
         if tiles is None or values is None:
             tiles = np.zeros(1, np.int64)
             values = np.full((1, TILE), self._shapes.negative, self._type)
