@@ -15,7 +15,7 @@ import engine
 from engine.solvers.gibbs.draws.convergence import mixing_of
 from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
-from engine.solvers.gibbs.posterior import summary_table, verdict
+from engine.solvers.gibbs.posterior import Posterior, summary_table, verdict
 
 
 def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:
@@ -136,6 +136,31 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
     short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
     assert "the draws of " in str(verdict(short))
     assert str(verdict(short)).endswith("allow more draws")
+
+
+@pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each
+def test_a_coefficient_that_never_moves_has_not_mixed(apart: bool) -> None:
+    rows = np.random.default_rng(7).normal(size=(500, 4, 3))  # an intercept and two coefficients
+    draws, statistics = Draws(4, 3, 500, None, 1 << 20), Draws(4, 8, 500, None, 1 << 20)
+    statistics.add(np.exp(np.random.default_rng(8).normal(size=(500, 4, 8))))
+    draws.add(rows)
+    mixed = mixing_of(draws, statistics)
+    assert mixed is not None
+    assert mixed.reaches(1000, 1.02)
+    for value, good in ((0.0, True), (0.1, False)):  # a coefficient that is not sampled is 0
+        rows[:, :, 1] = value * (np.arange(4) if apart else 1)
+        stuck = Draws(4, 3, 500, None, 1 << 20)
+        stuck.add(rows)
+        found = mixing_of(stuck, statistics)
+        assert found is not None
+        assert found.reaches(1000, 1.02) == good
+        assert (1 in found.watched) != good
+        of_each = diagnose(stuck.all())
+        arrays = {name: np.asarray(getattr(of_each, name)) for name in ("r_hat", "ess_bulk", "ess_tail")}
+        arrays |= {"mean": stuck.overall()[0], "names": np.array(["intercept", "a", "b"])}
+        warning = str(verdict(Posterior("complete", None, None, None, counters={"chains": 4}, arrays=arrays)))
+        expected = "None" if good else "the draws of a are worth 4 " if apart else "a never changed; allow more draws"
+        assert expected in warning
 
 
 def test_ranks_are_those_of_scipy() -> None:

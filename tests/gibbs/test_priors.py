@@ -14,6 +14,9 @@ from test_invariance import COLLINEAR, LEVEL, first_device, mutate, p_values
 
 import engine
 from engine.devices import DevicePool, Member
+from engine.solvers.gibbs.design import separation
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.options import Options
 
 __all__ = ["first_device"]
 
@@ -212,6 +215,24 @@ def test_columns_that_separate_the_classes_together_are_named(device: Member) ->
     X, y = data()
     with engine.Engine(devices=[device.info.id]) as owner:
         assert not owner.solve(engine.HorseshoeProbit(X, y), draws=4, warmup=0).arrays["separating"].size
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("most", [200_000, 0])  # by a linear program, or by interpolation
+def test_more_columns_than_rows_separate_any_classes(
+    intercept: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separation, "_MOST_ENTRIES", most)
+    find = separation._separating_direction if most else separation._interpolating_direction
+    random = np.random.default_rng(4)
+    X, y = random.standard_normal((40, 60)), random.random(40) < 0.3  # noise alone
+    for separable in (True, False):
+        design = Design.of(engine.HorseshoeProbit(X, y), Options(intercept=intercept))
+        columns = design.layout.columns
+        signed = design.rows(0, 40)[:, design.first : columns]
+        assert (float((signed @ find(design)).min()) > 0.0) == separable
+        assert bool(separation.separating_columns(design, np.zeros(columns), np.zeros(40))) == separable
+        X[1], y[:2] = X[0], (True, False)  # two equal rows of different classes
 
 
 def test_the_plain_kernels_refuse_a_prior_that_is_not_conjugate() -> None:

@@ -119,6 +119,9 @@ def verdict(result: Result) -> str | None:
             f"the draws of {names[least]} are worth {ess[least]:.0f} independent ones, fewer than the "
             f"{ESS_A_CHAIN * chains} that intervals need"
         )
+    stuck = [name for name, never in zip(names, np.isnan(r_hat) & (arrays["mean"] != 0), strict=True) if never]
+    if stuck:
+        parts.append(f"{', '.join(stuck[:5])}{', ...' if len(stuck) > 5 else ''} never changed")
     if not parts:
         return None
     advice = "allow more draws"

@@ -11,7 +11,7 @@ from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.draws.diagnostics import Diagnostics, diagnose
 from engine.solvers.gibbs.draws.store import Draws
 
-__all__ = ["CHECKS", "Mixing", "check_points", "mixing_of"]
+__all__ = ["CHECKS", "Mixing", "check_points", "mixing_of", "never_moved"]
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,8 @@ _WATCHED = 24
 class Mixing:
     """The worst of all quantities, or of those that were watched: smallest ESS (bulk and tail) and largest R-hat.
 
-    ``watched`` are the quantities with the smallest ESS or the largest R-hat; the last number is log tau.
+    A quantity that never changed has an ESS of 0 and an infinite R-hat. ``watched`` are the quantities with the
+    smallest ESS or the largest R-hat.
     """
 
     ess: float
@@ -49,7 +50,7 @@ def check_points(most: int) -> list[int]:
 
 
 def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None = None) -> Mixing | None:
-    """How well the kept draws have mixed; None while they are too few or all constant.
+    """How well the kept draws have mixed; None while they are too few.
 
     Of draws that are thinned for memory the effective size is that of those kept: that of all is not smaller, but how
     much larger it is they do not say.
@@ -70,11 +71,23 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
     values = np.concatenate([values[:, :count], log_tau[:, :count], auxiliary[:, :count]], axis=2)
     chosen = np.arange(values.shape[2]) if watched is None or not len(watched) else watched
     found: Diagnostics = diagnose(values[:, :, chosen])
-    ess = np.fmin(found.ess_bulk, found.ess_tail)
-    known = np.isfinite(ess) & np.isfinite(found.r_hat)
+    stuck = never_moved(values[:, :, chosen])
+    ess = np.where(stuck, 0.0, np.fmin(found.ess_bulk, found.ess_tail))
+    r_hat = np.where(stuck, np.inf, found.r_hat)
+    known = np.logical_not(np.isnan(ess) | np.isnan(r_hat))
     if not known.any():
         return None
     worst = np.argsort(np.where(known, ess, np.inf), kind="stable")[:_WATCHED]
-    apart = np.argsort(np.where(known, -found.r_hat, np.inf), kind="stable")[:_WATCHED]
+    apart = np.argsort(np.where(known, -r_hat, np.inf), kind="stable")[:_WATCHED]
     watch = np.unique(np.concatenate([chosen[worst[known[worst]]], chosen[apart[known[apart]]]]))
-    return Mixing(float(ess[known].min()), float(found.r_hat[known].max()), watch.astype(np.int64))
+    return Mixing(float(ess[known].min()), float(r_hat[known].max()), watch.astype(np.int64))
+
+
+def never_moved(values: Floats) -> NDArray[np.bool_]:
+    """Quantities of draws (chains, draws, quantities) that each chain has kept for four draws or more, and not at 0.
+
+    A coefficient that is 0 in every draw is not sampled: its column is constant.
+    """
+    if values.shape[1] < 4:
+        return np.zeros(values.shape[2], bool)
+    return np.asarray((values == values[:, :1]).all(axis=(0, 1)) & (values[:, 0] != 0.0).any(axis=0))

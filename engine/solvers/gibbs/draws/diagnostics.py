@@ -65,7 +65,7 @@ def _diagnose(draws: Floats) -> Diagnostics:
     limits = np.quantile(values.reshape(quantities, -1), (0.05, 0.95), axis=1)[:, :, None, None]
     tail = np.minimum(*(_ess(_split((values <= limit).astype(float))) for limit in limits))
     deviation = values.std(axis=(1, 2), ddof=1)
-    constant = deviation == 0
+    constant = (values == values[:, :1, :1]).all(axis=(1, 2))  # their deviation may be a rounding error
     return Diagnostics(
         np.where(constant, np.nan, _split_r_hat(split, ranked)),
         np.where(constant, np.nan, _ess(ranked)),
