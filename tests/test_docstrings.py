@@ -91,7 +91,7 @@ def shared_modules() -> list[Path]:
     return sorted(path for path in set(files) if "solvers" not in path.relative_to(PACKAGE).parts)
 
 
-SOLVERS = ("branch_and_bound", "knapsack")
+SOLVERS = ("boa", "branch_and_bound", "knapsack")
 
 
 def unexplained(path: Path) -> Iterator[str]:
@@ -111,6 +111,17 @@ def unexplained(path: Path) -> Iterator[str]:
     yield from visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
 
 
+def unexplained_classes(path: Path) -> Iterator[str]:
+    """Public classes of a module that are made with two arguments or more that no docstring describes."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            made = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+            count = sum(len([*n.args.args, *n.args.kwonlyargs]) - 1 for n in made)
+            text = ast.get_docstring(node) or ""
+            if count > 1 and not any(part in text for part in ("Parameters\n", "See :", "see :", "As :")):
+                yield f"{path.relative_to(PACKAGE)}: {node.name}"
+
+
 def test_shared_functions_describe_their_arguments() -> None:
     assert [name for path in shared_modules() for name in unexplained(path)] == []
 
@@ -120,3 +131,10 @@ def test_functions_of_solvers_describe_their_arguments(solver: str) -> None:
     modules = sorted((PACKAGE / "solvers" / solver).rglob("*.py"))
     assert len(modules) > 20
     assert [name for path in modules for name in unexplained(path)] == []
+
+
+@pytest.mark.parametrize("package", ["numerics", "solvers/boa"])
+def test_classes_of_a_package_describe_their_arguments(package: str) -> None:
+    modules = sorted((PACKAGE / package).rglob("*.py"))
+    assert modules
+    assert [name for path in modules for name in unexplained_classes(path)] == []

@@ -174,6 +174,7 @@ def fill(
 
     Parameters
     ----------
+    device : Device
     buffer : Buffer
         uint32, float32 or float64 as ``output`` asks. Each index fills four elements (two for ``"f64_wide"``), so its
         size must be a multiple of that.

@@ -34,7 +34,7 @@ _STRANDS = 256
 _SPANS = 1024
 _LEAST_SPAN = 16 * _STRANDS
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
-"""Buffers before and after the three numbers start, count and span."""
+"""Element types, and what the kernels call them."""
 
 
 def _span(count: int) -> int:

@@ -122,6 +122,7 @@ def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = Non
 
     Parameters
     ----------
+    device : Device
     values : Buffer of int32 or int64, n elements
     dtype : dtype-like, optional
         Type of the prefixes: that of the values by default; see :meth:`Scanner.exclusive`.

@@ -21,7 +21,7 @@ class LinearAlgebra(Closing):
     """Linear algebra of one provider on one device; see :func:`engine.numerics.linear_algebra.linear_algebra`.
 
     Use it on the device's thread. It is a context manager; the device gives its scratch memory back too, when it
-    closes. Every method takes its place in the device's present lane and returns without waiting (LAPACK: when it is
+    closes. Every method takes its place in the device's present stream and returns without waiting (LAPACK: when it is
     done). All raise ``ValueError`` or ``TypeError`` for buffers whose shapes or types do not fit, before any work is
     given.
     """

@@ -36,7 +36,12 @@ class Kernels(LinearAlgebra):
 
     On NVIDIA's devices of compute capability 8.0 on, products go through the tensor cores' float64 units, in both
     backends.
-    ``block`` is 1 for kernels of one work-item a group, made for CPUs, or 256; the device's own choice by default.
+
+    Parameters
+    ----------
+    device : Device
+    block : {1, 256}, optional
+        Work-items a group: 1 for kernels made for CPUs; the device's own choice by default.
     """
 
     provider: Provider = "kernels"

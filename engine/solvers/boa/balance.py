@@ -43,6 +43,12 @@ class Share:
 class Balance:
     """Shares of some devices, the same for all at first.
 
+    Parameters
+    ----------
+    parameters : Parameters
+    devices : int
+        How many there are.
+
     Attributes
     ----------
     shares : list of Share
@@ -56,7 +62,13 @@ class Balance:
         self._share_out()
 
     def note(self, learning: Sequence[float], sampling: Sequence[float]) -> None:
-        """Seconds that each device took for its present share; the next one takes them into account."""
+        """Seconds that each device took for its present share; the next one takes them into account.
+
+        Parameters
+        ----------
+        learning, sampling : sequence of float
+            One for each device; 0 for what it did not do.
+        """
         self._learning = _fractions(self._learning, [share.pairs for share in self.shares], learning)
         self._sampling = _fractions(self._sampling, [share.words for share in self.shares], sampling)
         self._share_out()

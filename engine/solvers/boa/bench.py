@@ -236,6 +236,12 @@ def satisfiable_clauses(n: int, seed: int) -> BOA:
     """Random 3-SAT with 4.26 clauses a variable, all satisfied by a hidden assignment.
 
     Clauses with more literals true in it are drawn less often, so that it does not attract a local search.
+
+    Parameters
+    ----------
+    n : int
+        Variables.
+    seed : int
     """
     random = np.random.default_rng(seed)
     hidden = random.integers(0, 2, n)

@@ -26,7 +26,14 @@ _NETWORK = ("parents", "parent_count", "totals")
 
 
 def save(run: Run, record: Record, islands: Islands) -> None:
-    """Keep the record, and the states of all islands in arrays whose first axis is the island."""
+    """Keep the record, and the states of all islands in arrays whose first axis is the island.
+
+    Parameters
+    ----------
+    run : Run
+    record : Record
+    islands : Islands
+    """
     states = islands.states()
     arrays: dict[str, NDArray[Any]] = {"numbers": np.array(list(states), np.int64)}
     for name in _STATE:
@@ -39,7 +46,13 @@ def save(run: Run, record: Record, islands: Islands) -> None:
 def restore(run: Run, record: Record, populations: int) -> tuple[int, dict[int, PopulationState]] | None:
     """Step and states of a checkpoint by island, if there is one; its record is taken over.
 
-    ``populations`` is how many populations the run has at most.
+    Parameters
+    ----------
+    run : Run
+    record : Record
+        Takes over what the checkpoint says of the run.
+    populations : int
+        How many populations the run has at most.
 
     Raises
     ------
@@ -83,6 +96,13 @@ def _can_evaluate(fitness: Fitness) -> bool:
 
 def audit(parameters: Parameters, states: Mapping[int, PopulationState]) -> None:
     """Check the populations of a checkpoint against the sizes of the run and against each other.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Of any island: sizes are the same.
+    states : mapping of int to PopulationState
+        By island.
 
     Raises
     ------

@@ -41,7 +41,13 @@ _ROUND_SECONDS = 30.0
 
 
 def refusal(problem: BOA, options: Options) -> str | None:
-    """Why a run is not divided among workers; None if it is."""
+    """Why a run is not divided among workers; None if it is.
+
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
+    """
     if options.islands == 1:
         return (
             "one population is not divided among the workers of a cluster, because each generation would wait for "
@@ -266,7 +272,16 @@ class IslandSlices(SliceWorker):
             found[3].__exit__(None, None, None)
 
     def compute(self, work: Mapping[str, Any], control: SliceControl) -> _Moved:
-        """Begin an island, advance it, or let individuals immigrate; its state afterwards."""
+        """Begin an island, advance it, or let individuals immigrate; its state afterwards.
+
+        Parameters
+        ----------
+        work : mapping
+            What :class:`RemotePopulation` asks for: ``do`` ("begin", "advance", "immigrate" or "look") with its
+            ``argument``, and the island's number, parameters, state and version of it.
+        control : SliceControl
+            Not used: a slice ends with its generations.
+        """
         population, place = self._population(work)
         done: Slice | None = None
         try:

@@ -36,6 +36,11 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
     """The local search that the options ask for, of individuals of a Python function; None for none.
 
     ``flips`` counts flips that are tried, each of which is an evaluation.
+
+    Parameters
+    ----------
+    fitness : Fitness
+    options : Options
     """
     rule = options.local_search
     if not isinstance(fitness, Function) or rule not in ("first", "steepest"):

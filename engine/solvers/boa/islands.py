@@ -182,7 +182,14 @@ class Islands:
         return self._merged(self._finished(pending))
 
     def restore(self, step: int, states: Mapping[int, PopulationState]) -> None:
-        """Continue from the states of islands by number; the others had been given up."""
+        """Continue from the states of islands by number; the others had been given up.
+
+        Parameters
+        ----------
+        step : int
+            Generations of the islands so far.
+        states : mapping of int to PopulationState
+        """
         self.step = step
         for island in list(self._populations):
             if island in states:

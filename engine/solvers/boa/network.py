@@ -25,7 +25,15 @@ class Network:
 
     @classmethod
     def joined(cls, parts: Sequence[Network], nodes: Sequence[slice]) -> Network:
-        """The network of which each part has some nodes, in order."""
+        """The network of which each part has some nodes, in order.
+
+        Parameters
+        ----------
+        parts : sequence of Network
+            Of all nodes each, of which the others' are not read.
+        nodes : sequence of slice
+            Which nodes are taken from each part.
+        """
         own = list(zip(parts, nodes, strict=True))
         return cls(
             np.concatenate([part.parents[share] for part, share in own]),
@@ -35,13 +43,27 @@ class Network:
 
 
 def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
-    """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b."""
+    """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b.
+
+    Parameters
+    ----------
+    planes : ndarray of uint32, shape (n, words)
+    count : int
+        Individuals; the bits behind them are not read.
+    """
     bits = np.unpackbits(planes.astype("<u4", copy=False).view(np.uint8), axis=1, bitorder="little")
     return np.ascontiguousarray(bits[:, :count].T)
 
 
 def bit_planes(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
-    """The inverse of :func:`individuals`: planes of shape (n, words) from rows of genes, shape (count, n)."""
+    """The inverse of :func:`individuals`: planes of shape (n, words) from rows of genes, shape (count, n).
+
+    Parameters
+    ----------
+    bits : ndarray of uint8, shape (count, n)
+    words : int
+        Of a plane; the bits behind the individuals are 0.
+    """
     padded = np.zeros((bits.shape[1], 32 * words), np.uint8)
     padded[:, : len(bits)] = bits.T
     return np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)

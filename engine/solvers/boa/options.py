@@ -288,6 +288,17 @@ def resolve(
 ) -> Parameters:
     """Sizes and rules of a run with a given population.
 
+    Parameters
+    ----------
+    options : Options
+    n : int
+        Genes.
+    population : int
+    seed, chain : int
+    improvement : Improvement, optional
+    mixes : bool
+        Whether there is partition crossover.
+
     Raises
     ------
     OptionError

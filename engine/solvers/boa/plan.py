@@ -54,6 +54,11 @@ Half of them for annealing with partition crossover: at equal work, few individu
 def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
     """What the initial population begins with, shape (s, n): the option ``initial``, then the problem's seeds.
 
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
+
     Raises
     ------
     engine.errors.OptionError
@@ -68,6 +73,12 @@ def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check the rules that join the problem, the options and the devices.
+
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
+    devices : sequence of DeviceInfo
 
     Raises
     ------
@@ -124,6 +135,12 @@ def shares_population(options: Options, devices: Sequence[DeviceInfo], parameter
     GPUs share large populations where they read each other's memory: with 1.25 million individuals of 5000 genes two
     H200 took 0.63 of the time of one, four 0.56. Two that exchanged 600 000 individuals of 2000 genes through the host
     took ten times as long as one.
+
+    Parameters
+    ----------
+    options : Options
+    devices : sequence of DeviceInfo
+    parameters : Parameters
     """
     if options.share == "always" or not all(info.capabilities.simt for info in devices):
         return True
@@ -157,6 +174,11 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
     """Whether offspring are combined by partition crossover.
 
     Local optima of functions that link a gene to many others differ in one connected part, so that nothing is combined.
+
+    Parameters
+    ----------
+    fitness : Fitness
+    options : Options
     """
     if not isinstance(fitness, Decomposable) or options.mixing == "none":
         return False
@@ -166,6 +188,11 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
 
 def first_population(problem: BOA, options: Options) -> int:
     """Individuals of the first population; the known ones must be among them.
+
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
 
     Raises
     ------
@@ -192,7 +219,15 @@ def first_population(problem: BOA, options: Options) -> int:
 
 
 def migration_for(options: Options, parameters: Parameters, devices: int) -> Migration:
-    """How many populations there are, and what passes between them."""
+    """How many populations there are, and what passes between them.
+
+    Parameters
+    ----------
+    options : Options
+    parameters : Parameters
+    devices : int
+        What ``islands = devices`` stands for.
+    """
     islands = devices if isinstance(options.islands, str) else options.islands
     migrants = max(1, math.floor(options.migration_fraction * parameters.population))
     return Migration(islands, options.migration_interval, min(migrants, parameters.selected, parameters.offspring))
@@ -200,6 +235,11 @@ def migration_for(options: Options, parameters: Parameters, devices: int) -> Mig
 
 def counting_for(options: Options, info: DeviceInfo) -> Counting:
     """How a device counts.
+
+    Parameters
+    ----------
+    options : Options
+    info : DeviceInfo
 
     Raises
     ------
@@ -218,7 +258,17 @@ def counting_for(options: Options, info: DeviceInfo) -> Counting:
 
 
 def nodes_at_once(parameters: Parameters, info: DeviceInfo, free: int, populations: int) -> int:
-    """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory."""
+    """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    info : DeviceInfo
+    free : int
+        Bytes.
+    populations : int
+        Populations on the device.
+    """
     each = node_bytes(parameters)
     if not each:
         return parameters.n
@@ -231,5 +281,13 @@ def nodes_at_once(parameters: Parameters, info: DeviceInfo, free: int, populatio
 def memory_by_member(
     parameters: Parameters, slots: Mapping[str, int], populations: Mapping[str, int]
 ) -> dict[str, int]:
-    """Bytes that the populations of each member of a pool take, by its label."""
+    """Bytes that the populations of each member of a pool take, by its label.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    slots : mapping of label to int
+        Nodes learned at a time.
+    populations : mapping of label to int
+    """
     return {label: populations[label] * required_bytes(parameters, slots[label]) for label in slots}

@@ -57,6 +57,11 @@ def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.i
     """Orders of the genes in ``count`` generations from ``first`` on, shape (count, n): random words, sorted.
 
     Genes are sampled in this order; an edge goes from an earlier to a later gene.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    first, count : int
     """
     steps = [parameters.structure_step(generation) for generation in range(first, first + count)]
     counters = np.zeros((count, parameters.n, 4), np.uint32)

@@ -252,7 +252,14 @@ class BOA(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is in one of these formats, by its first lines."""
+        """Whether a file is in one of these formats, by its first lines.
+
+        Parameters
+        ----------
+        path : Path
+        head : str
+            The beginning of the file.
+        """
         return bit_strings.recognize(path, head) is not None
 
     # --- what every problem has ---------------------------------------------------------------------------------
@@ -316,6 +323,12 @@ class BOA(Problem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+        name : str
+            Of the problem.
 
         Raises
         ------

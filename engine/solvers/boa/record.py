@@ -65,7 +65,14 @@ class Record:
     # --- during the run -----------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
-        """A population, or one for each island, begins or, after the program was started again, continues."""
+        """A population, or one for each island, begins or, after the program was started again, continues.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        islands : int
+            How many there are.
+        """
         if not self._resumed:
             self.before = self.best_key
             self._island_flips.clear()
@@ -80,7 +87,14 @@ class Record:
         self.barren = 0 if improved else self.barren + 1
 
     def take(self, run: Run, islands: Islands, done: Round) -> None:
-        """Take over what a slice did, and report it."""
+        """Take over what a slice did, and report it.
+
+        Parameters
+        ----------
+        run : Run
+        islands : Islands
+        done : Round
+        """
         if done.best is not None:
             self._take_individual(run, done.best)
         if not len(done.history):
@@ -141,7 +155,13 @@ class Record:
             run.metric(f"{phase}_seconds", seconds)
 
     def take_snapshot(self, run: Run, islands: Islands) -> None:
-        """Read a network and some individuals, and report them where that is little."""
+        """Read a network and some individuals, and report them where that is little.
+
+        Parameters
+        ----------
+        run : Run
+        islands : Islands
+        """
         if islands.step == 0:
             return
         self.snapshot = snapshot = islands.snapshot()
@@ -173,7 +193,13 @@ class Record:
         return {"best": self.best, "rows": np.array(self.rows, np.float64)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: CheckpointState) -> None:
-        """The inverse of :meth:`arrays` and :meth:`state`."""
+        """The inverse of :meth:`arrays` and :meth:`state`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+        state : CheckpointState
+        """
         for name in _COUNTS:
             setattr(self, name, getattr(state, name))
         self.best, self.rows = arrays["best"], arrays["rows"].tolist()

@@ -53,7 +53,13 @@ Keys = NDArray[np.int64]
 
 
 def permutation(parameters: Parameters, generation: int) -> NDArray[np.int32]:
-    """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
+    """Genes in the order in which they are sampled; an edge goes from an earlier to a later one.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    generation : int
+    """
     step = parameters.structure_step(generation)
     words = uniform_words(parameters.seed, STREAM_PERMUTATION, step, 0, parameters.n, chain=parameters.chain)
     return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
@@ -77,7 +83,14 @@ def best_first(keys: Keys) -> NDArray[np.int64]:
 
 
 def tournament_winners(parameters: Parameters, keys: Keys, generation: int) -> NDArray[np.int32]:
-    """S winners of tournaments between individuals drawn with replacement."""
+    """S winners of tournaments between individuals drawn with replacement.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    keys : ndarray of int64, shape (N,)
+    generation : int
+    """
     drawn = []
     for attempt in range(-(-parameters.tournament_size // 4)):
         words = uniform_words(
@@ -177,7 +190,15 @@ def _score(tables: ScoreTables, level: int, zeros: NDArray[np.int64], ones: NDAr
 
 
 def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]:
-    """Chance of a one for each configuration, in units of 2^-31, rounded down; half where nothing is known."""
+    """Chance of a one for each configuration, in units of 2^-31, rounded down; half where nothing is known.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (2, configurations)
+        Individuals with the gene at 0 and at 1.
+    laplace : bool
+        Whether one is added to each count.
+    """
     zeros, ones = counts
     both = zeros + ones
     if laplace:
@@ -190,6 +211,12 @@ def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
 
     The random number of an individual and a gene has 31 bits, the highest first: bit b is that of the individual in
     word b of the eight blocks drawn for this gene and these 32 individuals.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    learned : Learned
+    generation : int
     """
     columns = -(-parameters.offspring // 32)
     ranked = np.zeros((32 * columns, parameters.n), np.uint8)
@@ -431,7 +458,14 @@ class ReferenceRun:
 
 
 def migrate(references: Sequence[ReferenceRun], count: int) -> None:
-    """The ``count`` best of each population replace the worst of the next, the last one's those of the first."""
+    """The ``count`` best of each population replace the worst of the next, the last one's those of the first.
+
+    Parameters
+    ----------
+    references : sequence of ReferenceRun
+        In the order of the ring.
+    count : int
+    """
     groups = []
     for reference in references:
         best = np.sort(best_first(reference.keys)[:count])

@@ -14,7 +14,18 @@ __all__ = ["combine", "partition_child"]
 
 
 def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chosen: Bits, generation: int) -> Bits:
-    """Offspring combined with selected individuals, then with each other in pairs of a block of 32."""
+    """Offspring combined with selected individuals, then with each other in pairs of a block of 32.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    fitness : Decomposable
+    offspring : ndarray of uint8, shape (M, n)
+    chosen : ndarray of uint8, shape (S, n)
+        The selected individuals.
+    generation : int
+        Part of the key of every draw.
+    """
     bits = offspring.copy()
 
     def word(stream: int, index: int) -> int:
@@ -36,6 +47,11 @@ def partition_child(fitness: Decomposable, own: NDArray[np.uint8], partner: NDAr
     """``own`` with each component of differing genes from the partner that raises its value.
 
     Or ``own`` itself, if that makes a copy of the partner. The value is found anew for each component.
+
+    Parameters
+    ----------
+    fitness : Decomposable
+    own, partner : ndarray of uint8, shape (n,)
     """
     if fitness.is_symmetric and 2 * int((own != partner).sum()) > fitness.n:
         partner = 1 - partner

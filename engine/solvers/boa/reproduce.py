@@ -52,10 +52,8 @@ def _measure_time(study: Study) -> None:
     study.section(
         "Time",
         f"{generations} generations of trap-5 with {_POPULATION} individuals; runs do not end when the optimum is "
-        "found. "
-        "NumPy is the reference implementation, which draws the same individuals, on one core; it is measured for up "
-        "to "
-        "100 genes.",
+        "found. NumPy is the reference implementation, which draws the same individuals, on one core; it is measured "
+        "for up to 100 genes.",
     )
     rows = []
     times: dict[int, float] = {}
@@ -113,8 +111,7 @@ def _measure_success(study: Study) -> None:
     study.section(
         "Success of the paper's setting",
         f"The same setting, ended when the optimum is found, with {seeds} seeds. The paper reports times, and not "
-        "whether "
-        "the searches were successful.",
+        "whether the searches were successful.",
     )
     solved: dict[int, int] = {}
     rows = []
@@ -159,8 +156,7 @@ def _measure_population(study: Study) -> None:
     study.section(
         "Population that solves the function",
         "population = auto doubles the population until the optimum is found; the time includes the populations that "
-        "were "
-        "too small.",
+        "were too small.",
     )
     rows = []
     complete = True

@@ -140,7 +140,13 @@ def _advice(problem: BOA, options: Options) -> str:
 
 @contextlib.contextmanager
 def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
-    """How the host evaluates, where it has to; with the processes that takes."""
+    """How the host evaluates, where it has to; with the processes that takes.
+
+    Parameters
+    ----------
+    fitness : Fitness
+    options : Options
+    """
     improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
         yield None

@@ -24,10 +24,20 @@ def annealing_arrays(
     couplings: NDArray[Any],
     tries: int,
 ) -> dict[str, Any]:
-    """The kernel's arguments besides the quadratic form; ``tries`` are attempted flips of an individual.
+    """The kernel's arguments besides the quadratic form.
 
     Temperatures fall linearly to zero from the standard deviation that the gain of a gene has over random individuals
     (the root mean square of it over the genes), for offspring from about a third of that.
+
+    Parameters
+    ----------
+    neighbour_starts : ndarray of int32, shape (n + 1,)
+        Where each gene's neighbours start.
+    neighbours : ndarray of int32, shape (2 e,)
+    couplings : ndarray, shape (2 e,)
+        Of each gene with each of its neighbours.
+    tries : int
+        Attempted flips of an individual.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
@@ -55,6 +65,16 @@ def classes_of(
 
     No two genes of a class are neighbours. Genes take the first class they fit into, those with most neighbours first
     (D. J. A. Welsh, M. B. Powell, The Computer Journal 10 (1967) 85-86).
+
+    Parameters
+    ----------
+    neighbour_starts : ndarray of int32, shape (n + 1,)
+    neighbours : ndarray of int32
+        Those of gene g from ``neighbour_starts[g]`` on.
+
+    Returns
+    -------
+    genes, starts : ndarray of int32
     """
     degrees = np.diff(neighbour_starts)
     colours = np.full(len(degrees), -1)

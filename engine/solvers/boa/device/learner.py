@@ -26,7 +26,13 @@ class Learner:
         self._parameters = parameters
 
     def learn(self, first: int, last: int) -> None:
-        """The parents of nodes first .. last - 1, and their counts."""
+        """The parents of nodes first .. last - 1, and their counts.
+
+        Parameters
+        ----------
+        first, last : int
+            Nodes by rank, in the present order of the genes.
+        """
         memory = self._memory
         if self._parameters.max_parents == 0:
             self.recount()

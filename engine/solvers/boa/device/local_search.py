@@ -38,10 +38,15 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
 
     Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
     maximum at once: a walk over the others. Functions of pairs of genes, and without partition crossover also those
-    that share no gene: tabu search,
-    which crosses the valleys that ascents end in; for 500 genes or more of few neighbours each, annealing, whose steps
-    take no search for the best gene. Others, such as NK landscapes: steepest ascent, whose many cheap local optima
-    inform the network and partition crossover better than few good ones (all measured; see BENCHMARKS.md).
+    that share no gene: tabu search, which crosses the valleys that ascents end in; for 500 genes or more of few
+    neighbours each, annealing, whose steps take no search for the best gene. Others, such as NK landscapes: steepest
+    ascent, whose many cheap local optima inform the network and partition crossover better than few good ones (all
+    measured; see BENCHMARKS.md).
+
+    Parameters
+    ----------
+    fitness : Fitness
+    options : Options
     """
     rule = options.local_search
     if rule == "none" or not isinstance(fitness, Decomposable):
@@ -86,14 +91,27 @@ def _share_of_maxima(fitness: Decomposable) -> float:
 
 
 def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
-    """What the kernel is compiled for."""
+    """What the kernel is compiled for.
+
+    Parameters
+    ----------
+    fitness : Decomposable
+    improvement : Improvement
+    """
     pairwise = is_pairwise(fitness) and improvement.rule != "walk"
     wide = 4 * fitness.largest_sum >= 2**31
     return LocalSearchProgram(improvement.rule, pairwise, wide, fitness.n, len(fitness.table_starts))
 
 
 def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str, NDArray[Any]]:
-    """The kernel's arrays by the names of its parameters."""
+    """The kernel's arrays by the names of its parameters.
+
+    Parameters
+    ----------
+    fitness : Decomposable
+    program : LocalSearchProgram
+        Of this fitness.
+    """
     sums = np.int64 if program.wide else np.int32
     if program.pairwise:
         linear, starts, neighbours, couplings = _quadratic_form(fitness)
@@ -226,7 +244,13 @@ class LocalSearch:
         return sweeps
 
     def improve_population(self, first: int, last: int) -> bool:
-        """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
+        """Improve words first .. last - 1 of the initial population; False if the search was interrupted.
+
+        Parameters
+        ----------
+        first, last : int
+            Words of 32 individuals.
+        """
         memory, count = self._memory, self._parameters.population
         return self._improve(
             *(memory.population, memory.words, 32 * first, min(32 * last, count), count),
@@ -234,7 +258,15 @@ class LocalSearch:
         )
 
     def improve_offspring(self, generation: int, first: int, last: int) -> bool:
-        """Improve words first .. last - 1 of the offspring; False if the search was interrupted."""
+        """Improve words first .. last - 1 of the offspring; False if the search was interrupted.
+
+        Parameters
+        ----------
+        generation : int
+            Number of the generation, part of the key of every draw.
+        first, last : int
+            Words of 32 individuals.
+        """
         memory, count = self._memory, self._parameters.offspring
         return self._improve(
             *(memory.offspring, memory.offspring_words, 32 * first, min(32 * last, count), count),

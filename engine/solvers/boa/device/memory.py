@@ -50,7 +50,13 @@ def _node_rows(parameters: Parameters) -> int:
 
 
 def required_bytes(parameters: Parameters, slots: int) -> int:
-    """Device memory that a run takes, with ``slots`` nodes learned at a time."""
+    """Device memory that a run takes, with ``slots`` nodes learned at a time.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    slots : int
+    """
     n, k = parameters.n, max(1, parameters.max_parents)
     words = sum(padded_words(count) for count in (parameters.population, parameters.selected, parameters.offspring))
     planes = 4 * n * words

@@ -47,7 +47,15 @@ class PartitionCrossover:
         }
 
     def combine(self, first: int, last: int, generation: int) -> None:
-        """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other."""
+        """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other.
+
+        Parameters
+        ----------
+        first, last : int
+            Individuals, by number.
+        generation : int
+            Part of the key of every draw.
+        """
         memory, parameters = self._memory, self._parameters
         common: dict[str, Any] = {
             "rows": memory.population_rows,

@@ -39,7 +39,19 @@ class Place:
         return self.shares[self.rank]
 
     def part(self, tiles: int, rank: int) -> tuple[int, int]:
-        """A device's part of so many tiles."""
+        """A device's part of so many tiles.
+
+        Parameters
+        ----------
+        tiles : int
+        rank : int
+            The device's.
+
+        Returns
+        -------
+        first, last : int
+            Tiles first .. last - 1.
+        """
         return tiles * rank // self.communicator.size, tiles * (rank + 1) // self.communicator.size
 
 
@@ -161,6 +173,18 @@ def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, p
     """Replace, and return the row of the history.
 
     If another device fails meanwhile, this one makes the parts of all.
+
+    Parameters
+    ----------
+    worker : DevicePopulation
+    generation : int
+        The one that ends.
+    ending : Ending
+    place : Place
+
+    Returns
+    -------
+    ndarray of int64, shape (1, fields)
     """
     selection, memory, tile = worker.selection, worker.memory, worker.shapes.tile_words
     tiles = selection.population_tiles

@@ -95,11 +95,23 @@ class Shapes:
         return min(self.group, 256)
 
     def spread(self, items: int, block: int) -> int:
-        """Groups of ``block`` work-items that share ``items``."""
+        """Groups of ``block`` work-items that share ``items``.
+
+        Parameters
+        ----------
+        items, block : int
+            Items, and work-items a group.
+        """
         return min(-(-items // block), self.groups)
 
     def tiles(self, words: int, genes: int) -> int:
-        """Groups of a kernel that moves planes tile by tile."""
+        """Groups of a kernel that moves planes tile by tile.
+
+        Parameters
+        ----------
+        words, genes : int
+            Size of the planes that are moved.
+        """
         return -(-words // self.tile_words) * -(-genes // self.tile_genes)
 
     @property
@@ -244,6 +256,26 @@ def _counting_spec(shapes: Shapes, counting: Counting, max_parents: int, each: i
 class Programs:
     """The programs of one run on one device; made and used on the device's thread.
 
+    Parameters
+    ----------
+    device : Device
+    shapes : Shapes
+    max_parents : int
+    laplace : bool
+        Whether probabilities have Laplace's correction.
+    tournament : int
+        Individuals of a tournament.
+    counting : {"popcount", "histogram", "tensor"}
+    fitness : Fitness or None
+        None if the host evaluates.
+    local_search : LocalSearchProgram, optional
+    linked : bool
+        Whether edges are only between genes that the problem links.
+    mixes : bool
+        Whether there is partition crossover.
+    pair_table : bool
+        Whether the counts of all pairs are kept; see :func:`engine.solvers.boa.device.memory.has_pair_table`.
+
     Attributes
     ----------
     initialise, select, tournaments, gather, network, sample, summarise, nearest, transpose : Program
@@ -352,14 +384,27 @@ def local_size(count: int) -> int:
 
 
 def improve_bytes(search: LocalSearchProgram, genes: int, functions: int) -> int:
-    """Bytes of the arrays of one individual."""
+    """Bytes of the arrays of one individual.
+
+    Parameters
+    ----------
+    search : LocalSearchProgram
+    genes, functions : int
+        Sizes of its arrays.
+    """
     keeps_best, walk = search.rule in ("tabu", "walk"), search.rule == "walk"
     gene_bytes = (8 if search.wide else 4) + 4 * keeps_best
     return genes * gene_bytes + genes // 8 * (1 + keeps_best) + walk * functions // 8
 
 
 def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
-    """The local search's template and constants; arrays that are too large for local memory are in global memory."""
+    """The local search's template and constants; arrays that are too large for local memory are in global memory.
+
+    Parameters
+    ----------
+    shapes : Shapes
+    search : LocalSearchProgram
+    """
     genes, functions = local_size(search.genes), local_size(search.functions)
     fits = improve_bytes(search, genes, functions) <= shapes.improve_local_bytes
     if search.rule == "anneal":

@@ -31,12 +31,25 @@ class Selection:
         self._shapes = programs.shapes
 
     def select(self, generation: int, place: int) -> None:
-        """Select individuals to learn from, their genes in the order of permutation ``place``."""
+        """Select individuals to learn from, their genes in the order of permutation ``place``.
+
+        Parameters
+        ----------
+        generation : int
+        place : int
+            Which of the permutations that the device was given.
+        """
         self.choose(generation, place)
         self.gather_chosen(0, self.chosen_tiles)
 
     def choose(self, generation: int, place: int) -> None:
-        """Choose individuals to learn from, and the permutation ``place`` of the genes."""
+        """Choose individuals to learn from, and the permutation ``place`` of the genes.
+
+        Parameters
+        ----------
+        generation, place : int
+            As for :meth:`select`.
+        """
         memory, parameters = self._memory, self._parameters
         memory.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
         if parameters.selection == "truncation":
@@ -67,7 +80,13 @@ class Selection:
         return -(-self._memory.words // self._shapes.tile_words)
 
     def gather_chosen(self, first: int, last: int) -> None:
-        """Tiles first .. last - 1 of the planes of those chosen, their genes in the present order."""
+        """Tiles first .. last - 1 of the planes of those chosen, their genes in the present order.
+
+        Parameters
+        ----------
+        first, last : int
+            Tiles of words.
+        """
         self._gather(self._parameters.selected, self._memory.chosen_words, first, last)
 
     def _gather(self, count: int, words: int, first: int, last: int) -> None:
@@ -118,7 +137,13 @@ class Selection:
             self._best(parameters.population - parameters.offspring, memory.kept)
 
     def merge_offspring(self, first: int, last: int) -> None:
-        """Bring the offspring into tiles first .. last - 1 of the population; to do so twice changes nothing."""
+        """Bring the offspring into tiles first .. last - 1 of the population; to do so twice changes nothing.
+
+        Parameters
+        ----------
+        first, last : int
+            Tiles of words.
+        """
         self._merge(self._memory.offspring_words, first, last)
 
     def _merge(self, offspring_words: int, first: int, last: int) -> None:

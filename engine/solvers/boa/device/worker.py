@@ -19,13 +19,7 @@ from engine.solvers.boa.device.state import Ending, Migrants, PopulationState, S
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import Network, bit_planes
-from engine.solvers.boa.options import (
-    PHASES,
-    STREAM_INITIAL,
-    STREAM_OFFSPRING,
-    Counting,
-    Parameters,
-)
+from engine.solvers.boa.options import PHASES, STREAM_INITIAL, STREAM_OFFSPRING, Counting, Parameters
 
 __all__ = ["DevicePopulation"]
 
@@ -117,17 +111,14 @@ class DevicePopulation:
             self.device.put(planes.ravel(), memory.population)
 
     def begin(self, seeds: NDArray[np.uint8], ending: Ending) -> Slice:
-        """Draw and evaluate the initial population."""
+        """Draw and evaluate the initial population; see :meth:`draw` and :meth:`summarise`."""
         self.draw(seeds)
         finished = self.improve_population(0, -(-self.parameters.population // 32))
         self.evaluate_population()
         return Slice(self.summarise(0, 0, ending), is_interrupted=not finished)
 
     def improve_population(self, first: int, last: int) -> bool:
-        """Local search of words first .. last - 1 of the initial population, where there is one.
-
-        False if it was interrupted.
-        """
+        """See :meth:`LocalSearch.improve_population`; True where there is no local search."""
         return self._local_search is None or self._local_search.improve_population(first, last)
 
     def set_planes(self, planes: NDArray[np.uint32]) -> None:
@@ -166,7 +157,14 @@ class DevicePopulation:
         return self.device.get(self.memory.keys)
 
     def restore(self, state: PopulationState, flips: int) -> None:
-        """Continue from a state, with so many flips counted."""
+        """Continue from a state, with so many flips counted.
+
+        Parameters
+        ----------
+        state : PopulationState
+        flips : int
+            Genes that local search has flipped so far.
+        """
         memory = self.memory
         self.device.put(state.planes.ravel(), memory.population)
         self.device.put(state.keys, memory.keys)
@@ -187,7 +185,20 @@ class DevicePopulation:
     # --- a generation in one task, for a device that does all of it -------------------------------------------
 
     def run_slice(self, first: int, orders: NDArray[np.int32], ending: Ending) -> Slice:
-        """The generations from ``first`` on that ``orders`` has permutations for, the first one timed by phase."""
+        """The generations from ``first`` on that ``orders`` has permutations for, the first one timed by phase.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first generation.
+        orders : ndarray of int32, shape (generations, n)
+        ending : Ending
+
+        Returns
+        -------
+        Slice
+            Its history ends where the population does.
+        """
         seconds: dict[str, float] = {}
         words = -(-self.parameters.offspring // 32)
         self.put_orders(orders)
@@ -230,31 +241,31 @@ class DevicePopulation:
     # --- a generation in parts, for devices that share it -----------------------------------------------------
 
     def select_by(self, order: NDArray[np.int32], generation: int) -> None:
-        """Select, with the order of the genes in this generation, shape (1, n)."""
+        """As :meth:`select`, with the order of the genes in this generation, shape (1, n); until it is done."""
         self.put_orders(order)
         self.select(generation, 0)
         self.device.sync()
 
     def learn_share(self, generation: int, first: int, last: int) -> float:
-        """Learn nodes first .. last - 1; the seconds it took."""
+        """As :meth:`learn`, until it is done; the seconds it took."""
         began = time.perf_counter()
         self.learn(generation, first, last)
         return self._finished(began)
 
     def sample_share(self, generation: int, first: int, last: int) -> float:
-        """Sample words first .. last - 1 of the offspring; the seconds it took."""
+        """As :meth:`sample`, until it is done; the seconds it took."""
         began = time.perf_counter()
         self.sample(generation, first, last)
         return self._finished(began)
 
     def improve_share(self, generation: int, first: int, last: int) -> float | None:
-        """Improve words first .. last - 1 of the offspring; the seconds it took, or None if it was interrupted."""
+        """As :meth:`improve`, until it is done; the seconds it took, or None if it was interrupted."""
         began = time.perf_counter()
         finished = self.improve(generation, first, last)
         return self._finished(began) if finished else None
 
     def evaluate_share(self, generation: int, first: int, last: int) -> float:
-        """Evaluate words first .. last - 1 of the offspring; the seconds it took."""
+        """As :meth:`evaluate`, until it is done; the seconds it took. The generation makes no difference."""
         began = time.perf_counter()
         self.evaluate(first, last)
         return self._finished(began)
@@ -264,7 +275,7 @@ class DevicePopulation:
         return time.perf_counter() - began
 
     def finish(self, generation: int, ending: Ending) -> NDArray[np.int64]:
-        """Replace, and return the row of the history."""
+        """Replace, and return the row of the history; see :meth:`summarise`."""
         self.replace(generation)
         return self.summarise(generation + 1, 0, ending)
 
@@ -275,11 +286,11 @@ class DevicePopulation:
         self.device.put(orders.ravel(), self.memory.order)
 
     def select(self, generation: int, place: int) -> None:
-        """Select individuals to learn from, their genes in the order of permutation ``place``."""
+        """See :meth:`engine.solvers.boa.device.selection.Selection.select`."""
         self.selection.select(generation, place)
 
     def learn(self, generation: int, first: int, last: int) -> None:
-        """Nodes first .. last - 1 of the network, or their counts only, if the structure is kept in this generation."""
+        """As :meth:`Learner.learn`; the counts only, if the structure is kept in this generation."""
         if self.parameters.learns(generation):
             self.learner.learn(first, last)
         else:
@@ -298,7 +309,14 @@ class DevicePopulation:
         self.learner.set_network(network)
 
     def sample(self, generation: int, first: int, last: int) -> None:
-        """Words first .. last - 1 of the offspring, sampled from the network."""
+        """Words first .. last - 1 of the offspring, sampled from the network.
+
+        Parameters
+        ----------
+        generation : int
+        first, last : int
+            Words of 32 individuals.
+        """
         memory, parameters, network = self.memory, self.parameters, self.programs.network
         network.make_probabilities(
             self.shapes.spread(parameters.n << parameters.max_parents, self.shapes.node_block),
@@ -340,11 +358,17 @@ class DevicePopulation:
         )
 
     def improve(self, generation: int, first: int, last: int) -> bool:
-        """Local search of words first .. last - 1 of the offspring, where there is one; False if it was interrupted."""
+        """See :meth:`LocalSearch.improve_offspring`; True where there is no local search."""
         return self._local_search is None or self._local_search.improve_offspring(generation, first, last)
 
     def evaluate(self, first: int, last: int) -> None:
-        """Keys of words first .. last - 1 of the offspring, by the device."""
+        """Keys of words first .. last - 1 of the offspring, by the device.
+
+        Parameters
+        ----------
+        first, last : int
+            Words of 32 individuals.
+        """
         memory = self.memory
         count = min(32 * last, self.parameters.offspring)
         self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
@@ -356,7 +380,14 @@ class DevicePopulation:
         return planes, self.device.get(memory.offspring_keys)
 
     def set_offspring(self, planes: NDArray[np.uint32] | None, keys: NDArray[np.int64]) -> None:
-        """Offspring combined from several devices, or the keys that the host gives them."""
+        """Offspring combined from several devices, or the keys that the host gives them.
+
+        Parameters
+        ----------
+        planes : ndarray of uint32, shape (n, words), or None
+            None where the device's own stay.
+        keys : ndarray of int64, shape (M,)
+        """
         memory = self.memory
         if planes is not None:
             self.device.put(planes.ravel(), memory.offspring)
@@ -367,7 +398,17 @@ class DevicePopulation:
         self.selection.replace(generation)
 
     def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.int64]:
-        """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
+        """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far.
+
+        Parameters
+        ----------
+        generation, place : int
+        ending : Ending
+
+        Returns
+        -------
+        ndarray of int64, shape (place + 1, fields)
+        """
         self._summarise(generation, place, ending)
         return self.history(place + 1)
 

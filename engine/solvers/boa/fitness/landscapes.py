@@ -15,7 +15,23 @@ _WIDEST_GRID = 10
 
 
 def random_nk(n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Decomposable:
-    """Tables of uniform values with nine decimals; the optimum is found exactly."""
+    """Tables of uniform values with nine decimals; the optimum is found exactly.
+
+    Parameters
+    ----------
+    n : int
+        Genes.
+    neighbours : int
+        Further genes of each table, 0 to 15.
+    step : int
+        Distance of neighbouring tables, in genes.
+    seed : int
+
+    Raises
+    ------
+    ProblemError
+        If one of these is out of its range.
+    """
     if not 0 <= neighbours < 16 or step < 1 or n < 1:
         raise ProblemError(f"an NK landscape needs n >= 1, k from 0 to 15 and step >= 1; got {n}, {neighbours}, {step}")
     random = np.random.default_rng(seed)
@@ -60,7 +76,20 @@ def nk_optimum(fitness: Decomposable) -> int:
 
 
 def random_ising(side: int, seed: int = 0) -> Decomposable:
-    """A +-J spin glass on a side x side torus; up to side 10 the optimum is found exactly."""
+    """A +-J spin glass on a side x side torus; up to side 10 the optimum is found exactly.
+
+    Parameters
+    ----------
+    side : int
+        At least 3.
+    seed : int
+        Of the signs.
+
+    Raises
+    ------
+    ProblemError
+        If the side is below 3.
+    """
     if side < 3:
         raise ProblemError(f"a torus needs a side of at least 3; got {side}")
     signs = np.random.default_rng(seed).choice([-1, 1], (2, side, side))
@@ -80,6 +109,13 @@ def ising_grid_optimum(side: int, bonds: Sequence[tuple[int, int, float]]) -> in
     """The greatest sum of J s_a s_b on a side x side torus of whole-numbered J, by transfer matrices.
 
     Rows are added one spin at a time for every first row up to a common flip: 2^(side - 1) times side^2 2^side steps.
+
+    Parameters
+    ----------
+    side : int
+        3 to 10.
+    bonds : sequence of (int, int, float)
+        Two spins, numbered row by row, and J.
 
     Raises
     ------

@@ -220,6 +220,18 @@ def trap(n: int, k: int = 5) -> Decomposable:
     """Sum over blocks of k genes: k if all are one, else k - 1 - (number of ones); optimum n.
 
     Source: K. Deb, D. E. Goldberg, "Analyzing deception in trap functions", FOGA 2 (1993) 93-108.
+
+    Parameters
+    ----------
+    n : int
+        A multiple of k.
+    k : int
+        2 to 16.
+
+    Raises
+    ------
+    ProblemError
+        If n and k do not fit.
     """
     n = check_genes(n)
     if not 2 <= k <= _WIDEST_SCOPE or n % k:
@@ -253,6 +265,12 @@ BUILT_IN: dict[str, Callable[[int], Fitness]] = {
 def built_in(name: str, n: int) -> Fitness:
     """The built-in function of that name, for n genes.
 
+    Parameters
+    ----------
+    name : str
+        A name of :data:`BUILT_IN`, or ``"trap-K"``.
+    n : int
+
     Raises
     ------
     ProblemError
@@ -270,7 +288,17 @@ def built_in(name: str, n: int) -> Fitness:
 def nearest_neighbour_nk(
     n: int, tables: Sequence[Sequence[float]], neighbours: int, step: int, optimum: float | None = None
 ) -> Decomposable:
-    """A table on genes s step .. s step + k for each s, cut off at the last gene; the first gene is the highest bit."""
+    """A table on genes s step .. s step + k for each s, cut off at the last gene; the first gene is the highest bit.
+
+    Parameters
+    ----------
+    n : int
+    tables : sequence of sequences of float
+        2^(k + 1) values each; of tables that are cut off, the first ones are used.
+    neighbours, step : int
+        k and s.
+    optimum : float, optional
+    """
     scopes, own = [], []
     for table, start in zip(tables, range(0, n, step), strict=True):
         genes = list(range(start, min(start + neighbours + 1, n)))
@@ -280,13 +308,30 @@ def nearest_neighbour_nk(
 
 
 def ising(n: int, bonds: Sequence[tuple[int, int, float]], energy: float | None = None) -> Decomposable:
-    """Sum of J over bonds of equal spins less that over bonds of different ones: minus the energy, to be maximised."""
+    """Sum of J over bonds of equal spins less that over bonds of different ones: minus the energy, to be maximised.
+
+    Parameters
+    ----------
+    n : int
+        Spins.
+    bonds : sequence of (int, int, float)
+        Two spins and J.
+    energy : float, optional
+        The known minimum.
+    """
     scopes, tables = [(a, b) for a, b, _ in bonds], [(j, -j, -j, j) for _, _, j in bonds]
     return Decomposable(n, scopes, tables, optimum=None if energy is None else -energy, text="Ising spin glass")
 
 
 def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
-    """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound."""
+    """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound.
+
+    Parameters
+    ----------
+    n : int
+        Variables.
+    clauses : sequence of sequences of int
+    """
     scopes, tables, sure = [], [], 0
     for clause in clauses:
         literals = sorted(set(clause), key=abs)
@@ -312,6 +357,14 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
     A clause of weight None is hard: it weighs one more than the sum of all soft ones, so a value up to their sum means
     that all hard clauses hold. No solution is below 0, which ends a run.
 
+    Parameters
+    ----------
+    n : int
+        Variables.
+    clauses : sequence of sequences of int
+    weights : sequence of int or None
+        One for each clause.
+
     Raises
     ------
     ProblemError
@@ -336,7 +389,21 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
 
 
 def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
-    """The weight of edges between genes at 0 and genes at 1."""
+    """The weight of edges between genes at 0 and genes at 1.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    edges : sequence of (int, int, float)
+        Two different vertices, counted from 0, and a weight.
+    optimum : float, optional
+
+    Raises
+    ------
+    ProblemError
+        If an edge joins a vertex with itself.
+    """
     for a, b, _ in edges:
         if a == b:
             raise ProblemError(f"an edge must join two vertices; got {a} twice")
@@ -345,7 +412,16 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
 
 
 def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
-    """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two."""
+    """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two.
+
+    Parameters
+    ----------
+    n : int
+        Variables.
+    entries : sequence of (int, int, float)
+        Row, column and value; those of one place are added.
+    optimum : float, optional
+    """
     scopes: list[tuple[int, ...]] = []
     tables: list[tuple[float, ...]] = []
     for a, b, q in entries:
