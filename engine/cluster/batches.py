@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import pickle
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.batch import Failure, Item
+from engine.cluster import columns
 from engine.cluster.connection import Connection
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.engine import Engine
@@ -18,6 +20,8 @@ from engine.mapping import BatchProgress, Entries, solve_items
 from engine.results import Result, Status
 
 __all__ = ["solve_items_on"]
+
+_LEAST_SECONDS = 0.025  # of a slice, so that what a slice takes besides its items does not matter
 
 
 class MapRun(FarmedRun):
@@ -34,7 +38,8 @@ class MapRun(FarmedRun):
         self._open = [item.index for item in items]
         self._report = report
         self.entries: Entries = {}
-        self._seconds_each = 0.0
+        self._slots = 1
+        self._taken = {"items": 0, "seconds": 0.0}
 
     @property
     def finished(self) -> bool:
@@ -47,12 +52,18 @@ class MapRun(FarmedRun):
         return not self._open
 
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """Some items: half of a fair share of those that are left, so that the last slices are short."""
+        """Some items: half of a fair share of those that are left, so that the last slices are short, but not tiny."""
         if not self._open:
             return None
-        count = max(1, math.ceil(len(self._open) / (2 * max(1, slots))))
+        self._slots = max(self._slots, slots)
+        count = math.ceil(len(self._open) / (2 * self._slots))
+        if self._taken["seconds"]:
+            rate = self._taken["items"] / self._taken["seconds"]
+            least = min(_LEAST_SECONDS * rate, len(self._open) / slots)
+            count = int(min(max(count, least), max(1.0, seconds * rate)))
+        count = max(1, count)
         chosen, self._open = self._open[:count], self._open[count:]
-        return {"indices": chosen, "items": pickle.dumps([self._items[index] for index in chosen])}
+        return {"indices": chosen, "items": _dump_items([self._items[index] for index in chosen])}
 
     def put_back(self, work: dict[str, Any]) -> None:
         """See :class:`FarmedRun`."""
@@ -66,10 +77,12 @@ class MapRun(FarmedRun):
         engine.errors.AuditError
             If there are entries of other items.
         """
-        found: Entries = pickle.loads(answer)  # noqa: S301 - from a worker of the session
+        found, seconds = _load_entries(answer)
         if not set(found) <= set(work["indices"]):
             raise AuditError("a slice was answered with entries of other problems")
         self.entries |= found
+        self._taken["items"] += len(found)
+        self._taken["seconds"] += seconds
         self._open = [index for index in work["indices"] if index not in found] + self._open
         self._report.at(len(self.entries))
 
@@ -99,13 +112,41 @@ class _MapSlices(SliceWorker):
     def __init__(self, engine: Engine, common: dict[str, Any], time_limit: float | None) -> None:
         self._engine, self._common, self._time_limit = engine, common, time_limit
 
-    def compute(self, work: Mapping[str, Any], control: SliceControl) -> bytes:
-        """The entries of the items, pickled; items are missing if the slice was asked to end."""
-        items: list[Item] = pickle.loads(work["items"])  # noqa: S301 - from the client of the session
-        report = BatchProgress(len(items), [])
+    def prepare(self, work: Mapping[str, Any]) -> list[Item]:
+        """The items."""
+        return _load_items(work["items"])
+
+    def compute(self, work: list[Item], control: SliceControl) -> tuple[Entries, float]:
+        """The entries of the items, and the seconds taken; items are missing if the slice was asked to end."""
+        report = BatchProgress(len(work), [])
         report.ended = lambda: control.asked_to_end
-        entries = solve_items(self._engine, items, self._common, self._time_limit, report)
-        return pickle.dumps({index: _portable(entry) for index, entry in entries.items()})
+        began = time.monotonic()
+        entries = solve_items(self._engine, work, self._common, self._time_limit, report)
+        return entries, time.monotonic() - began
+
+    def finish(self, answer: tuple[Entries, float]) -> bytes:
+        """The entries as bytes."""
+        entries, seconds = answer
+        return pickle.dumps((list(entries), columns.dump([_portable(one) for one in entries.values()]), seconds))
+
+
+def _dump_items(items: Sequence[Item]) -> bytes:
+    places = [item.index for item in items]
+    own = [(item.options or None, item.seed) for item in items]
+    return pickle.dumps((places, columns.dump([item.problem for item in items]), own))
+
+
+def _load_items(data: bytes) -> list[Item]:
+    places, problems, own = pickle.loads(data)  # noqa: S301 - from the client of the session
+    return [
+        Item(place, problem, options or {}, seed)
+        for place, problem, (options, seed) in zip(places, columns.load(problems), own, strict=True)
+    ]
+
+
+def _load_entries(data: bytes) -> tuple[Entries, float]:
+    places, entries, seconds = pickle.loads(data)  # noqa: S301 - from a worker of the session
+    return dict(zip(places, columns.load(entries), strict=True)), float(seconds)
 
 
 def _portable(entry: Result | Failure) -> Result | Failure:
