@@ -87,6 +87,8 @@ class SimulatedTransport:
         The virtual time.
     """
 
+    interval = _BEAT_SECONDS
+
     def __init__(
         self, count: int, compute: Compute, *, latency: float = 0.005, mishaps: Mishaps | None = None, seed: int = 0
     ) -> None:
@@ -94,6 +96,7 @@ class SimulatedTransport:
         self._compute, self._latency, self._mishaps = compute, latency, mishaps or Mishaps()
         self._random = random.Random(seed)  # noqa: S311 - a simulation
         self._workers = {f"worker-{number}": _Worker(f"worker-{number}") for number in range(count)}
+        self._all = list(self._workers.values())
         self._idle = deque(self._workers)
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
@@ -177,11 +180,12 @@ class SimulatedTransport:
             if worker.alive and not worker.frozen and worker.task is None and worker.label not in self._avoided:
                 self._begin(worker, task)
                 return
-        able = [one for one in self._workers.values() if one.alive and one.label not in self._avoided]
-        if not able:
+        sample = [one for one in self._sample(4) if one.alive and one.label not in self._avoided]
+        if not sample and self.workers():
+            sample = [self._workers[self._random.choice(self.workers())]]
+        if not sample:
             self._at(1.0, lambda: self._place(task))
             return
-        sample = self._random.sample(able, min(4, len(able)))
         min(sample, key=lambda one: len(one.queue)).queue.append(task)
 
     def _begin(self, worker: _Worker, task: _Task) -> None:
@@ -236,15 +240,14 @@ class SimulatedTransport:
         if worker.queue:
             self._begin(worker, worker.queue.popleft())
             return
-        busiest = max(self._sample(), key=lambda one: len(one.queue), default=None)
+        busiest = max(self._sample(8), key=lambda one: len(one.queue), default=None)
         if busiest is not None and busiest.queue:  # work stealing
             self._begin(worker, busiest.queue.popleft())
         else:
             self._idle.append(worker.label)
 
-    def _sample(self) -> list[_Worker]:
-        able = list(self._workers.values())
-        return self._random.sample(able, min(8, len(able)))
+    def _sample(self, most: int) -> list[_Worker]:
+        return self._random.sample(self._all, min(most, len(self._all)))
 
     def _kill(self, worker: _Worker, task: _Task) -> None:
         if worker.task is not task:

@@ -81,8 +81,10 @@ class Units:
 
 def length_of_levels(levels: NDArray[np.int64]) -> int:
     """The number whose digit sums by level are ``levels``, which may be negative and larger than digits."""
-    n = len(levels)
-    return sum(int(level) * math.factorial(n - 1 - depth) for depth, level in enumerate(levels))
+    number = 0
+    for radix, level in zip(range(len(levels), 0, -1), levels.tolist(), strict=True):
+        number = number * radix + level
+    return number
 
 
 def number_of(digits: Sequence[int] | Digits) -> int:
@@ -107,10 +109,12 @@ def digits_of(number: int, n: int) -> Digits:
     """
     if not 0 <= number <= math.factorial(n):
         raise ValueError(f"a leaf number must be 0 to {n}!; got {number}")
-    digits = np.zeros(n, np.uint8)
-    for depth in range(n):
-        digits[depth], number = divmod(number, math.factorial(n - 1 - depth))
-    return digits
+    digits = [0] * n
+    for radix in range(1, n):  # of the last level first
+        number, digits[n - radix] = divmod(number, radix)
+    if n:
+        digits[0] = number
+    return np.array(digits, np.uint8)
 
 
 def _fresh(begin: Digits) -> int:
