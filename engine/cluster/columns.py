@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["dump", "load"]
 
+_OWN_PICKLING = ("__new__", "__reduce__", "__reduce_ex__", "__getstate__")
 _INTEGERS = (np.int8, np.int16, np.int32)
 
 
@@ -50,7 +51,7 @@ class _Alike:
         columns = [column.split() if isinstance(column, _Joined) else column for column in self.columns.values()]
         found = []
         for values in zip(*columns, strict=True):
-            one = self.kind.__new__(self.kind)
+            one: Any = object.__new__(self.kind)
             one.__dict__.update(zip(self.columns, values, strict=True))
             found.append(one)
         return found
@@ -96,10 +97,7 @@ def _can_be_taken_apart(kind: type) -> bool:
     """Whether objects of a class are their ``__dict__``, as pickle treats them, and the class can be imported."""
     return (
         kind.__dictoffset__ != 0
-        and kind.__new__ is object.__new__
-        and kind.__reduce__ is object.__reduce__
-        and kind.__reduce_ex__ is object.__reduce_ex__
-        and kind.__getstate__ is object.__getstate__
+        and all(getattr(kind, name) is getattr(object, name) for name in _OWN_PICKLING)
         and not hasattr(kind, "__setstate__")
         and not any(vars(base).get("__slots__") for base in kind.__mro__)
         and kind.__module__ != "__main__"

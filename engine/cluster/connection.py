@@ -94,8 +94,8 @@ class Connection:
                 own = _in_turn(backend, devices, _count_of(given))
             replace = getattr(self.client.cluster, "replacement", lambda count: None)
             self._roster = Roster(self.client, versions(), self._descriptions, replace)
-            interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
-            self._join(SessionPlugin(self.session, backend, own, interval))
+            self._interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
+            self._join(SessionPlugin(self.session, backend, own, self._interval))
             self._require_usable()
             self._roster.start()
             self._closing.callback(self._roster.close)
@@ -254,7 +254,7 @@ class Connection:
                 versions=dict(found["versions"]),
                 fault=self._roster.fault_of(found),
             )
-            for address, found in sorted(self._roster.known.items(), key=lambda pair: str(pair[1]["label"]))
+            for address, found in sorted(dict(self._roster.known).items(), key=lambda pair: str(pair[1]["label"]))
         ]
 
     @property
@@ -292,7 +292,7 @@ class Connection:
             pass
         except Exception as error:
             raise ClusterError(f"the problem cannot be sent to the workers: {_reason(error)}") from error
-        transport = self._transports[run] = DaskTransport(self.client, self.session, run, self._roster)
+        transport = self._transports[run] = DaskTransport(self.client, self.session, run, self._roster, self._interval)
         try:
             yield transport
         finally:

@@ -23,6 +23,7 @@ __all__ = ["Coordinator", "Owner", "Timing"]
 _WAIT = 0.05
 _LOOK_SECONDS = 0.1
 _OVERDUE_SECONDS = 1.0
+_REPORTS_MISSED = 3  # before a worker is taken to be frozen, where many workers report seldom
 _MOST_FAULTS = 3
 _MOST_LOSSES = 20
 
@@ -341,11 +342,12 @@ class Coordinator:
         """Slices of workers that are silent are submitted again."""
         now, timing = self._clock(), self._timing
         patience = timing.patience if self._idle_since is None else min(timing.backup, timing.patience)
+        patience = max(patience, _REPORTS_MISSED * self._transport.interval)
         for number, one in list(self._out.items()):
             if one.heard is not None:
                 overdue = now - one.heard > patience
             else:  # it may wait for the slices before it
-                overdue = now - one.submitted > patience + (1 + self._timing.in_flight) * one.seconds
+                overdue = now - one.submitted > patience + (1 + timing.in_flight) * one.seconds
             if not overdue:
                 continue
             if one.heard is not None and one.worker:

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import pickle
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ __all__ = ["DaskTransport", "Roster"]
 _ALIVE_INTERVAL = 1.0
 _AVOIDED_SECONDS = 60.0
 _RECONNECT_SECONDS = 20.0
+_CANDIDATES = 64
 
 
 class Roster:
@@ -55,6 +57,8 @@ class Roster:
         self.known: dict[str, dict[str, Any]] = {}
         self._alive: set[str] = set()
         self._avoided: dict[str, float] = {}
+        self._usable: dict[str, str] | None = None
+        self._excludes_some = False
         self._lost_since: float | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -74,6 +78,7 @@ class Roster:
             self.known[address] = description
             self._alive.add(address)
             self._avoided.pop(address, None)
+            self._usable = None
 
     def fault_of(self, description: dict[str, Any]) -> str:
         """Why a worker cannot be used; empty if it can."""
@@ -84,31 +89,41 @@ class Roster:
         return str(description["fault"])
 
     def usable(self) -> dict[str, str]:
-        """Labels by address of the workers that are there and can be used."""
+        """Labels by address of the workers that are there and can be used; not to be changed."""
         with self._lock:
+            return self._sorted_out()
+
+    def candidates(self) -> list[str] | None:
+        """Addresses that a slice may go to, if some workers that are there are not to be used; else None.
+
+        Of many workers these are some, chosen at random: the scheduler takes time for each of them.
+        """
+        with self._lock:
+            addresses = list(self._sorted_out())
+            if not self._excludes_some or not addresses:
+                return None
+            return random.sample(addresses, min(len(addresses), _CANDIDATES))
+
+    def _sorted_out(self) -> dict[str, str]:
+        """What :meth:`usable` returns, kept until a worker comes, goes, or is avoided; called with the lock."""
+        if self._usable is None:
             able = {
                 address: str(description["label"])
                 for address, description in self.known.items()
                 if address in self._alive and not self.fault_of(description)
             }
-            trusted = {address: label for address, label in able.items() if not self._is_avoided(address)}
-            return trusted or able
-
-    def _is_avoided(self, address: str) -> bool:
-        return time.monotonic() < self._avoided.get(address, 0.0)
-
-    def excludes_some(self) -> bool:
-        """Whether some workers that are there are not to be used, so that the others must be named."""
-        with self._lock:
-            return any(
-                self._is_avoided(address) or self.fault_of(self.known.get(address, _UNKNOWN)) for address in self._alive
-            )
+            trusted = {address: label for address, label in able.items() if address not in self._avoided}
+            unknown = sum(address not in self.known for address in self._alive)
+            self._usable = trusted or able
+            self._excludes_some = len(trusted) + unknown < len(self._alive)
+        return self._usable
 
     def avoid(self, label: str) -> None:
         """Use a worker no more before it is heard of, or some time has passed."""
         with self._lock:
             until = time.monotonic() + _AVOIDED_SECONDS
             self._avoided |= {address: until for address, found in self.known.items() if found["label"] == label}
+            self._usable = None
 
     def heard(self, label: str) -> None:
         """A worker is alive."""
@@ -117,6 +132,7 @@ class Roster:
                 for address, found in self.known.items():
                     if found["label"] == label:
                         self._avoided.pop(address, None)
+                self._usable = None
 
     def require_connection(self) -> None:
         """:class:`engine.errors.ClusterError` if the scheduler has not answered for some time."""
@@ -137,12 +153,7 @@ class Roster:
                 if self._client.status != "running":
                     raise OSError("not connected")
                 alive = set(self._client.nthreads())
-                with self._lock:
-                    for address in set(self.known) - alive - self._alive:  # gone, and not described since the last look
-                        del self.known[address]
-                    self._alive = alive
-                    self._avoided = {address: until for address, until in self._avoided.items() if address in alive}
-                    unknown = sorted(alive - set(self.known))
+                unknown = self._update(alive)
                 self._lost_since = None
                 self._replace(len(alive))
                 if unknown:  # they have come while nobody listened
@@ -150,15 +161,24 @@ class Roster:
             except Exception:
                 self._lost_since = self._lost_since or time.monotonic()
 
+    def _update(self, alive: set[str]) -> list[str]:
+        """Take over which workers are there; returns those that have not described themselves."""
+        with self._lock:
+            for address in set(self.known) - alive - self._alive:  # gone, and not described since the last look
+                del self.known[address]
+            now = time.monotonic()
+            avoided = {one: until for one, until in self._avoided.items() if one in alive and now < until}
+            if alive != self._alive or len(avoided) != len(self._avoided):
+                self._usable = None
+            self._alive, self._avoided = alive, avoided
+            return sorted(alive - set(self.known))
+
     def _ask(self, addresses: list[str]) -> None:
         """Ask workers what they have; those that do not answer are asked again later."""
         with contextlib.suppress(Exception):
             for address, found in self._describe(addresses).items():
                 if isinstance(found, dict):
                     self.describe(address, found)
-
-
-_UNKNOWN: dict[str, Any] = {"versions": {}, "fault": ""}
 
 
 class DaskTransport:
@@ -169,9 +189,12 @@ class DaskTransport:
     client : Client
     session, run : str
     roster : Roster
+    interval : float
+        Seconds between two reports of a slice.
     """
 
-    def __init__(self, client: Client, session: str, run: str, roster: Roster) -> None:
+    def __init__(self, client: Client, session: str, run: str, roster: Roster, interval: float) -> None:
+        self.interval = interval
         self._client, self._session, self._run, self._roster = client, session, run, roster
         self._queue: queue.Queue[Message] = queue.Queue()
         self._futures: dict[int, list[Future]] = {}
@@ -199,10 +222,10 @@ class DaskTransport:
         """See :class:`Transport`."""
         attempt = self._attempts[number] = self._attempts.get(number, 0) + 1
         key = f"quintet-{self._run}-{number}-{attempt}-{next(self._keys)}"
-        addresses = list(self._roster.usable()) if self._roster.excludes_some() else None
+        addresses = self._roster.candidates()
         arguments = (self._session, self._run, number, pickle.dumps(work), seconds, shared)
         try:
-            future = self._client.submit(compute, *arguments, key=key, pure=False, workers=addresses or None)
+            future = self._client.submit(compute, *arguments, key=key, pure=False, workers=addresses)
         except Exception as error:
             self._queue.put(Lost(number, error, fault=False))
             return

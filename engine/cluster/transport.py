@@ -63,7 +63,15 @@ Message = Answered | Lost | Reported
 
 
 class Transport(Protocol):
-    """A way to the workers of one run."""
+    """A way to the workers of one run.
+
+    Attributes
+    ----------
+    interval : float
+        Seconds between two reports of a slice in progress.
+    """
+
+    interval: float
 
     def workers(self) -> list[str]:
         """Labels of the workers that can be given slices now."""

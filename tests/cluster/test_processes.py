@@ -164,6 +164,18 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
     assert total >= 2
 
 
+def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
+    with ClusterEngine("opencl", [cpu], cluster="local:1", timing=QUICK) as owner:
+        assert owner.solve(engine.Queens(8)).objective == 92
+        first = pids(owner)
+        cluster = owner.connection.client.cluster
+        cluster.sync(cluster.workers[0].close)  # the nanny: Dask starts neither of them again
+        result = owner.solve(engine.Queens(9))
+        assert (result.objective, result.devices) == (352, ("worker-0",))
+        assert not set(first) & set(pids(owner))
+        assert len(owner.workers) == 1
+
+
 def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine) -> None:
     expected = alone.solve(engine.Queens(13))
     with ClusterEngine("opencl", [cpu], cluster="local:2", timing=QUICK) as owner:
