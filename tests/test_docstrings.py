@@ -91,7 +91,7 @@ def shared_modules() -> list[Path]:
     return sorted(path for path in set(files) if "solvers" not in path.relative_to(PACKAGE).parts)
 
 
-SOLVERS = ("boa", "branch_and_bound", "knapsack")
+SOLVERS = ("boa", "branch_and_bound", "gibbs", "knapsack")
 
 
 def unexplained(path: Path) -> Iterator[str]:
@@ -133,7 +133,7 @@ def test_functions_of_solvers_describe_their_arguments(solver: str) -> None:
     assert [name for path in modules for name in unexplained(path)] == []
 
 
-@pytest.mark.parametrize("package", ["numerics", "solvers/boa"])
+@pytest.mark.parametrize("package", ["numerics", "solvers/boa", "solvers/gibbs"])
 def test_classes_of_a_package_describe_their_arguments(package: str) -> None:
     modules = sorted((PACKAGE / package).rglob("*.py"))
     assert modules

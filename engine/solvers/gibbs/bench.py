@@ -43,7 +43,7 @@ class Repeated(Design):
     """A design of any number of rows, made of one block again and again, so that making it takes no time."""
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
-        """The block's rows from where this row is in it, zeros from N on."""
+        """See :meth:`Design.rows`: the block's rows from where this row is in it, zeros from N on."""
         first = begin % _BLOCK_ROWS
         out = _block(self)[first : first + end - begin]
         if end > self.layout.rows:
@@ -73,7 +73,14 @@ def _block(design: Design) -> NDArray[Any]:
 
 
 def repeated(rows: int, columns: int, options: Options) -> Design:
-    """A design of standard normals of this size."""
+    """A design of standard normals of this size.
+
+    Parameters
+    ----------
+    rows, columns : int
+    options : Options
+        Its ``storage``; auto stands for float32.
+    """
     from engine.solvers.gibbs.design.layout import layout_for
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
@@ -91,7 +98,19 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
 
 def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
-    """Where chains of ``q`` coefficients begin."""
+    """Where chains of ``q`` coefficients begin.
+
+    Parameters
+    ----------
+    chains, q : int
+    seed : int
+        Of the coefficients.
+
+    Returns
+    -------
+    dict of ndarray
+        See :data:`engine.solvers.gibbs.device.chains.STATE`.
+    """
     random = np.random.default_rng(seed)
     beta = 0.05 * random.standard_normal((chains, q))
     return {
@@ -106,7 +125,18 @@ def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.floa
 def time_iterations(
     infos: Sequence[DeviceInfo], rows: int, columns: int, options: Options, seconds: float = 0.5
 ) -> tuple[float, float]:
-    """Seconds of an iteration of all chains, and of a pass over the rows by itself."""
+    """Seconds of an iteration of all chains, and of a pass over the rows by itself.
+
+    Parameters
+    ----------
+    infos : sequence of DeviceInfo
+        Devices that work together.
+    rows, columns : int
+        Of standard normal X.
+    options : Options
+    seconds : float
+        About how long is measured.
+    """
     design = repeated(rows, columns, options)
     with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
         if options.kernel == "hmc":
@@ -128,7 +158,18 @@ def time_iterations(
 
 
 def advance(sampler: Sampler, first: int, count: int) -> int:
-    """Some iterations, waited for."""
+    """Some iterations, waited for.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    first, count : int
+
+    Returns
+    -------
+    int
+        The iteration that comes next.
+    """
     end = first + count
     while first < end:
         some = min(end - first, REFRESH - first % REFRESH)
@@ -160,7 +201,14 @@ def _time_pass(worker: Worker, chains: int) -> float:
 
 
 def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
-    """Compare the kernels gibbs and px with the NumPy reference over the first iterations, for several shapes."""
+    """Compare the kernels gibbs and px with the NumPy reference over the first iterations, for several shapes.
+
+    Parameters
+    ----------
+    infos : sequence of DeviceInfo
+    console : Console
+        What was found is printed there.
+    """
     good = True
     shapes = ((50, 3), (1000, 37), (3000, 141), (700, 300), (400, 1100))
     for info in infos:
@@ -175,7 +223,18 @@ def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
 
 
 def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: int = _FOLLOWED) -> float:
-    """The largest distance between a device's chains and the reference's, in units of the coefficients' spread."""
+    """The largest distance between a device's chains and the reference's, in units of the coefficients' spread.
+
+    Parameters
+    ----------
+    info : DeviceInfo
+    rows, columns : int
+        Of standard normal X.
+    options : Options
+        Of the kernel ``gibbs`` or ``px``.
+    steps : int
+        Iterations.
+    """
     random = np.random.default_rng(rows)
     X = random.standard_normal((rows, columns))
     y = X[:, 0] + random.standard_normal(rows) > 0

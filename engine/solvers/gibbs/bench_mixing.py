@@ -137,6 +137,12 @@ KINDS: dict[str, Callable[[_Random], _Data]] = {
 def mixing_problems(names: Iterable[str], seed: int = 1) -> list[HorseshoeProbit]:
     """The kinds or files of these names; ``all`` stands for every kind.
 
+    Parameters
+    ----------
+    names : iterable of str
+    seed : int
+        Of the generated data.
+
     Raises
     ------
     engine.errors.InputError
@@ -168,6 +174,19 @@ def measure_mixing(
 
     Passes and factorisations are of all chains together; the ESS is the smallest, bulk or tail, of all quantities.
     Returns the kernel, the ESS per second and the worst R-hat of every run.
+
+    Parameters
+    ----------
+    infos : sequence of DeviceInfo
+    problem : HorseshoeProbit
+    console : Console
+        The table is printed there.
+    seconds : float
+        Time limit of a run.
+    kernels : sequence of str
+    seeds : sequence of int
+    **options
+        Of the solver.
     """
     titles = ("kernel", "seed", "seconds", "draws", "worst R-hat", "least ESS", "ESS/s", "passes/ESS", "factors/ESS")
     table, found = Table(*titles, title=problem.describe()), []

@@ -90,7 +90,14 @@ class Snapshot:
 
 
 def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
-    """Take over the draws of a checkpoint."""
+    """Take over the draws of a checkpoint.
+
+    Parameters
+    ----------
+    state : RunState
+    arrays : dict of ndarray
+        Those of a checkpoint.
+    """
     for name, draws in state.kept():
         start = name + "."
         draws.restore({key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)})
@@ -98,7 +105,13 @@ def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
-    """The run as it is now; all draws so far must have come from the devices."""
+    """The run as it is now; all draws so far must have come from the devices.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    state : RunState
+    """
     return Snapshot(
         chains=sampler.state(),
         iteration=state.iteration,
@@ -113,7 +126,16 @@ def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
 
 
 def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A snapshot as a run folder keeps it: arrays, and scalar state."""
+    """A snapshot as a run folder keeps it: arrays, and scalar state.
+
+    Parameters
+    ----------
+    state : RunState
+        Of the same run; it may have gone on.
+    snapshot : Snapshot
+    exchanged_bytes : int
+        Between devices, so far.
+    """
     adapted = dict(snapshot.adapted)
     arrays: dict[str, Any] = {
         **snapshot.chains,
@@ -142,6 +164,15 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
 
 def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder: Any) -> None:
     """Check what was restored against the problem and the options.
+
+    Parameters
+    ----------
+    state : RunState
+        With what was taken over.
+    arrays : dict of ndarray
+    options : Options
+    folder : path-like
+        For the message.
 
     Raises
     ------

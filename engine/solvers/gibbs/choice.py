@@ -19,7 +19,13 @@ _MOST_VALUES = 1 << 31
 
 
 def kernel_for(problem: HorseshoeProbit, options: Options) -> KernelName:
-    """The kernel of the option, or with ``auto`` the one whose matrices are small enough: hmc, else px, else cg."""
+    """The kernel of the option, or with ``auto`` the one whose matrices are small enough: hmc, else px, else cg.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    """
     if options.kernel != "auto":
         return options.kernel
     rows, columns = problem.X.shape
@@ -35,7 +41,13 @@ def kernel_for(problem: HorseshoeProbit, options: Options) -> KernelName:
 
 
 def with_kernel(problem: HorseshoeProbit, options: Options) -> Options:
-    """The options with a kernel in place of ``auto``."""
+    """The options with a kernel in place of ``auto``.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    """
     if options.kernel != "auto":
         return options
     return options.model_copy(update={"kernel": kernel_for(problem, options)})

@@ -55,7 +55,14 @@ class Family:
         return ["sigma"] if self.targeted else []
 
     def reported(self, auxiliary: Floats, scale: float) -> Floats:
-        """The auxiliary parameters as results have them: sigma, thresholds, or 1 / r; shape (..., count)."""
+        """The auxiliary parameters as results have them: sigma, thresholds, or 1 / r; shape (..., count).
+
+        Parameters
+        ----------
+        auxiliary : ndarray, shape (..., count)
+        scale : float
+            What a unit of the sampler's target is in the user's.
+        """
         if self.name == "ordinal":
             return np.asarray(np.cumsum(np.exp(auxiliary), axis=-1))
         if self.name == "counts":
@@ -66,6 +73,17 @@ class Family:
         """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior.
 
         Of counts the largest of eight, each half as large as the one before.
+
+        Parameters
+        ----------
+        target : ndarray, shape (N,)
+        categories : int
+        degrees : float
+            Of Student's t.
+
+        Returns
+        -------
+        ndarray, shape (count,)
         """
         if self.name == "counts":
             return np.ones(1)
@@ -82,7 +100,19 @@ class Family:
         return self.information * float(np.exp(-2.0 * auxiliary[0])) if scaled else self.information
 
     def fit(self, margins: Floats, target: Floats, start: Floats, degrees: float) -> Floats:
-        """The auxiliary parameters that are most likely given the margins, with their prior."""
+        """The auxiliary parameters that are most likely given the margins, with their prior.
+
+        Parameters
+        ----------
+        margins, target : ndarray, shape (N,)
+        start : ndarray, shape (count,)
+        degrees : float
+            Of Student's t.
+
+        Returns
+        -------
+        ndarray, shape (count,)
+        """
         if not self.targeted or not len(start):
             return start
         from scipy.optimize import minimize
@@ -134,7 +164,18 @@ def _counts(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) 
 
 
 def constant_of_counts(target: Any, auxiliary: Floats) -> Floats:
-    """The terms of the log-likelihood of counts without the margin: log(Gamma(y + r) / (Gamma(r) r^y y!))."""
+    """The terms of the log-likelihood of counts without the margin: log(Gamma(y + r) / (Gamma(r) r^y y!)).
+
+    Parameters
+    ----------
+    target : float or ndarray, shape (N,)
+    auxiliary : ndarray, shape (..., 1)
+        -log(r) / 2.
+
+    Returns
+    -------
+    ndarray, shape (..., N)
+    """
     from scipy.special import gammaln
 
     size = np.exp(-2.0 * auxiliary[..., :1])

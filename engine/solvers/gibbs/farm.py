@@ -119,7 +119,7 @@ class FarmedSampling(FarmedRun):
         return self._converged or self._state.iteration >= self._total
 
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """The start and the warm-up; then one group of chains after the other."""
+        """See :class:`FarmedRun`: the start and the warm-up; then one group of chains after the other."""
         if not self._groups:
             if self._is_out:
                 return None
@@ -167,6 +167,13 @@ class FarmedSampling(FarmedRun):
 
     def accept(self, work: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Take in a checkpoint of the warm-up, or draws of a group.
+
+        Parameters
+        ----------
+        work : mapping
+            What :meth:`take` has given.
+        answer : mapping
+            What :meth:`SamplingSlices.compute` has made of it.
 
         Raises
         ------
@@ -308,7 +315,14 @@ class SamplingSlices(SliceWorker):
         return SliceRun(self._problem, self._options, self._seed, endless, StopRequested)
 
     def compute(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
-        """A part of the warm-up, or draws of a group of chains."""
+        """A part of the warm-up, or draws of a group of chains.
+
+        Parameters
+        ----------
+        work : mapping
+            What :meth:`FarmedSampling.take` has given.
+        control : SliceControl
+        """
         return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
 
     def _start(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:

@@ -14,7 +14,14 @@ __all__ = ["describe_lines", "failure_text", "report_design", "report_kernel"]
 
 
 def report_design(run: Run, design: Design, options: Options) -> None:
-    """Columns that are left out, and the prior if it is not the default."""
+    """Columns that are left out, and the prior if it is not the default.
+
+    Parameters
+    ----------
+    run : Run
+    design : Design
+    options : Options
+    """
     active = set(design.active.tolist())
     left = [name for column, name in enumerate(design.problem.names) if column not in active]
     if left:
@@ -29,7 +36,14 @@ def report_design(run: Run, design: Design, options: Options) -> None:
 
 
 def describe_lines(design: Design, lines: Lines, bounded: bool) -> list[str]:
-    """Collinear and separable columns, by name; ``bounded`` if the prior has a slab, so that all means exist."""
+    """Collinear and separable columns, by name; ``bounded`` if the prior has a slab, so that all means exist.
+
+    Parameters
+    ----------
+    design : Design
+    lines : Lines
+    bounded : bool
+    """
     found = []
     groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
     for members in groups[:10]:
@@ -58,7 +72,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 def report_kernel(run: Run, design: Design, kernel: str) -> None:
-    """What ``kernel = auto`` stands for, where that is not hmc."""
+    """What ``kernel = auto`` stands for, where that is not hmc.
+
+    Parameters
+    ----------
+    run : Run
+    design : Design
+    kernel : str
+    """
     columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
     how = {
         "px": f"it factorises matrices of the {rows} rows",
@@ -69,7 +90,13 @@ def report_kernel(run: Run, design: Design, kernel: str) -> None:
 
 
 def failure_text(kernel: str, failures: int) -> str:
-    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
+    """What happened to the chains where matrices could not be factorised, or systems not be solved.
+
+    Parameters
+    ----------
+    kernel : str
+    failures : int
+    """
     if kernel == "cg":
         return (
             f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "

@@ -132,7 +132,14 @@ def verdict(result: Result) -> str | None:
 
 
 def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows for people: survivors first, by size, at most so many."""
+    """Titles and rows for people: survivors first, by size, at most so many.
+
+    Parameters
+    ----------
+    result : Result
+    most : int
+        Rows.
+    """
     rows = summary(result)
     level = result.arrays["interval"].item()
     place = coefficient_count([row.name for row in rows])  # the others are behind them

@@ -105,7 +105,14 @@ class HorseshoeProbit(Problem[Posterior]):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is LIBSVM, Parquet, or a CSV or TSV whose header names a target."""
+        """Whether a file is LIBSVM, Parquet, or a CSV or TSV whose header names a target.
+
+        Parameters
+        ----------
+        path : Path
+        head : str
+            The beginning of the file.
+        """
         return tables.recognize(path, head) is not None
 
     def describe(self) -> str:
@@ -133,7 +140,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`; see :meth:`engine.problem.Problem.from_arrays`."""
         problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem
@@ -150,7 +157,7 @@ class HorseshoeLogit(HorseshoeProbit):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Never: such files are recognised as :class:`HorseshoeProbit`."""
+        """Never: such files are recognised as :class:`HorseshoeProbit`; see :meth:`HorseshoeProbit.recognizes`."""
         return False
 
 
@@ -248,7 +255,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Never: such files are recognised as :class:`HorseshoeProbit`."""
+        """Never: such files are recognised as :class:`HorseshoeProbit`; see :meth:`HorseshoeProbit.recognizes`."""
         return False
 
     def describe(self) -> str:
@@ -267,7 +274,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`; see :meth:`engine.problem.Problem.from_arrays`."""
         problem = cls(_features_of(arrays), arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem

@@ -22,7 +22,14 @@ CROSSOVER = 0.469839
 
 
 def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain: int = 0) -> Floats:
-    """Normals about ``mean``, given that they are positive: the kernels' draws of indices 0, 1, ... in float64."""
+    """Normals about ``mean``, given that they are positive: the kernels' draws of indices 0, 1, ... in float64.
+
+    Parameters
+    ----------
+    mean : ndarray, shape (N,)
+    seed, stream, step, chain : int
+        Key of the draws; see :func:`engine.numerics.philox.uniform_words`.
+    """
     value = np.zeros(len(mean))
     open_ = np.arange(len(mean))
     for attempt in range(64):
@@ -46,7 +53,15 @@ def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain
 
 
 def draw_gamma(shape: float, seed: int, stream: int, step: int, chain: int = 0) -> float:
-    """Gamma of rate 1: Cheng's GB, as the kernels draw index 0."""
+    """Gamma of rate 1: Cheng's GB, as the kernels draw index 0.
+
+    Parameters
+    ----------
+    shape : float
+        Above 1/2.
+    seed, stream, step, chain : int
+        Key of the draw; see :func:`engine.numerics.philox.uniform_words`.
+    """
     a, b = 1.0 / np.sqrt(2.0 * shape - 1.0), shape - np.log(4.0)
     c = shape + 1.0 / a
     for attempt in range(256):
@@ -93,7 +108,14 @@ class ReferenceChain:
         self.tau, self.xi = 1.0, 1.0
 
     def step(self, number: int, order: Literal["forward", "reversed"] = "forward") -> None:
-        """One iteration."""
+        """One iteration.
+
+        Parameters
+        ----------
+        number : int
+            Part of the key of every draw.
+        order : {"forward", "reversed"}
+        """
         parts = [self._scales, self._tau, self._nu_and_xi, self._coefficients]
         for part in parts if order == "forward" else parts[::-1]:
             part(number)
@@ -141,7 +163,14 @@ class ReferenceChain:
 
 
 class BlasSampler:
-    """The kernel ``gibbs`` as NumPy and SciPy do it fastest: float32 rows, BLAS, inversion for the latent normals."""
+    """The kernel ``gibbs`` as NumPy and SciPy do it fastest: float32 rows, BLAS, inversion for the latent normals.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (N, q)
+        Rows multiplied by their y = +-1.
+    seed : int
+    """
 
     def __init__(self, X: NDArray[np.float32], seed: int) -> None:
         self.X = np.ascontiguousarray(X, np.float32)

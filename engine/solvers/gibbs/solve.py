@@ -50,7 +50,7 @@ _MOSTLY = 0.5
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
-    """What the iterations of a run need to know."""
+    """What the iterations of a run need to know; see :class:`Settings`."""
     return Settings(
         kernel=kernel_for(design.problem, options),
         chains=options.chains,
@@ -76,7 +76,7 @@ def _is_wide(design: Design, options: Options) -> bool:
 
 
 def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check a problem with its options and devices, before anything is opened.
+    """Check a problem with its options and devices, before anything is opened; see :func:`solve`.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sn
 def restore_chains(
     options: Options, run: Run, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
 ) -> None:
-    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up."""
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; see :func:`checkpoint_of`."""
     gram = sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
         state.auxiliary = arrays["mode_auxiliary"]
@@ -382,7 +382,10 @@ def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
 
 
 def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) -> Floats:
-    """How often every column's coefficient was small beside tau, in the chains now and, half as much, before; (q,)."""
+    """How often every column's coefficient was small beside tau, in the chains now and, half as much, before; (q,).
+
+    ``chains`` is a state, see :data:`STATE`; the ``first`` columns are outside the horseshoe and never small.
+    """
     now = (np.abs(chains["beta"]) * np.sqrt(chains["whole"][:, :1]) < _SMALL).mean(axis=0)
     now[:first] = 0.0
     return np.asarray(0.5 * (before + now) if len(before) else now)

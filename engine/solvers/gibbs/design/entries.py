@@ -51,6 +51,11 @@ class Entries:
     def of(cls, design: Design, begin: int, end: int) -> Entries:
         """The entries of rows [begin, end) of a design; rows behind the last are empty.
 
+        Parameters
+        ----------
+        design : Design
+        begin, end : int
+
         Raises
         ------
         ProblemError
@@ -118,7 +123,16 @@ class Segments:
 
 
 def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> Segments:
-    """The entries of rows in shards [bounds[s], bounds[s + 1]) by columns; those before ``first`` are empty."""
+    """The entries of rows in shards [bounds[s], bounds[s + 1]) by columns; those before ``first`` are empty.
+
+    Parameters
+    ----------
+    entries : Entries
+    first : int
+        Columns of the design before the stored ones: 1 with an intercept.
+    bounds : ndarray of int64, shape (shards + 1,)
+        First row of every shard.
+    """
     from scipy import sparse
 
     q = len(entries.factor)
@@ -153,5 +167,12 @@ def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> 
 
 
 def entry_bytes(rows: int, columns: int, entries: int, one_value: bool) -> int:
-    """Device memory, at most, of so many entries in both orders."""
+    """Device memory, at most, of so many entries in both orders.
+
+    Parameters
+    ----------
+    rows, columns, entries : int
+    one_value : bool
+        Whether no values are stored; see :attr:`EntrySummary.one_value`.
+    """
     return entries * bytes_an_entry(rows, columns, one_value) + 8 * rows + 8 * (entries // SEGMENT + 9 * columns)

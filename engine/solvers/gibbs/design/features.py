@@ -22,7 +22,13 @@ def is_sparse(X: Any) -> bool:
 
 
 def dense_rows(X: Any, begin: int, end: int, step: int = 1) -> NDArray[Any]:
-    """Rows begin, begin + step, ... before ``end``, with their zeros; shape (rows, p)."""
+    """Rows begin, begin + step, ... before ``end``, with their zeros; shape (rows, p).
+
+    Parameters
+    ----------
+    X : ndarray or sparse array, shape (N, p)
+    begin, end, step : int
+    """
     part = X[begin:end:step]
     return np.asarray(part.toarray() if is_sparse(part) else part)
 
@@ -37,7 +43,13 @@ def density(X: Any) -> float:
 
 
 def sparse_rows(X: Any, begin: int, end: int) -> Any:
-    """Rows [begin, end) as a SciPy array of rows; entries that are 0 are left out."""
+    """Rows [begin, end) as a SciPy array of rows; entries that are 0 are left out.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array, shape (N, p)
+    begin, end : int
+    """
     from scipy import sparse
 
     if is_sparse(X):

@@ -46,7 +46,13 @@ class Layout:
 
 
 def layout_for(rows: int, columns: int) -> Layout:
-    """The layout, which depends on the size of the design alone."""
+    """The layout, which depends on the size of the design alone.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of the design, with the intercept's column.
+    """
     strip_rows = _LEAST_STRIP
     while strip_rows < _MOST_STRIP and rows > strip_rows * (_STRIPS if strip_rows < _LONG_STRIP else _MORE_STRIPS):
         strip_rows *= 2
@@ -56,7 +62,13 @@ def layout_for(rows: int, columns: int) -> Layout:
 
 
 def share_of(device: int, devices: int) -> tuple[int, int]:
-    """The shards [first, last) of one of several devices."""
+    """The shards [first, last) of one of several devices.
+
+    Parameters
+    ----------
+    device, devices : int
+        Its number, and how many there are.
+    """
     return SHARDS * device // devices, SHARDS * (device + 1) // devices
 
 
@@ -64,6 +76,12 @@ def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tup
     """The chains [first, last) whose matrices one of several devices factorises: all of them while they are small.
 
     The first device has one at least.
+
+    Parameters
+    ----------
+    columns, chains : int
+    device, devices : int
+        As for :func:`share_of`.
     """
     if columns < LARGE_FROM:
         return 0, chains

@@ -142,7 +142,14 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
 
 
 def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk; or of evenly spaced samples."""
+    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk; or of evenly spaced samples.
+
+    Parameters
+    ----------
+    design : Design
+    sampled : bool
+        Whether only samples are wanted.
+    """
     layout, first = design.layout, design.first
     size, step = design.chunk_rows, design.chunk_rows
     if sampled:

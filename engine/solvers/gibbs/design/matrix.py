@@ -69,6 +69,12 @@ class Design:
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
         """Look at the columns.
 
+        Parameters
+        ----------
+        problem : HorseshoeProbit
+        options : Options
+            With a kernel in place of auto.
+
         Raises
         ------
         ProblemError
@@ -126,7 +132,13 @@ class Design:
         return out
 
     def signs(self, begin: int, end: int) -> NDArray[np.float32]:
-        """What rows are multiplied by: y = +-1, or 1 if the rows have a target."""
+        """What rows are multiplied by: y = +-1, or 1 if the rows have a target.
+
+        Parameters
+        ----------
+        begin, end : int
+            Rows.
+        """
         y = self.problem.y[begin:end]
         return np.ones(len(y), np.float32) if self.family.targeted else np.where(y, 1.0, -1.0).astype(np.float32)
 
@@ -142,6 +154,11 @@ class Design:
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
         """Rows [begin, end) as stored, zeros from N on; shape (end - begin, stride).
+
+        Parameters
+        ----------
+        begin, end : int
+            Rows; ``end`` may be behind the last.
 
         Raises
         ------
@@ -162,6 +179,12 @@ class Design:
 
     def store(self, values: NDArray[np.float32], row: int = 0) -> NDArray[Any]:
         """Rows of the design, the first of which is number ``row``, as stored.
+
+        Parameters
+        ----------
+        values : ndarray of float32, shape (rows, stride)
+        row : int
+            Number of the first, for the message.
 
         Raises
         ------
@@ -216,6 +239,12 @@ def storage_for(X: Any, options: Options) -> tuple[Storage, EntrySummary]:
 
     That is what the option says, or with ``auto`` what moves fewer bytes: the entries, read twice and in no order, cost
     about three times as much a byte as rows do.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array, shape (N, p)
+    options : Options
+        With a kernel in place of auto.
     """
     rows, columns = X.shape
     chosen = options.storage
@@ -235,7 +264,15 @@ def storage_for(X: Any, options: Options) -> tuple[Storage, EntrySummary]:
 
 
 def bytes_an_entry(rows: int, columns: int, one_value: bool) -> int:
-    """Bytes of an entry in both orders: its column, its row within a shard, and its value twice."""
+    """Bytes of an entry in both orders: its column, its row within a shard, and its value twice.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of all devices.
+    one_value : bool
+        Whether no values are stored.
+    """
     places = (2 if columns < _SHORT else 4) + (2 if rows // SHARDS < _SHORT else 4)
     return places + (0 if one_value else 8)
 
@@ -274,7 +311,14 @@ def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 
 def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
-    """What the kernels read from stored rows."""
+    """What the kernels read from stored rows.
+
+    Parameters
+    ----------
+    rows : ndarray
+        As :meth:`Design.rows` returns them.
+    storage : str
+    """
     if storage in ("float32", "sparse"):
         return rows
     return bfloat16_values(rows) if storage == "bfloat16" else rows.view(np.float16).astype(np.float32)

@@ -71,7 +71,21 @@ class SparseColumns:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows whose margin a line changes by more than ``flat`` times its weights, and by how much.
 
-        ``anchored``: distances are from the usual values, else from 0.
+        Parameters
+        ----------
+        columns : ndarray of int64, shape (members,)
+            Active columns that the line moves.
+        weight : ndarray, shape (members,)
+            How far it moves each, on the sampler's scale.
+        anchored : bool
+            Whether distances are from the usual values, else from 0.
+        flat : float
+            Smaller changes, in units of the largest weight, are left out.
+
+        Returns
+        -------
+        rows : ndarray of int64
+        changes : ndarray of float32
         """
         factors = weight / self._design.scale[columns]
         usual = self._usual[columns] if anchored else np.zeros(len(columns))
@@ -88,7 +102,13 @@ class SparseColumns:
         return rows[kept], (values[kept] * self._sign[rows[kept]]).astype(np.float32)
 
     def changes(self, columns: NDArray[np.int64], weight: Floats) -> tuple[float, float]:
-        """The largest change of a margin along a line, the intercept's share included, and of a term of it."""
+        """The largest change of a margin along a line, the intercept's share included, and of a term of it.
+
+        Parameters
+        ----------
+        columns, weight : ndarray
+            As for :meth:`along`.
+        """
         factors = weight / self._design.scale[columns]
         rows, values = self._combined(columns, factors)
         base = float(factors @ self._design.mean[columns])

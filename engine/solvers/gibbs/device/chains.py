@@ -62,7 +62,14 @@ class Settings:
 
 
 class Chains:
-    """The state of all chains. ``narrow`` is beta once more, as float32 rows of the design's stride."""
+    """The state of all chains. ``narrow`` is beta once more, as float32 rows of the design's stride.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    settings : Settings
+    """
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
         self._rows, self.count = rows, settings.chains
@@ -102,7 +109,16 @@ class _Batch:
 
 
 class Recorder:
-    """Two batches of draws, filled in turn: one is recorded while the other is copied to the host."""
+    """Two batches of draws, filled in turn: one is recorded while the other is copied to the host.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    chains : Chains
+    settings : Settings
+        Its ``batch`` is the most draws of a batch.
+    """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
         self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings

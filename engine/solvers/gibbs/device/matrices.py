@@ -46,6 +46,14 @@ class Group:
 class Matrices:
     """G + D^-1 for every chain of this device, scaled to a diagonal of ones, and its Cholesky factor.
 
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    settings : Settings
+    number : int
+        The device's among those of the run.
+
     Attributes
     ----------
     scale, prior : Buffer, shape (chains, q)
@@ -212,6 +220,12 @@ class Matrices:
         """L^-1 s v of one vector, or s L^-T v, a draw of the normal of precision G + diag(prior) if v is normal.
 
         s (G + diag(prior)) s = L L' was factorised by :meth:`factorise_fixed`. Shape (q,).
+
+        Parameters
+        ----------
+        vector : ndarray, shape (q,)
+        transposed : bool
+            Whether s L^-T v is wanted.
         """
         group, scale = self.groups[0], self._fixed_scale
         rhs = np.zeros((group.count, len(vector)))
@@ -232,7 +246,15 @@ class PriorBuffers(Protocol):
 
 
 def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> dict[str, Any]:
-    """Arguments of the kernels that are the same all through a run, by their names in the templates."""
+    """Arguments of the kernels that are the same all through a run, by their names in the templates.
+
+    Parameters
+    ----------
+    rows : Rows
+    chains : Chains
+    matrices : Matrices or DiagonalMatrices
+    settings : Settings
+    """
     layout = rows.layout
     return {
         "beta": chains.beta,

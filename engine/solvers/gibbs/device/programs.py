@@ -60,7 +60,14 @@ class SweepShape:
         return self.lanes * self.row_lanes
 
     def local_bytes(self, chains: int, storage: str) -> int:
-        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time."""
+        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time.
+
+        Parameters
+        ----------
+        chains : int
+            Vectors at a time.
+        storage : {"float32", "float16", "bfloat16"}
+        """
         outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
         if self.reduction == "shuffle":
             floats = outputs * (self.lanes // width)
@@ -74,7 +81,16 @@ class SweepShape:
         return 4 * floats + _QUEUE_BYTES
 
     def constants(self, chains: int, storage: str, mode: Mode, family: str) -> tuple[str, dict[str, Any]]:
-        """Template and constants for so many vectors at a time."""
+        """Template and constants for so many vectors at a time.
+
+        Parameters
+        ----------
+        chains : int
+            Vectors at a time: 1, 2 or 4.
+        storage : {"float32", "float16", "bfloat16"}
+        mode : {"draw", "score", "margins", "combine"}
+        family : str
+        """
         common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "family": family, "rows": self.rows}
         if self.serial:
             return "gibbs/sweep_serial", {**common, "block": 1}
@@ -94,7 +110,18 @@ def _each(storage: str) -> int:
 
 
 def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
-    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
+    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+    stride : int
+        Values a row is stored with.
+    strip_rows : int
+    chains : int
+        Vectors at a time.
+    storage : {"float32", "float16", "bfloat16"}
+    """
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
     each = _each(storage)
@@ -161,6 +188,16 @@ def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
 class Programs:
     """The programs of one device, and the number of groups and work-items to launch their kernels with.
 
+    Parameters
+    ----------
+    device : Device
+    layout : Layout
+    storage : str
+    family : str
+    prior : Prior
+    queue : Buffer of uint32, two zeros
+        The dynamic work queue of a pass over the rows.
+
     Attributes
     ----------
     conditionals, trajectory, precision, wide : Program
@@ -173,7 +210,6 @@ class Programs:
     """
 
     def __init__(self, device: Device, layout: Layout, storage: str, family: str, prior: Prior, queue: Buffer) -> None:
-        """``queue`` is two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
         self.layout, self.storage, self.family = layout, storage, family
         self.likelihood: dict[str, Any] = {}
         self._device, self._queue = device, queue
@@ -209,7 +245,21 @@ class Programs:
         return min(-(-items // self.block), self._most_groups)
 
     def gather(self, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
-        """Add up the strips' sums of ``many`` shards."""
+        """Add up the strips' sums of ``many`` shards.
+
+        Parameters
+        ----------
+        partial : Buffer of float32
+            The sums of a pass, strip by strip.
+        count : int
+            Sums of a strip.
+        bounds : Buffer of int32
+            First strip of each shard.
+        shards : Buffer of float64
+            Where the sums of the shards go, ``count`` each.
+        first, many : int
+            Shards [first, first + many).
+        """
         tile = self._sizes.gather * self._sizes.gather_columns
         self._gather.gather_shards(
             many * -(-count // tile),
@@ -226,8 +276,18 @@ class Programs:
     ) -> None:
         """A pass over some strips of the design for all vectors beta, up to four at a time.
 
-        ``arguments`` are ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``step``, or
-        ``margins`` and ``pitch``.
+        Parameters
+        ----------
+        mode : {"draw", "score", "margins", "combine"}
+        betas : int
+            How many vectors.
+        strips : int
+            Of the rows in ``design``.
+        design, beta, out : Buffer
+            Rows as stored; the vectors, float32; the sums of every strip.
+        **arguments
+            ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``step``, or ``margins``
+            and ``pitch``.
         """
         layout = self.layout
         chunk_count = layout.stride // (4 if self.storage == "float32" else 8)

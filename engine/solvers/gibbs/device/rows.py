@@ -158,11 +158,27 @@ class Rows:
             )
 
     def partial_sums(self, memory: Memory, betas: int) -> Buffer:
-        """A buffer for what :meth:`sweep` leaves to :meth:`gather`, for so many vectors."""
+        """A buffer for what :meth:`sweep` leaves to :meth:`gather`, for so many vectors.
+
+        Parameters
+        ----------
+        memory : Memory
+            It owns the buffer.
+        betas : int
+        """
         return memory.empty(max(1, self.strips) * betas * self.layout.width, np.float32)
 
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
-        """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
+        """Sums over all rows, of all devices, as SHARDS rows of ``count``.
+
+        Parameters
+        ----------
+        partial : Buffer
+            As :meth:`sweep` has left it.
+        count : int
+            Sums of a strip.
+        shards : Buffer of float64, shape (SHARDS, count)
+        """
         many = self.last_shard - self.first_shard
         self.programs.gather(partial, count, self.bounds, shards, self.first_shard, many)
         if self.peer is not None:
@@ -170,6 +186,13 @@ class Rows:
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
         """The device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
+
+        Parameters
+        ----------
+        algebra : LinearAlgebra
+        gram : Buffer of float64, shape (q, q)
+        weight : Buffer of float32, or None
+            W of this device's rows; None for X'X.
 
         Returns
         -------

@@ -33,7 +33,17 @@ def required_bytes(
 ) -> int:
     """Device memory that a run takes on one of so many devices, with or without its share of the rows.
 
-    ``rows`` are those of all strips, padding included; of the lines of the kernel ``hmc`` only the margins are counted.
+    Of the lines of the kernel ``hmc`` only the margins are counted.
+
+    Parameters
+    ----------
+    rows, columns, stride, strips : int
+        Of the layout; the rows are those of all strips, padding included.
+    settings : Settings
+    storage : str
+    devices : int
+    with_rows : bool
+        Whether the share of the rows is counted.
     """
     chains, width = settings.chains, stride + 8
     share = -(-rows // devices)
@@ -54,6 +64,12 @@ def required_bytes(
 
 def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
     """Check that a run fits so many devices.
+
+    Parameters
+    ----------
+    design : Design
+    settings : Settings
+    devices : list of DeviceInfo
 
     Raises
     ------
@@ -100,6 +116,12 @@ class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
     A device that fails ends the run: each has its share of the rows. Settings that are ``wide`` use the first device.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    design : Design
+    settings : Settings
     """
 
     def __init__(self, pool: DevicePool, design: Design, settings: Settings) -> None:
@@ -204,7 +226,15 @@ class Sampler:
         self.workers.each(_set_small, small)
 
     def adapt(self, averaging: bool, restart: float | None = None) -> None:
-        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not."""
+        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not.
+
+        Parameters
+        ----------
+        averaging : bool
+            Whether curvatures are added up.
+        restart : float, optional
+            Length to begin with.
+        """
         self.workers.each(_adapt, averaging, restart)
 
     def choose_steps(self, last: bool) -> tuple[float, int]:
@@ -218,7 +248,15 @@ class Sampler:
         return {**parts[0], **joined}
 
     def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
-        """The inverse of :meth:`adapted`, and the matrix of the metric."""
+        """The inverse of :meth:`adapted`, and the matrix of the metric.
+
+        Parameters
+        ----------
+        weight, curvature : ndarray of float32, shape (rows,)
+        control : ndarray of float64, shape (8,)
+        state : dict
+            The rest of :meth:`adapted`.
+        """
         self.workers.each(_restore, weight, curvature, control, state)
         self.make_gram(weighted=True)
 

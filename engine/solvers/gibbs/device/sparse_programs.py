@@ -48,6 +48,14 @@ def _types(start: Any, index: Any, values: Any) -> dict[str, Any]:
 class SparsePrograms:
     """The programs of one device.
 
+    Parameters
+    ----------
+    device : Device
+    design : Design
+    entries : Entries
+    segments : Segments
+        Of this device's rows.
+
     Attributes
     ----------
     block : int
@@ -81,7 +89,16 @@ class SparsePrograms:
         self._programs: dict[tuple[int, str], Program] = {}
 
     def rows(self, mode: SparseMode, chains: int, vector: str) -> tuple[Kernel, int]:
-        """The kernel of the first part of a pass for so many vectors, and the work-items of a group."""
+        """The kernel of the first part of a pass for so many vectors, and the work-items of a group.
+
+        Parameters
+        ----------
+        mode : str
+            See :data:`SparseMode`.
+        chains : int
+            Vectors at a time: 1, 2 or 4.
+        vector : {"f32", "f64"}
+        """
         found = self._kernels.get((mode, chains, vector))
         if found is None:
             block = self.block if not self._simt else max(32, min(_BLOCK, self._layout.strip_rows * self._row_lanes))
@@ -91,7 +108,13 @@ class SparsePrograms:
         return found
 
     def columns(self, chains: int, vector: str) -> Program:
-        """The kernels of the second part."""
+        """The kernels of the second part.
+
+        Parameters
+        ----------
+        chains, vector
+            As for :meth:`rows`.
+        """
         found = self._programs.get((chains, vector))
         if found is None:
             constants = _column_constants(self.block, self._column_lanes, chains, vector, self._shuffle)

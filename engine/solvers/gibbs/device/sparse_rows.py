@@ -52,7 +52,7 @@ class Vectors:
 
 
 class SparseRows(Rows):
-    """As :class:`Rows`, of a design whose storage is ``sparse``.
+    """The rows of a design whose storage is ``sparse``; as for its parameters see :class:`Rows`.
 
     A pass is in two parts: :meth:`sweep` makes the margins and the weight of every row, :meth:`gather` adds X'w up.
 
@@ -109,11 +109,17 @@ class SparseRows(Rows):
     # --- passes ---------------------------------------------------------------------------------------------------
 
     def partial_sums(self, memory: Memory, betas: int) -> Buffer:
-        """Nothing: the sums of a pass are kept beside the entries."""
+        """As :meth:`Rows.partial_sums`; one number: the sums of a pass are kept beside the entries."""
         return memory.empty(1, np.float32)
 
     def vectors(self, vector: str, betas: int) -> Vectors:
-        """The buffers of passes for so many vectors of a type, f32 or f64."""
+        """The buffers of passes for so many vectors of a type, f32 or f64.
+
+        Parameters
+        ----------
+        vector : {"f32", "f64"}
+        betas : int
+        """
         found = self._vectors.get((vector, betas))
         if found is None:
             dtype = np.float32 if vector == "f32" else np.float64
@@ -172,14 +178,33 @@ class SparseRows(Rows):
         return of_rows, of_columns
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
-        """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
+        """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride.
+
+        Parameters
+        ----------
+        mode : {"draw", "score", "margins", "combine"}
+        beta : Buffer of float32, shape (betas, stride)
+        out : Buffer
+            Not used.
+        betas : int
+        **arguments
+            What the mode needs; see :meth:`Programs.sweep`.
+        """
         vectors = self.vectors("f32", betas)
         if mode != "combine":
             self.spread(vectors, "f32", beta, self.layout.stride)
         self.pass_rows(mode, vectors, "f32", **arguments)
 
     def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
-        """Coefficients of the stored values, and the offset, of vectors beta."""
+        """Coefficients of the stored values, and the offset, of vectors beta.
+
+        Parameters
+        ----------
+        vectors : Vectors
+        vector : {"f32", "f64"}
+        beta : Buffer, shape (betas, stride)
+        stride : int
+        """
         sparse = self.sparse
         for first, count in chain_groups(vectors.betas):
             kernel = sparse.columns(count, vector).spread_coefficients
@@ -187,7 +212,17 @@ class SparseRows(Rows):
             vectors.of_columns(kernel, sparse.tiles, sparse.block, **own)
 
     def pass_rows(self, mode: SparseMode, vectors: Vectors, vector: str, **arguments: Any) -> None:
-        """Margins and weights of the rows, for coefficients that are spread."""
+        """Margins and weights of the rows, for coefficients that are spread.
+
+        Parameters
+        ----------
+        mode : str
+            See :data:`SparseMode`.
+        vectors : Vectors
+        vector : {"f32", "f64"}
+        **arguments
+            What the mode needs.
+        """
         self._last = vectors, vector
         own = dict(self.programs.likelihood) if mode in ("score", "margins") else {}
         groups = self.sparse.row_groups(self.strips)
@@ -196,13 +231,21 @@ class SparseRows(Rows):
             vectors.of_rows(kernel, groups, block, beta_first=first, **own, **arguments)
 
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
-        """The second part of the last pass: sums over all rows, of all devices, as SHARDS rows of ``count``."""
+        """The second part of the last pass; see :meth:`Rows.gather`."""
         assert self._last is not None
         vectors, vector = self._last
         self._add_up(vectors, vector, "add_segments", "finish_columns", vectors.weighted, shards)
 
     def add_squares(self, vectors: Vectors, weights: Buffer, shards: Buffer) -> None:
-        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights; the last pass has added these up."""
+        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights; the last pass has added these up.
+
+        Parameters
+        ----------
+        vectors : Vectors
+            Of float64.
+        weights : Buffer of float64, shape (rows, betas)
+        shards : Buffer of float64, shape (SHARDS, betas * width)
+        """
         self._add_up(vectors, "f64", "add_segment_squares", "finish_squares", weights, shards)
 
     def _add_up(

@@ -43,6 +43,15 @@ def find_mode(
     A round maximises the likelihood under normal priors, then puts E[1 / lambda^2 | beta, tau] and the tau of that in
     their place. The first round is a ridge. The devices hold X'X, and the first one the factor for the last precisions
     afterwards.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    intercept_precision : float
+        Prior precision of the intercept.
+    tau_scale : float
+    between : callable
+        Called with the number of passes before each.
     """
     first = sampler.design.first
     prior = np.full(sampler.design.layout.columns, RIDGE)
@@ -122,7 +131,21 @@ def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
-    """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the first device holds its factor."""
+    """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the first device holds its factor.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    mode : ndarray, shape (q,)
+    seed : int
+    spread : float
+        In standard deviations of the ridge's posterior.
+
+    Returns
+    -------
+    dict of ndarray
+        See :data:`engine.solvers.gibbs.device.chains.STATE`.
+    """
     chains, q, first = sampler.settings.chains, len(mode), sampler.design.first
     beta = np.empty((chains, q))
     for chain in range(chains):

@@ -171,6 +171,12 @@ class Worker:
         A batch is of at most ``settings.batch`` iterations. An iteration is recorded if it is a multiple of ``thin``
         behind ``kept_from``, or before it.
 
+        Parameters
+        ----------
+        first, count : int
+        kept_from : int
+            The first iteration of which draws may be kept.
+
         Returns
         -------
         iterations : list of int

@@ -36,7 +36,13 @@ class Mixing:
     watched: NDArray[np.int64]
 
     def reaches(self, ess: float, r_hat: float) -> bool:
-        """Whether the targets are met."""
+        """Whether the targets are met.
+
+        Parameters
+        ----------
+        ess, r_hat : float
+            The smallest ESS and the largest R-hat that will do.
+        """
         return self.ess >= ess and self.r_hat <= r_hat
 
 

@@ -30,7 +30,21 @@ def posterior_of(
     streamed: bool,
     exchanged_bytes: int,
 ) -> Posterior:
-    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed."""
+    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    run : Run
+    state : RunState
+        With all draws.
+    status : Status
+    streamed : bool
+        Whether X was sent to a device at every pass.
+    exchanged_bytes : int
+        Between devices.
+    """
     draws, statistics = state.draws, state.statistics
     counters: dict[str, int | float] = {
         "iterations": state.iteration,

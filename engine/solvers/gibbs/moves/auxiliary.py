@@ -28,6 +28,15 @@ _ROWS_A_PART, _MOST_PARTS = 2048, 64
 class AuxiliaryMoves:
     """Moves of the auxiliary parameters of all chains.
 
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    chains : Chains
+    settings : Settings
+    margins : Buffer of float32
+        X beta of all rows, chain by chain.
+
     Attributes
     ----------
     count : int

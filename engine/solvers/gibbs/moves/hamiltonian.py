@@ -55,6 +55,14 @@ def rescale_interval(rows: int) -> int:
 class HamiltonianMoves:
     """Iterations of the kernel ``hmc``; G is X'WX.
 
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    chains : Chains
+    matrices : Matrices
+    settings : Settings
+
     Attributes
     ----------
     weight : Buffer of float32
@@ -214,7 +222,15 @@ class HamiltonianMoves:
         }
 
     def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
-        """The inverse of :meth:`adapted`, from the arrays of all rows."""
+        """The inverse of :meth:`adapted`, from the arrays of all rows.
+
+        Parameters
+        ----------
+        weight, curvature : ndarray of float32, shape (rows,)
+        control : ndarray of float64, shape (8,)
+        state : dict
+            The rest of :meth:`adapted`.
+        """
         here = slice(self._rows.first_row, self._rows.first_row + self._rows.count)
         if self._rows.count:
             self._device.put(weight[here], self.weight)

@@ -27,6 +27,12 @@ __all__ = ["DiagonalMatrices", "WideMoves"]
 class DiagonalMatrices:
     """What stands for :class:`engine.solvers.gibbs.device.matrices.Matrices`: the diagonal of X'X alone.
 
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+    settings : Settings
+
     Attributes
     ----------
     scale, prior : Buffer, shape (chains, q)
@@ -65,12 +71,22 @@ class DiagonalMatrices:
         self._precision = self._curvature + prior
 
     def solve_fixed(self, vector: NDArray[np.float64], transposed: bool) -> NDArray[np.float64]:
-        """Divide v by the square root of the diagonal of X'X + diag(prior)."""
+        """Divide v by the square root of the diagonal of X'X + diag(prior); see :meth:`Matrices.solve_fixed`."""
         return np.asarray(vector / np.sqrt(self._precision))
 
 
 class WideMoves:
-    """Iterations of the kernels ``gibbs`` and ``px``; M = X D X' + I of every chain is made and factorised in each."""
+    """Iterations of the kernels ``gibbs`` and ``px``; M = X D X' + I of every chain is made and factorised in each.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+        On one device, and not streamed.
+    chains : Chains
+    matrices : DiagonalMatrices
+    settings : Settings
+    """
 
     def __init__(
         self, memory: Memory, rows: Rows, chains: Chains, matrices: DiagonalMatrices, settings: Settings
