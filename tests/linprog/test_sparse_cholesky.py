@@ -11,9 +11,8 @@ import scipy.sparse as sp
 import engine
 from engine.devices import Member
 from engine.solvers.linprog.interior import sparse_cholesky
-from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
-from engine.solvers.linprog.interior.worker import with_slacks
 
 
 @pytest.fixture(params=["in this process", "SuperLU in a child", "rslab in a child"])

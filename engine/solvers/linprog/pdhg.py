@@ -68,7 +68,13 @@ class PdhgMeasures:
 
 
 def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
-    """Bytes that :class:`PdhgWorker` takes on its device, and those of its largest buffer."""
+    """Bytes that :class:`PdhgWorker` takes on its device, and those of its largest buffer.
+
+    Parameters
+    ----------
+    m, n, nonzeros : int
+        Rows, variables, and entries of A.
+    """
     vectors = 8 * (9 * n + 8 * m) + 16 * (m + n) + (1 << 20)
     return 24 * nonzeros + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 

@@ -254,7 +254,14 @@ class LinearProgram(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like MPS or LP: by its name, or by an MPS file's first section."""
+        """Whether a file looks like MPS or LP: by its name, or by an MPS file's first section.
+
+        Parameters
+        ----------
+        path : Path
+        head : str
+            Its first 4096 characters.
+        """
         return formats.recognize(path, head)
 
     def write(self, path: str | Path) -> None:
@@ -373,6 +380,11 @@ class LinearProgram(Problem):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+        name : str
 
         Raises
         ------

@@ -135,7 +135,7 @@ class HostShard:
 
     # directions
     def target(self, kind: str, sigma_mu: Vector, first: Vector, second: Vector) -> Vector:
-        """Right-hand sides of complementarity, and A Theta g."""
+        """See :class:`Shard`."""
         d = self.steps[self.slot]
         m = sigma_mu[:, None]
         if kind == "affine":

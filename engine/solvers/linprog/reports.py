@@ -16,7 +16,17 @@ __all__ = ["report_error", "report_race"]
 
 
 def report_error(run: Run, found: Audit, options: Options, ended: Status | None) -> None:
-    """Report an optimum that misses the tolerance, or how far from an optimum the best point is."""
+    """Report an optimum that misses the tolerance, or how far from an optimum the best point is.
+
+    Parameters
+    ----------
+    run : Run
+    found : Audit
+        Of the best point.
+    options : Options
+    ended : Status or None
+        How the methods ended, if not with an optimum.
+    """
     if found.error <= options.acceptable:
         if found.error > options.tolerance:
             run.notice(f"optimal to {found.error:.1e}; the tolerance is {options.tolerance:.0e}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any
 
@@ -24,7 +23,7 @@ from engine.solvers.linprog.highs.vertex import move_to_vertex
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Decided, News, Racer
+from engine.solvers.linprog.racers.base import Decided, News, Racer, Restore, unchanged
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
@@ -47,7 +46,6 @@ from engine.solvers.linprog.warm_start import initial_point
 __all__ = ["solve"]
 
 Vector = NDArray[np.float64]
-_Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
 _PDHG_WAIT = 1.0  # seconds that an interior-point method has a device alone in a race
@@ -107,10 +105,9 @@ class _Solving:
         self.winner: Racer | None = None
         self._closed: list[Racer] = []
         self._solved_at_once = False
-        self._restores: dict[Racer, _Restore] = {}
         self._unpresolve = False
         self._starting = True
-        self._pdhg: tuple[float, LinearProgram, _Restore] | None = None  # when to start PDHG, and on what
+        self._pdhg: tuple[float, LinearProgram, Restore] | None = None  # when to start PDHG, and on what
         self._stopping = False
         self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
         self.counters |= {"rows": problem.m, "variables": problem.n}
@@ -149,7 +146,7 @@ class _Solving:
             self._start_highs(began)
         with contextlib.suppress(Decided):
             program = self.problem if self._form == "given" else None
-            restore: _Restore = _unchanged
+            restore: Restore = unchanged
             if not self._decided and self._form == "presolved":
                 program, restore = self._presolved(stack)
                 no_optimum = program is None
@@ -227,33 +224,29 @@ class _Solving:
             for racer in [racer for racer in self.racers if racer.future.done()]:
                 self._take_news(racer)
 
-    @property
-    def _presolves(self) -> bool:
-        alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
-        return self.options.presolve and not alone and is_presolved(self.problem)
-
-    def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
+    def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
-        if not self._presolves:
-            return self.problem, _unchanged
+        alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
+        if alone or not self.options.presolve or not is_presolved(self.problem):
+            return self.problem, unchanged
         try:
             here = next((racer.here for racer in self.racers if isinstance(racer, HighsThread)), None)
             presolve = stack.enter_context(Presolve(self.problem, self._poll_race, here))
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
-            return self.problem, _unchanged
+            return self.problem, unchanged
         if presolve.status == "empty":
             with contextlib.suppress(ChildError):
                 self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
             if self.verdict.best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
                 self._solved_at_once = True
-                return None, _unchanged
-            return self.problem, _unchanged
+                return None, unchanged
+            return self.problem, unchanged
         if presolve.status in ("infeasible", "unbounded_or_infeasible"):
-            return None, _unchanged
+            return None, unchanged
         if presolve.program is None:
-            return self.problem, _unchanged
+            return self.problem, unchanged
         program = presolve.program
         self.run.notice(
             f"presolve: {self.problem.m} rows and {self.problem.n} variables reduced to {program.m} and {program.n}"
@@ -262,7 +255,7 @@ class _Solving:
             program = program.to_dense()
         return program, presolve.restore
 
-    def _start_own(self, program: LinearProgram, restore: _Restore, began: float) -> None:
+    def _start_own(self, program: LinearProgram, restore: Restore, began: float) -> None:
         """Start our own methods on the reduced program, unless it is decided without."""
         self._pdhg = None
         prepared = prepare(program, scale=self.options.scale)
@@ -286,12 +279,9 @@ class _Solving:
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
-        others = set(self.racers)
         if self.method != "pdhg":
-            self._start_interior(prepared, program)
+            self._start_interior(prepared, program, restore)
             self._poll_race()
-        if restore is not _unchanged:
-            self._restores |= dict.fromkeys([racer for racer in self.racers if racer not in others], restore)
         if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
             later = _PDHG_WAIT if self.method == "race" and len(self.pool) == 1 else 0.0
             self._pdhg = time.perf_counter() + later, program, restore
@@ -306,11 +296,10 @@ class _Solving:
         same = program is self.problem
         given = program, self.sign, self.options, self.pool, members, same
         racer = PdhgRacer(*given, self.restored, self._initial if same else None)
+        racer.restore = restore
         self.racers.append(racer)
-        if restore is not _unchanged:
-            self._restores[racer] = restore
 
-    def _start_interior(self, prepared: Prepared, program: LinearProgram) -> None:
+    def _start_interior(self, prepared: Prepared, program: LinearProgram, restore: Restore) -> None:
         values = prepared.values.copy()
         values[prepared.columns] = prepared.column_shift
         constant = (-1.0 if program.maximize else 1.0) * program.objective(values)
@@ -319,7 +308,9 @@ class _Solving:
         initial = self._initial if program is self.problem else None
         given = (self.options, self.pool, members, self.run, self.counters, restored, initial)
         try:
-            self.racers.append(InteriorRacer(prepared, constant, self.sign, *given))
+            racer = InteriorRacer(prepared, constant, self.sign, *given)
+            racer.restore = restore
+            self.racers.append(racer)
         except DeviceError as error:
             if self.method != "race" or not self.racers:
                 raise
@@ -367,13 +358,13 @@ class _Solving:
     def _start_without_presolve(self) -> None:
         """Let our methods work on the program as given: presolve cannot restore some inner points, or has failed."""
         self._unpresolve, self._form, self.restored = False, "given", None
-        own = [racer for racer in [*self.racers, *self.finished] if racer in self._restores]
+        own = [racer for racer in [*self.racers, *self.finished] if racer.restore is not unchanged]
         for racer in own:
             self._end(racer)
         self.racers = [racer for racer in self.racers if racer not in own]
         self.finished = [racer for racer in self.finished if racer not in own]
         self.run.notice("presolve could not restore the optimum; the program is solved without it")
-        self._start_own(self.problem, _unchanged, time.perf_counter())
+        self._start_own(self.problem, unchanged, time.perf_counter())
 
     def _take_news(self, racer: Racer) -> None:
         try:
@@ -400,7 +391,7 @@ class _Solving:
     def _judge_point(self, racer: Racer, news: News) -> bool:
         """Audit a point: the racer wins, or goes on, or has ended; whether it has ended."""
         assert news.point is not None
-        restore = _unchanged if news.original else self._restores.get(racer, _unchanged)
+        restore = unchanged if news.original else racer.restore
         try:
             error = self.verdict.consider(*restore(*news.point))
         except ChildError:
@@ -414,7 +405,7 @@ class _Solving:
         if news.final:
             return True
         racer.refusals += 1
-        if racer.refusals >= _MOST_REFUSALS and not good and restore is not _unchanged:
+        if racer.refusals >= _MOST_REFUSALS and not good and restore is not unchanged:
             self._unpresolve = True
             return True
         racer.refine()
@@ -464,7 +455,7 @@ class _Solving:
             with contextlib.suppress(ChildError, DeviceError):
                 point = racer.present_point()
                 if point is not None:
-                    self.verdict.consider(*self._restores.get(racer, _unchanged)(*point))
+                    self.verdict.consider(*racer.restore(*point))
 
     def _save_checkpoint(self) -> None:
         if self.run.folder is not None:
@@ -491,17 +482,12 @@ class _Solving:
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""
         verdict, options = self.verdict, self.options
-        if verdict.proof is not None:
-            result = verdict.proof.result(self.counters)
-        elif verdict.best is None:
-            return Result(ended or Status.ITERATION_LIMIT, None, None, None, counters=self.counters)
-        else:
-            if (options.basis or options.ranging) and verdict.best_is(options.acceptable):
-                self.arrays = move_to_vertex(verdict, options, self._poll, self.run, self.counters)
-            found = verdict.best
-            report_error(self.run, found.audit, options, ended)
-            result = found.result(self.problem, options, ended or Status.ITERATION_LIMIT, self.counters)
-            if found.audit.primal_infeasibility <= options.acceptable:
+        if verdict.proof is None and (options.basis or options.ranging) and verdict.best_is(options.acceptable):
+            self.arrays = move_to_vertex(verdict, options, self._poll, self.run, self.counters)
+        result = verdict.result(ended or Status.ITERATION_LIMIT, options, self.counters)
+        if verdict.proof is None and verdict.best is not None:
+            report_error(self.run, verdict.best.audit, options, ended)
+            if verdict.best.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
         if self.method == "race" and not self._solved_at_once:
@@ -509,8 +495,3 @@ class _Solving:
         if self.history:
             result.arrays["history"] = np.array(self.history)
         return result
-
-
-def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
-    """A point of the program as given."""
-    return x, y

@@ -25,7 +25,13 @@ PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 
 
 def method_for(problem: LinearProgram, options: Options) -> str:
-    """The method that ``auto`` stands for."""
+    """The method that ``auto`` stands for.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+    """
     if options.method != "auto":
         return options.method
     if options.linear_solver != "auto" or not problem.is_sparse:
@@ -35,6 +41,12 @@ def method_for(problem: LinearProgram, options: Options) -> str:
 
 def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check the rules that join problem, options and devices.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+    devices : sequence of DeviceInfo
 
     Raises
     ------

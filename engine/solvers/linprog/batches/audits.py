@@ -53,7 +53,17 @@ class Audits:
 
 
 def audit_family(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector) -> Audits:
-    """Audit points x (count, n) with row duals y (count, m) of some programs of a family."""
+    """Audit points of some programs of a family.
+
+    Parameters
+    ----------
+    family : Family
+    chosen : ndarray of int, shape (count,)
+        The programs that the points are of.
+    x : ndarray, shape (count, n)
+    y : ndarray, shape (count, m)
+        Row duals, as of minimizations.
+    """
     m, n = family.A.shape[1:]
     step = max(1, _CHUNK // (m + n if family.shared else m * n))
     parts = [
@@ -133,9 +143,17 @@ def _units(matrices: Vector, bounds: list[Vector], sides: list[Vector]) -> Vecto
 
 
 def products(matrices: Any, vectors: Vector) -> Vector:
-    """``A v`` of each program (count, m): blocks of columns, whose sums are added with their rounding errors.
+    """``A v`` of each program: blocks of columns, whose sums are added with their rounding errors.
 
-    ``matrices`` is (count, m, n), or (1, m, n) for one that all vectors are multiplied by.
+    Parameters
+    ----------
+    matrices : ndarray, shape (count, m, n) or (1, m, n)
+        One for each vector, or one that all vectors are multiplied by.
+    vectors : ndarray, shape (count, n)
+
+    Returns
+    -------
+    ndarray, shape (count, m)
     """
     shared = matrices.shape[0] == 1
     total = np.zeros((vectors.shape[0], matrices.shape[1]))

@@ -140,7 +140,14 @@ class Family:
                 )
 
     def program(self, index: int, name: str = "") -> LinearProgram:
-        """One of the programs, in the sense of the program given."""
+        """One of the programs, in the sense of the program given.
+
+        Parameters
+        ----------
+        index : int
+        name : str
+            ``"program INDEX"`` by default.
+        """
         sign = self.sign[index]
         arrays: dict[str, NDArray[Any]] = {
             "A": self.A[0 if self.A.shape[0] == 1 else index],

@@ -42,7 +42,13 @@ class BatchEntry:
 
 
 def batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
-    """Dense and small sparse programs grouped by their shape in standard form; empty ones are left out."""
+    """Dense and small sparse programs grouped by their shape in standard form; empty ones are left out.
+
+    Parameters
+    ----------
+    problems : sequence of LinearProgram
+    options : Options
+    """
     shapes: dict[tuple[int, int], list[int]] = {}
     problems = [problem.to_dense() if problem.m * problem.n <= MADE_DENSE else problem for problem in problems]
     for index, problem in enumerate(problems):

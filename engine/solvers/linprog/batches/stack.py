@@ -111,7 +111,16 @@ class Stack:
     # --- audits -------------------------------------------------------------------------------------------------
 
     def audited(self, chosen: NDArray[np.int64], x: Vector, y: Vector) -> list[AuditedPoint]:
-        """Audits of points of the standard forms of some programs: x (count, n), y (count, m)."""
+        """Audits of points of the standard forms of some programs.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (count,)
+            Places of the programs in the stack.
+        x : ndarray, shape (count, n)
+            Values of the standard forms.
+        y : ndarray, shape (count, m)
+        """
         found: list[AuditedPoint] = []
         for chunk in self._chunks(chosen.size):
             found += self._audited(chosen[chunk], x[chunk], y[chunk])

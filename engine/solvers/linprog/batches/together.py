@@ -30,7 +30,13 @@ _CLOSER = 1e-2  # part of the tolerance that the iterations go on to: a point is
 
 
 def fits(m: int, n: int) -> bool:
-    """Whether the kernel takes programs of this shape."""
+    """Whether the kernel takes programs of this shape.
+
+    Parameters
+    ----------
+    m, n : int
+        Rows and variables.
+    """
     return 0 < m <= LARGEST_ROWS and n <= _LARGEST_COLUMNS
 
 
@@ -59,7 +65,19 @@ def _chunk(m: int, n: int, shared: bool) -> int:
 
 
 def together_bytes(capabilities: Capabilities, count: int, m: int, n: int, shared: bool) -> int:
-    """Bytes that :class:`TogetherWorker` takes on its device for so many programs."""
+    """Bytes that :class:`TogetherWorker` takes on its device for so many programs.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+        Of the device.
+    count : int
+        Programs.
+    m, n : int
+        Rows and variables of each.
+    shared : bool
+        Whether all have the same matrix.
+    """
     count = min(count, _chunk(m, n, shared))
     matrices = 2 * 8 * m * n * (1 if shared else count)
     return matrices + 8 * count * (4 * n + 3 * m + 2) + 8 * _groups(capabilities, count) * _scratch(m, n) + (1 << 20)

@@ -44,6 +44,17 @@ def bench_collection(
     """Solve every program of a folder with ``optima.csv`` by each method and by HiGHS; whether ours were all right.
 
     ``optima.csv`` has a row for each program, with its ``name`` (of the MPS file) and ``highs_optimum``.
+
+    Parameters
+    ----------
+    engine : Engine
+    folder : Path
+    methods : sequence of str
+    limit : float
+        Seconds for each program and method.
+    threads : int
+        Of HiGHS; 0 leaves it out.
+    console : rich.console.Console
     """
     columns = [*methods, *(["HiGHS simplex", "HiGHS IPM"] if threads else [])]
     table = Table(title=f"{folder.name}, seconds (limit {limit:.0f} s)")

@@ -34,6 +34,14 @@ class HighsRun:
 def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
     """Solve with HiGHS here; the model is handed over before the clock starts.
 
+    Parameters
+    ----------
+    problem : LinearProgram
+    solver : {"choose", "simplex", "ipm"}
+    limit : float
+        Seconds.
+    threads : int
+
     Raises
     ------
     RuntimeError
@@ -61,6 +69,13 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
 
 def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
     """Solve a generated program with HiGHS in a process of its own, which is ended if HiGHS overruns its limit.
+
+    Parameters
+    ----------
+    options : GeneratorOptions
+        The program.
+    solver, limit, threads
+        As for :func:`highs`.
 
     Raises
     ------

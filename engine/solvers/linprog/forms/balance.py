@@ -42,7 +42,15 @@ class Balanced:
     cost_scale: float
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the given program, as a minimization."""
+        """Values (n,) and row duals (m,) of the given program, as a minimization.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+            Values of the scaled program.
+        y : ndarray, shape (m,)
+            Its row duals.
+        """
         return self.column_scale * x, self.row_scale * y / self.cost_scale
 
 

@@ -42,18 +42,36 @@ class ScaledProgram:
     offset: float
 
     def scale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """A point of the program as given in scaled units."""
+        """A point of the program as given in scaled units.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+        y : ndarray, shape (m,)
+        """
         return x / self.column_scale * self.bound_scale, y / self.row_scale * self.cost_scale
 
     def unscale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """The inverse of :meth:`scale_point`."""
+        """The inverse of :meth:`scale_point`.
+
+        Parameters
+        ----------
+        x, y : ndarray
+            As for :meth:`scale_point`.
+        """
         return x * self.column_scale / self.bound_scale, y * self.row_scale / self.cost_scale
 
 
 def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> ScaledProgram:
     """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
 
-    The objective is taken as a minimization. ``poll`` is called between the passes, and may raise.
+    The objective is taken as a minimization.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    poll : callable
+        Called between the passes; may raise to end them.
     """
     sign = -1.0 if problem.maximize else 1.0
     matrix = sp.csr_array(problem.A)

@@ -90,14 +90,28 @@ class Prepared:
     removed: dict[str, int] = field(default_factory=dict)
 
     def back(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the program."""
+        """Values (n,) and row duals (m,) of the program.
+
+        Parameters
+        ----------
+        x : ndarray, shape (standard.n,)
+            Values of the standard form.
+        y : ndarray, shape (standard.m,)
+            Its row duals.
+        """
         values = self.values.copy()
         values[self.columns] = self.column_shift + self.column_scale * x
         values = np.clip(values, self.problem.lower, self.problem.upper)
         return values, self.duals(y)
 
     def forth(self, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """The inverse of :meth:`back`: values of the variables, then of the slacks, and duals of the rows."""
+        """The inverse of :meth:`back`: values of the variables, then of the slacks, and duals of the rows.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+        y : ndarray, shape (m,), optional
+        """
         standard = self.standard
         values = (x[self.columns] - self.column_shift) / self.column_scale
         slacks = (standard.sign * (standard.b - np.asarray(standard.A @ values)))[standard.sign != 0.0]
@@ -231,7 +245,19 @@ def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int6
 
 
 def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
-    """Powers of two that bring the largest entry of every row and column near one."""
+    """Powers of two that bring the largest entry of every row and column near one.
+
+    Parameters
+    ----------
+    matrix : ndarray or csr_array, shape (m, n)
+    passes : int
+        Of the alternating scaling.
+
+    Returns
+    -------
+    ndarray, shape (m,), and ndarray, shape (n,)
+        Factors of the rows and of the columns.
+    """
     m, n = matrix.shape
     rows, columns = np.ones(m), np.ones(n)
     if isinstance(matrix, sp.csr_array):
@@ -272,7 +298,11 @@ def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vec
 def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
     """A batch of programs of one shape for the devices, slacks ordered by rows.
 
-    If ``elastic``, every row gets two more variables of cost 1, for what it lacks and what it has too much.
+    Parameters
+    ----------
+    programs : list of Standard
+    elastic : bool
+        Whether every row gets two more variables of cost 1, for what it lacks and what it has too much.
     """
     first = programs[0]
     slack_rows = np.flatnonzero(first.sign)

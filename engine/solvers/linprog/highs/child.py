@@ -205,6 +205,12 @@ def from_solution(highs: Any) -> Point:
 def solve(model: Model, options: dict[str, Any]) -> Point:
     """Solve a program.
 
+    Parameters
+    ----------
+    model : dict
+    options : dict
+        HiGHS's.
+
     Returns
     -------
     dict

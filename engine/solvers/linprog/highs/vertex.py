@@ -32,7 +32,16 @@ class Vertex:
 def vertex_near(
     problem: LinearProgram, point: AuditedPoint, options: Options, poll: Callable[[], None]
 ) -> Vertex | str:
-    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit."""
+    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    point : AuditedPoint
+    options : Options
+    poll : callable
+        Called meanwhile; may raise to end it.
+    """
     given = {
         "x": point.x,
         "row_duals": point.y,
@@ -59,7 +68,25 @@ def vertex_near(
 def move_to_vertex(
     verdict: Verdict, options: Options, poll: Callable[[], None], run: Run, counters: dict[str, int | float]
 ) -> dict[str, NDArray[Any]]:
-    """Replace the best point by a vertex, if there is one; the arrays of its basis."""
+    """Replace the best point by a vertex, if there is one; the arrays of its basis.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        Its best point is replaced.
+    options : Options
+    poll : callable
+        Called meanwhile; may raise to end it.
+    run : Run
+        Gets a notice if there is no vertex.
+    counters : dict
+        Gets the iterations of crossover.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Empty if there is no vertex.
+    """
     assert verdict.best is not None
     try:
         found = vertex_near(verdict.problem, verdict.best, options, poll)

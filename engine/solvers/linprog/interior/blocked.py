@@ -26,7 +26,16 @@ _LAPACK: Any = scipy.linalg.lapack
 
 
 def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: threading.Event) -> None:
-    """The lower triangle of ``A diag(theta) A^T`` into ``out`` (m, m); unfinished if it is cancelled."""
+    """The lower triangle of ``A diag(theta) A^T`` into ``out``; unfinished if it is cancelled.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (m, n)
+    theta : ndarray, shape (n,)
+    out : ndarray, shape (m, m)
+    cancelled : threading.Event
+        Looked at before each block.
+    """
     m, n = matrix.shape
     out[:] = 0.0
     step = max(_COLUMNS, _OPERATIONS // (m * m))
@@ -38,10 +47,22 @@ def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: thread
 
 
 def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event, threads: Threads | None = None) -> int:
-    """Factorise the lower triangle of ``matrix`` (m, m) in place; 0, the failing pivot from 1, or 1 if cancelled.
+    """Factorise the lower triangle of a matrix in place.
 
-    ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth: the factor of
-    one block is worth one.
+    Parameters
+    ----------
+    matrix : ndarray, shape (m, m)
+        The lower triangle becomes its factor.
+    cancelled : threading.Event
+        Looked at before each block.
+    threads : callable, optional
+        ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth; the
+        factor of one block is worth one.
+
+    Returns
+    -------
+    int
+        0, the failing pivot from 1, or 1 if it was cancelled.
     """
     m = matrix.shape[0]
     for begin in range(0, m, _ROWS):

@@ -47,7 +47,14 @@ class DenseColumns:
         self._small: Vector = np.zeros((0, 0))
 
     def prepare(self, theta: Vector, solve: Callable[[Vector], Vector]) -> None:
-        """Take theta (N,), and solve for every dense column; ``solve`` takes (m, k) with the factor of the others."""
+        """Take theta, and solve for every dense column.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (N,)
+        solve : callable
+            Solves for (m, k) with the factor of the other columns.
+        """
         if self._which.size:
             self._solved = solve(self._columns)
             self._small = np.diag(1.0 / theta[self._which]) + self._columns.T @ self._solved

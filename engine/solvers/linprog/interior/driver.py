@@ -36,7 +36,16 @@ _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit ind
 
 
 def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices."""
+    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices.
+
+    Parameters
+    ----------
+    data : ShardData
+    devices : int
+    options : Options
+    dense_normal : bool
+        Whether ``A Theta A^T`` and its factor are dense matrices on the device.
+    """
     nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
     m = data.m if dense_normal else 0
     needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)
@@ -94,6 +103,18 @@ def open_system(
     A sparse program gets sparse normal equations where they are predicted to be faster than a dense factor on the first
     device, or where that would not fit; a GPU factorises them itself where that is predicted to be faster than on the
     host.
+
+    Parameters
+    ----------
+    data : ShardData
+    options : Options
+    pool : DevicePool
+    members : sequence of Member
+        Those of the pool that share the matrix.
+    counters : dict
+        Gets the planned memory of a device.
+    notice : callable
+        Called with a sentence if the linear algebra is not the fastest one.
 
     Raises
     ------
@@ -158,7 +179,15 @@ def _sparse_choice(
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
-    """The method that the options ask for, before its start."""
+    """The method that the options ask for, before its start.
+
+    Parameters
+    ----------
+    system : System
+    b : ndarray, shape (k, m)
+        Right-hand sides.
+    options : Options
+    """
     settings = Settings(
         method="pdas" if options.method == "pdas" else "mpc",
         correctors=options.correctors if system.data.m > _FEW_ROWS else min(2, options.correctors),
@@ -172,7 +201,18 @@ def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
 def iterate(
     method: InteriorPoint, most: int, note: Callable[[Measures], None] | None = None, seconds: float = SLICE_SECONDS
 ) -> Measures:
-    """Iterate for the length of a slice; ``note`` is called with the measures of each point, the last are returned."""
+    """Iterate for the length of a slice; the last measures.
+
+    Parameters
+    ----------
+    method : InteriorPoint
+    most : int
+        Iterations in all.
+    note : callable, optional
+        Called with the measures of each point.
+    seconds : float
+        Length of a slice.
+    """
     began = time.perf_counter()
     while True:
         measures = method.measure()
@@ -186,7 +226,16 @@ def iterate(
 
 
 def add_counters(counters: Counters, system: System, method: InteriorPoint, since: int = 0) -> None:
-    """Add the work of a method to counters; ``since`` is the iteration it was resumed from."""
+    """Add the work of a method to counters.
+
+    Parameters
+    ----------
+    counters : dict
+    system : System
+    method : InteriorPoint
+    since : int
+        The iteration that it was resumed from.
+    """
     counters["iterations"] += method.state.iteration - since
     counters["factorizations"] += system.factorizations
     counters["refinements"] += method.refinements

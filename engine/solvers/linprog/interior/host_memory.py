@@ -33,7 +33,17 @@ _LAPACK: Any = scipy.linalg.lapack
 
 
 def make_shard(device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> DeviceShard:
-    """The shard that suits the device; made and used on its thread."""
+    """The shard that suits the device; made and used on its thread.
+
+    Parameters
+    ----------
+    device : Device
+    data : ShardData
+    provider : str, optional
+        Library for dense products and factors; by default the fastest of the device.
+    notice : callable, optional
+        Called with a sentence if that one cannot be used.
+    """
     algebra = linear_algebra(device, provider, notice)
     traits = device.capabilities
     lapack = provider == "lapack" or (provider is None and traits.linear_algebra == "lapack")
@@ -149,6 +159,15 @@ class HostMemoryShard(DeviceShard):
         """:meth:`target`, the solution dy of ``A Theta A^T dy = rp - A Theta g``, and :meth:`direction`.
 
         For a ``small`` program only.
+
+        Parameters
+        ----------
+        kind, sigma_mu, primal, dual
+            As for :meth:`target`.
+        rp : ndarray, shape (1, m)
+            Primal residual.
+        keep_previous : bool
+            Whether the direction goes to the other slot.
 
         Returns
         -------

@@ -170,10 +170,16 @@ class InteriorPoint:
         self.state.y = y
 
     def start_near(self, x: Vector, y: Vector | None) -> None:
-        """Begin near a point (k, N), (k, m), such as the optimum of a similar program.
+        """Begin near a point, such as the optimum of a similar program.
 
         Values and dual slacks are kept from zero by a part of those of Mehrotra's start, which also has the duals if
         they are not given.
+
+        Parameters
+        ----------
+        x : ndarray, shape (k, N)
+        y : ndarray, shape (k, m), optional
+            Row duals.
         """
         self.start()
         system, data = self.system, self.system.data
@@ -210,7 +216,13 @@ class InteriorPoint:
         return arrays, {"iteration": self.state.iteration}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
-        """Go on from :meth:`save`."""
+        """Go on from :meth:`save`.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+        state : dict
+        """
         self.system.set_point(*(arrays[name] for name in ("x", "s", "w", "z")))
         self.state.y = arrays["y"]
         self.goal = arrays["goal"]

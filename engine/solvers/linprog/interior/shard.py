@@ -8,7 +8,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Shard", "ShardData", "Target", "cut", "shard_bytes"]
+from engine.solvers.linprog.problem import sp
+
+__all__ = ["Shard", "ShardData", "Target", "cut", "shard_bytes", "with_slacks"]
 
 Vector = NDArray[np.float64]
 Target = Literal["affine", "second_order", "centrality"]
@@ -57,7 +59,13 @@ class Shard(Protocol):
     """
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        """Take a point: values, duals of the lower bounds, slacks of the upper bounds, their duals; (k, N) each."""
+        """Take a point.
+
+        Parameters
+        ----------
+        x, s, w, z : ndarray, shape (k, N)
+            Values, duals of the lower bounds, slacks of the upper bounds, and their duals.
+        """
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """The present point, as for :meth:`set_point`."""
@@ -70,10 +78,22 @@ class Shard(Protocol):
 
         Returns ``A x`` (k, m), and (k, 7): sum of products, ``c x``, ``u z``, largest dual and bound residuals, and the
         smallest and the largest theta. The residuals and theta stay for what follows.
+
+        Parameters
+        ----------
+        y : ndarray, shape (k, m)
+        rho, rho_free : ndarray, shape (k,)
+            What is added to 1 / theta, and what stands for it where there is no bound.
         """
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """Theta of the present point for other ``rho``; its smallest and largest value (k, 2)."""
+        """Theta of the present point for other ``rho``; its smallest and largest value (k, 2).
+
+        Parameters
+        ----------
+        rho, rho_free : ndarray, shape (k,)
+            As for :meth:`assess`.
+        """
 
     def unit_scale(self) -> None:
         """Theta = 1."""
@@ -91,7 +111,16 @@ class Shard(Protocol):
         """``A Theta A^T p`` (k, m)."""
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """Right-hand sides of complementarity for products ``sigma_mu``; ``A Theta g`` (k, m)."""
+        """Right-hand sides of complementarity for products ``sigma_mu``; ``A Theta g`` (k, m).
+
+        Parameters
+        ----------
+        kind : {"affine", "second_order", "centrality"}
+            Without or with the second-order terms of the last direction, or corrected for a longer step.
+        sigma_mu : ndarray, shape (k,)
+        primal, dual : ndarray, shape (k,)
+            Lengths of the longer step.
+        """
 
     def direction(self, dy: Vector) -> Vector:
         """The direction from dy, into the present slot; ``A dx`` (k, m)."""
@@ -104,17 +133,32 @@ class Shard(Protocol):
         """
 
     def advance(self, primal: Vector, dual: Vector) -> None:
-        """Take the step."""
+        """Take the step.
+
+        Parameters
+        ----------
+        primal, dual : ndarray, shape (k,)
+            Lengths of the steps.
+        """
 
     def swap_slots(self) -> None:
         """Keep the present direction; the next one is written to the other slot."""
 
 
 def shard_bytes(batch: int, m: int, n: int, slacks: int, nonzeros: int | None) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer; ``nonzeros`` is None for a dense A.
+    """Bytes that a shard takes on its device, and those of its largest buffer.
 
     There are two matrices of m x m: M, and its factor, whose memory first receives the M of other shards. Shards that
     do not factorise have a packed copy of M's lower triangle instead of the factor.
+
+    Parameters
+    ----------
+    batch : int
+        Programs.
+    m, n, slacks : int
+        Rows, columns, and slacks.
+    nonzeros : int or None
+        Of a sparse A; None for a dense one.
     """
     vectors = _VECTORS * 8 * batch * (n + slacks)
     matrix = 8 * batch * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)
@@ -124,7 +168,14 @@ def shard_bytes(batch: int, m: int, n: int, slacks: int, nonzeros: int | None) -
 
 
 def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
-    """The columns of A cut at ``ends``; the slacks stay with the first part."""
+    """The columns of A cut at ``ends``; the slacks stay with the first part.
+
+    Parameters
+    ----------
+    data : ShardData
+    ends : list of int
+        Where each part of the columns ends.
+    """
     parts = []
     begin = 0
     for rank, end in enumerate(ends):
@@ -145,3 +196,13 @@ def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
         )
         begin = end
     return parts
+
+
+def with_slacks(data: ShardData) -> Any:
+    """The sparse A with the columns of its slacks."""
+    matrix = sp.csr_array(data.A)
+    slacks = data.N - data.n
+    if not slacks:
+        return matrix
+    places = data.slack_rows, np.arange(slacks)
+    return sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(data.m, slacks))])

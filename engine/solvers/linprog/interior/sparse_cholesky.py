@@ -23,8 +23,7 @@ from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.factors import Factors
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.interior.worker import with_slacks
+from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.problem import sp
 
 __all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense", "lower_pattern"]
@@ -283,6 +282,12 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
 
     The sparse factor's operations are estimated from the entries of ``A A^T`` with an allowance for fill.
+
+    Parameters
+    ----------
+    data : ShardData
+        One program with a sparse matrix.
+    device : Capabilities
     """
     m = data.m
     if m <= _DENSE_ROWS:

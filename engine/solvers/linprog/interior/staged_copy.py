@@ -33,12 +33,28 @@ class StagedCopy:
 
     @staticmethod
     def staging(device: Device, count: int) -> list[NDArray[Any]]:
-        """Staging memory of the sender for vectors of so many elements; it can be used for many copies."""
+        """Staging memory of the sender for vectors of so many elements; it can be used for many copies.
+
+        Parameters
+        ----------
+        device : Device
+        count : int
+            Elements of the longest vector.
+        """
         pieces = -(-count // _PIECE)
         return [device.staging(min(count, _PIECE), np.float64) for _ in range(min(pieces, _ARRAYS))]
 
     def send(self, device: Device, source: Buffer, arrays: list[NDArray[Any]]) -> None:
-        """Send a whole buffer, in order with the stream; returns when the receiver has the last piece, or has ended."""
+        """Send a whole buffer, in order with the stream; returns when the receiver has the last piece, or has ended.
+
+        Parameters
+        ----------
+        device : Device
+            The sender.
+        source : Buffer
+        arrays : list of ndarray
+            From :meth:`staging`.
+        """
         pending: deque[tuple[StreamEvent, _Piece]] = deque()
         for array in arrays:
             self._free.put(array)
@@ -60,6 +76,13 @@ class StagedCopy:
 
     def receive(self, device: Device, target: Buffer, count: int) -> None:
         """Receive the first ``count`` elements of a buffer, in order with the stream; returns when they are there.
+
+        Parameters
+        ----------
+        device : Device
+            The receiver.
+        target : Buffer
+        count : int
 
         Raises
         ------

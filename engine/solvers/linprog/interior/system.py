@@ -52,7 +52,13 @@ class NormalEquations(Protocol):
         """Compute the matrix for theta (N,)."""
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise with a larger diagonal, as :meth:`DeviceShard.factor`; not 0 if that failed, (1,)."""
+        """Factorise with a larger diagonal, as :meth:`DeviceShard.factor`; not 0 if that failed, (1,).
+
+        Parameters
+        ----------
+        relative, absolute : ndarray, shape (1,)
+            What is added to the diagonal: this part of each entry, and this amount.
+        """
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m)."""
@@ -93,7 +99,17 @@ class System:
         self.warnings: list[str] = []
 
     def use_updates(self, block: int, refinements: int, constant_memory: bool = True) -> None:
-        """Solve by Sherman-Morrison updates from now on, while they are accurate."""
+        """Solve by Sherman-Morrison updates from now on, while they are accurate.
+
+        Parameters
+        ----------
+        block : int
+            Columns of one update.
+        refinements : int
+            Steps of refinement of each solution.
+        constant_memory : bool
+            See :class:`~engine.solvers.linprog.interior.sherman_morrison.ShermanMorrison`.
+        """
         self.updating, self._refinements = True, refinements
         self._update_settings = block, constant_memory
 
@@ -108,7 +124,14 @@ class System:
         return [_of(shard, method)(*args, **kwargs) for shard in self.shards]
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a method of each shard with arguments of its own."""
+        """Call a method of each shard with arguments of its own.
+
+        Parameters
+        ----------
+        method : callable
+        arguments : sequence of tuple
+            One for each shard.
+        """
         return [_of(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)]
 
     def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -282,7 +305,16 @@ class System:
     def search_direction(
         self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
     ) -> tuple[Vector, Vector]:
-        """The direction toward a target, in the other slot if the previous one is to be kept.
+        """The direction toward a target.
+
+        Parameters
+        ----------
+        kind, sigma_mu, primal, dual
+            As for :meth:`Shard.target`.
+        rp : ndarray, shape (k, m)
+            Primal residual.
+        keep_previous : bool
+            Whether the direction goes to the other slot.
 
         Returns
         -------
@@ -375,7 +407,14 @@ class PoolSystem(System):
         return self._group.each(method, *args, **kwargs)
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a method of each shard with arguments of its own, on its device's thread."""
+        """Call a method of each shard with arguments of its own, on its device's thread.
+
+        Parameters
+        ----------
+        method : callable
+        arguments : sequence of tuple
+            One for each shard.
+        """
         if len(self.shards) == 1:
             return super().map(method, arguments)
         found: list[Any] = self._group.map(method, list(arguments))

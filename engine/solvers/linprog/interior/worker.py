@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Capabilities, Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra
-from engine.solvers.linprog.interior.shard import Shard, ShardData, Target
+from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, with_slacks
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.sherman_morrison import kernel_variants as update_variants
 from engine.solvers.linprog.interior.staged_copy import StagedCopy
@@ -301,20 +301,9 @@ class DeviceShard(Shard):
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
-            kernel = self._matrix_kernels.form_sparse
-            kernel(
-                self._m,
-                self._block,
-                m=self._m,
-                row_starts=b["row_starts"],
-                columns=b["row_indices"],
-                row_values=b["row_values"],
-                column_starts=b["column_starts"],
-                rows=b["column_indices"],
-                column_values=b["column_values"],
-                theta=b["theta"],
-                M=normal,
-            )
+            names = ("row_starts", "row_values", "column_starts", "column_values", "theta")
+            given = {name: b[name] for name in names} | {"columns": b["row_indices"], "rows": b["column_indices"]}
+            self._matrix_kernels.form_sparse(self._m, self._block, m=self._m, **given, M=normal)
             return
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:
@@ -369,7 +358,12 @@ class DeviceShard(Shard):
             self.device.sync()
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,)."""
+        """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,).
+
+        Parameters
+        ----------
+        relative, absolute : ndarray, shape (k,)
+        """
         factor = self._matrix("L")
         self.device.copy(factor, self._matrix("M"))
         amounts = self._scalars(relative, absolute)
@@ -387,7 +381,17 @@ class DeviceShard(Shard):
     def solve_for_dy(
         self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, others: list[Future[Vector]]
     ) -> tuple[Vector, float]:
-        """:meth:`target`, added to that of the other shards; dy (k, m), and the seconds that solving took."""
+        """:meth:`target`, added to that of the other shards; dy (k, m), and the seconds that solving took.
+
+        Parameters
+        ----------
+        kind, sigma_mu, primal, dual
+            As for :meth:`target`.
+        rp : ndarray, shape (k, m)
+            Primal residual.
+        others : list of Future
+            What :meth:`target` of the other shards returns.
+        """
         total = self.target(kind, sigma_mu, primal, dual)
         for other in others:
             total = total + other.result()
@@ -396,14 +400,29 @@ class DeviceShard(Shard):
         return dy, time.perf_counter() - began
 
     def finish_direction(self, solved: Future[tuple[Vector, float]], keep_previous: bool) -> tuple[Vector, Vector]:
-        """:meth:`direction` for the dy of :meth:`solve_for_dy`, and :meth:`complete`."""
+        """:meth:`direction` for the dy of :meth:`solve_for_dy`, and :meth:`complete`.
+
+        Parameters
+        ----------
+        solved : Future
+            Of :meth:`solve_for_dy`, on the first device.
+        keep_previous : bool
+            Whether the direction goes to the other slot.
+        """
         dy, _ = solved.result()
         if keep_previous:
             self.swap_slots()
         return self.direction(dy), self.complete()
 
     def begin_updates(self, block: int, constant_memory: bool) -> bool:
-        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
+        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised.
+
+        Parameters
+        ----------
+        block : int
+        constant_memory : bool
+            See :class:`~engine.solvers.linprog.interior.sherman_morrison.ShermanMorrison`.
+        """
         dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
         slacks = np.zeros((self._slacks, self._m))
         slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
@@ -470,16 +489,6 @@ class DeviceShard(Shard):
     def swap_slots(self) -> None:
         """See :class:`Shard`."""
         self._slot = 1 - self._slot
-
-
-def with_slacks(data: ShardData) -> Any:
-    """The sparse A with the columns of its slacks."""
-    matrix = sp.csr_array(data.A)
-    slacks = data.N - data.n
-    if not slacks:
-        return matrix
-    places = data.slack_rows, np.arange(slacks)
-    return sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(data.m, slacks))])
 
 
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:

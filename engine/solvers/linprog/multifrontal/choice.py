@@ -31,7 +31,13 @@ def _dense_seconds(rows: int, device: Capabilities) -> float:
 
 
 def is_surely_dense(rows: int, device: Capabilities) -> bool:
-    """Whether a dense factor of so many rows takes no longer than a sparse one at best: not worth an analysis."""
+    """Whether a dense factor of so many rows takes no longer than a sparse one at best: not worth an analysis.
+
+    Parameters
+    ----------
+    rows : int
+    device : Capabilities
+    """
     return _dense_seconds(rows, device) <= _LAUNCH * device.launch_cost * _LEAST_LAUNCHES
 
 

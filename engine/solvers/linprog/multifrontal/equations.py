@@ -16,9 +16,9 @@ from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
-from engine.solvers.linprog.interior.worker import DeviceShard, with_slacks
+from engine.solvers.linprog.interior.worker import DeviceShard
 from engine.solvers.linprog.multifrontal.choice import fastest
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
 from engine.solvers.linprog.multifrontal.ordering import best_tree

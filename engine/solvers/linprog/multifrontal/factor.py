@@ -27,7 +27,13 @@ _OUTER = 256  # pivots after which the rest of a large front's columns are updat
 
 
 def matrix_bytes(nonzeros: int, m: int, count: int) -> int:
-    """Bytes on the device of a matrix A with so many entries, rows and columns, and of vectors."""
+    """Bytes on the device of a matrix A, and of vectors.
+
+    Parameters
+    ----------
+    nonzeros, m, count : int
+        Entries, rows and columns of A.
+    """
     return 32 * nonzeros + 8 * count + 40 * m + 8 * (m + count)
 
 
@@ -161,7 +167,13 @@ class Multifrontal:
             self._device.put(theta, self._b["theta"])
 
     def factor(self, relative: float, absolute: float) -> bool:
-        """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; whether it is definite."""
+        """Factorise the matrix of the last :meth:`form`; whether it is positive definite.
+
+        Parameters
+        ----------
+        relative, absolute : float
+            What is added to the diagonal: this part of each entry, and this amount.
+        """
         device, b = self._device, self._b
         device.zero(b["panel"])
         device.zero(b["status"])

@@ -75,7 +75,13 @@ def best_tree(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> Elim
 
 
 def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> tuple[Index, Index]:
-    """Rows and columns of the entries below the diagonal of a lower triangle in compressed columns."""
+    """Rows and columns of the entries below the diagonal of a lower triangle in compressed columns.
+
+    Parameters
+    ----------
+    indices, starts : ndarray of int
+        The pattern in compressed columns.
+    """
     columns = np.repeat(np.arange(starts.size - 1, dtype=np.int64), np.diff(starts))
     rows = indices.astype(np.int64)
     below = rows > columns
@@ -188,7 +194,14 @@ def _postorder(parent: Index) -> Index:
 
 
 def subtree_sums(parent: Index, values: Index) -> Index:
-    """Sums over the subtree of each node; parents come later than their children."""
+    """Sums over the subtree of each node; parents come later than their children.
+
+    Parameters
+    ----------
+    parent : ndarray of int, shape (m,)
+        -1 for a root.
+    values : ndarray of int, shape (m,)
+    """
     sums = values.tolist()
     for v, p in enumerate(parent.tolist()):
         if p >= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from engine.run import Run
 from engine.solvers.linprog.interior.driver import Counters
 
-__all__ = ["Decided", "News", "Racer", "host_cores"]
+__all__ = ["Decided", "News", "Racer", "Restore", "host_cores", "unchanged"]
 
 Vector = NDArray[np.float64]
 
@@ -22,6 +23,21 @@ Vector = NDArray[np.float64]
 def host_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
+"""The way back from a point of the program that a racer works on, x and y, to the program as given."""
+
+
+def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """A point of the program as given.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+    y : ndarray, shape (m,)
+    """
+    return x, y
 
 
 class Decided(Exception):
@@ -66,12 +82,15 @@ class Racer(ABC):
         Error of the latest point, as the method measures it; nan if there is none.
     refusals : int
         Points that reached the method's goal, but failed the audit of the program as given.
+    restore : callable
+        From a point of the program that it works on to one of the program as given.
     """
 
     name: str
     future: Future[Any]
     error: float = float("nan")
     refusals: int = 0
+    restore: Restore = staticmethod(unchanged)
 
     @abstractmethod
     def collect(self) -> News:

@@ -22,14 +22,29 @@ _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
-    """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started."""
+    """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    tolerance : float
+        Of infeasibilities.
+    run : Run
+        Gets a notice if it cannot be started.
+    """
     if problem.nonzeros <= _THREAD_NONZEROS:
         return [HighsThread(problem, tolerance)]
     return _in_child(problem, "simplex", tolerance, run)
 
 
 def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
-    """HiGHS's interior-point method at work in a child process, if there are cores for it."""
+    """HiGHS's interior-point method at work in a child process, if there are cores for it.
+
+    Parameters
+    ----------
+    problem, tolerance, run
+        As for :func:`start_highs_simplex`.
+    """
     return _in_child(problem, "ipm", tolerance, run) if host_cores() >= _INTERIOR_CORES else []
 
 
@@ -48,7 +63,13 @@ def head_start(member: Member) -> float:
 
 
 def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
-    """Whether PDHG takes part in a race on this device."""
+    """Whether PDHG takes part in a race on this device.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    member : Member
+    """
     info = member.info
     if info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES:
         return False
@@ -57,7 +78,15 @@ def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
 
 
 def pdhg_members(program: LinearProgram, pool: DevicePool, alone: bool) -> list[Member]:
-    """The devices that PDHG works on: ``alone`` all of the first one's kind, if the program is large; else the last."""
+    """The devices that PDHG works on: alone all of the first one's kind, if the program is large; else the last.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    pool : DevicePool
+    alone : bool
+        Whether no other method needs devices.
+    """
     if not alone:
         return pool.members[-1:]
     first = pool.members[0]

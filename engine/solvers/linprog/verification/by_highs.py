@@ -19,7 +19,15 @@ _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1
 
 
 def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], None]) -> None:
-    """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
+    """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    verdict : Verdict
+    poll : callable
+        Called while HiGHS works; may raise to end it.
+    """
     with contextlib.suppress(ChildError):
         found = highs_outcome(problem, {"solver": "simplex"}, poll)
         if "x" in found and np.isfinite(found["x"]).all():
@@ -31,7 +39,16 @@ def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], 
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:
-    """Ask HiGHS for the optimum of a program whose numbers have been scaled together."""
+    """Ask HiGHS for the optimum of a program whose numbers have been scaled together.
+
+    Parameters
+    ----------
+    balanced : Balanced
+    verdict : Verdict
+        Of the program as given.
+    poll : callable
+        Called while HiGHS works; may raise to end it.
+    """
     with contextlib.suppress(ChildError):
         found = highs_outcome(balanced.program, {"solver": "simplex", **_EXACT}, poll)
         if "x" in found and np.isfinite(found["x"]).all():

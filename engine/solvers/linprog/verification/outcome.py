@@ -35,14 +35,32 @@ class AuditedPoint:
 
     @classmethod
     def of(cls, problem: LinearProgram, x: Vector, y: Vector) -> AuditedPoint:
-        """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed."""
+        """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed.
+
+        Parameters
+        ----------
+        problem : LinearProgram
+        x : ndarray, shape (n,)
+        y : ndarray, shape (m,)
+            Row duals, as of a minimization.
+        """
         values = np.clip(x, problem.lower, problem.upper)
         missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
         duals = np.where(missing, 0.0, y)
         return cls(values, duals, audit(problem, values, duals))
 
     def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:
-        """*Optimal* if the audit allows it, else ``otherwise``; the audit's figures are added to the counters."""
+        """*Optimal* if the audit allows it.
+
+        Parameters
+        ----------
+        problem : LinearProgram
+        options : Options
+        otherwise : Status
+            Of a point that is not optimal.
+        counters : dict
+            Gets the audit's figures.
+        """
         found = self.audit
         sign = -1.0 if problem.maximize else 1.0
         counters["primal_infeasibility"] = found.primal_infeasibility
@@ -84,7 +102,13 @@ class Proof:
 
 
 def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | None:
-    """The proof that a Farkas ray (m,), or a better one near it, gives; None if it proves too little."""
+    """The proof that a Farkas ray, or a better one near it, gives; None if it proves too little.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    farkas : ndarray, shape (m,)
+    """
     for candidate in (farkas, polished(problem, farkas)):
         reach = proves_infeasible(problem, candidate)
         if reach_is_enough(problem, reach):
@@ -93,7 +117,13 @@ def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | No
 
 
 def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
-    """The proof that a ray (n,), or a better one near it, gives if some point is feasible; None if it gives none."""
+    """The proof that a ray, or a better one near it, gives if some point is feasible; None if it gives none.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    ray : ndarray, shape (n,)
+    """
     for candidate in (ray, polished_ray(problem, ray)):
         if proves_unbounded(problem, candidate):
             return Proof(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())

@@ -21,10 +21,15 @@ _OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what overflows prov
 
 @_OVERFLOWS
 def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
-    """How far a Farkas ray (m,) reaches: no x with ``sum |x| <= reach`` is feasible; 0 if it proves nothing.
+    """How far a Farkas ray reaches: no x with ``sum |x| <= reach`` is feasible; 0 if it proves nothing.
 
     Rows times y, and bounds times ``-A^T y``, add up to something that every feasible x would have to make at least
     positive though it is at most zero. A violation v of a sign costs ``v |x_j|`` of that.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    y : ndarray, shape (m,)
     """
     if not np.isfinite(y).all() or not y.any():
         return 0.0
@@ -44,9 +49,14 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
 
 @_OVERFLOWS
 def polished(problem: LinearProgram, y: Vector) -> Vector:
-    """A Farkas ray near ``y`` (m,) that violates fewer signs, by least squares on the columns at fault.
+    """A Farkas ray near a given one that violates fewer signs, by least squares on the columns at fault.
 
     Entries move in proportion to their size, so that none changes its sign.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    y : ndarray, shape (m,)
     """
     if not np.isfinite(y).all() or not y.any() or problem.m > 20_000:
         return y
@@ -74,11 +84,16 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
 
 @_OVERFLOWS
 def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
-    """Whether a direction (n,) leads to no bound and no row's side, and improves the objective.
+    """Whether a direction leads to no bound and no row's side, and improves the objective.
 
     What a row's side loses along it, for a largest entry of 1, may be 1e-8 of the row's largest entry and of the size
     of what is added up there, less by as much as the improvement is smaller than the largest cost. That a point is
     feasible is not looked at.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    direction : ndarray, shape (n,)
     """
     if not np.isfinite(direction).all() or not direction.any():
         return False
@@ -94,9 +109,14 @@ def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
 
 @_OVERFLOWS
 def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
-    """A direction near ``direction`` (n,) that leads to fewer rows' sides, by least squares on the rows at fault.
+    """A direction near a given one that leads to fewer rows' sides, by least squares on the rows at fault.
 
     Entries move in proportion to their size, so that those at zero stay there.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    direction : ndarray, shape (n,)
     """
     if not np.isfinite(direction).all() or not direction.any():
         return direction
@@ -140,7 +160,13 @@ def _ended(problem: LinearProgram, moves: Vector) -> Vector:
 
 
 def reach_is_enough(problem: LinearProgram, reach: float) -> bool:
-    """Whether a proof of infeasibility that holds for ``sum |x| <= reach`` is worth the name for this program."""
+    """Whether a proof of infeasibility that holds for ``sum |x| <= reach`` is worth the name for this program.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    reach : float
+    """
     finite = [values[np.isfinite(values)] for values in (problem.row_lower, problem.row_upper)]
     size = max((float(np.abs(values).max()) for values in finite if values.size), default=0.0)
     return reach >= _REACH * (1.0 + size)

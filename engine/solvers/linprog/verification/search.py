@@ -45,8 +45,16 @@ class Certificates:
         The least sum of what the rows lack: if it is above zero, its duals prove that the program is infeasible. Then
         the steepest descent among directions that no row and no bound ends: below zero, it proves that it is unbounded
         if some point is feasible. These programs have iterations of their own, however few the method was allowed, and
-        are solved more closely while what they give is not proof enough. If the method was ``limited``, only what the
-        best point, of that audit, leaves open is asked.
+        are solved more closely while what they give is not proof enough.
+
+        Parameters
+        ----------
+        prepared : Prepared
+            The standard form of the program.
+        best : Audit or None
+            Of the best point there is.
+        limited : bool
+            Whether the method ran out of iterations: then only what that point leaves open is asked.
         """
         if self.options.max_iterations == 0:
             return None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.results import Result, Status
 from engine.solvers.linprog.forms.standard import NoOptimum
+from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.outcome import (
     AuditedPoint,
@@ -45,7 +48,14 @@ class Verdict:
         return self.best is not None and self.best.audit.error <= error
 
     def consider(self, x: Vector, y: Vector) -> float:
-        """Audit a point, and keep it if it is the best; its error."""
+        """Audit a point, and keep it if it is the best; its error.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+        y : ndarray, shape (m,)
+            Row duals.
+        """
         point = AuditedPoint.of(self.problem, x, y)
         error = point.audit.error
         if self.best is None or error < self.best.audit.error or not np.isfinite(self.best.audit.error):
@@ -70,3 +80,20 @@ class Verdict:
             self.proof = proof_of_infeasibility(self.problem, found.farkas)
         elif found.ray is not None:
             self.proof = proof_of_unboundedness(self.problem, found.ray)
+
+    def result(self, otherwise: Status, options: Options, counters: Counters) -> Result:
+        """What the proof or the audit of the best point allows to say of the program.
+
+        Parameters
+        ----------
+        otherwise : Status
+            Of a program without a proof or an optimum.
+        options : Options
+        counters : dict
+            Of the result; the audit's figures are added.
+        """
+        if self.proof is not None:
+            return self.proof.result(counters)
+        if self.best is None:
+            return Result(otherwise, None, None, None, counters=counters)
+        return self.best.result(self.problem, options, otherwise, counters)
