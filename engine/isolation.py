@@ -223,9 +223,13 @@ class _Child:
     def _read(self) -> None:
         stream = self._process.stdout
         assert stream is not None
-        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+        try:
             while True:
                 self._received.put(pickle.load(stream))
+        except EOFError:
+            pass
+        except Exception:  # what it sent cannot be read
+            self._process.kill()
         code = self._process.wait()
         self._received.put(("error", "DeviceError", f"the process of the C snippet {_end_of(code)}", {}))
 

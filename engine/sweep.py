@@ -121,8 +121,8 @@ def is_sweep(path: Path) -> bool:
     if path.suffix.lower() != ".toml":
         return False
     try:
-        return "problems" in tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "problems" in tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         return False
 
 
@@ -142,10 +142,10 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
     known = (*_KEYS, *settings)
     for name in content:
@@ -171,8 +171,8 @@ def _problems(given: Any, path: Path) -> list[Path]:
         raise InputError("problems must be a list of files or patterns")
     found: list[Path] = []
     for pattern in patterns:
-        whole = str(path.parent / pattern)
-        matching = [Path(whole)] if Path(whole).exists() else [Path(name) for name in sorted(glob.glob(whole))]
+        whole, names = path.parent / pattern, sorted(glob.glob(pattern, root_dir=path.parent))
+        matching = [whole] if whole.exists() else [path.parent / name for name in names]
         if not matching:
             raise InputError(f"no file matches {pattern!r}")
         found += matching

@@ -63,13 +63,34 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         solver_opts: dict[str, Any],
         solver_cache: dict[str, Any] | None = None,
     ) -> Result:
-        """Minimize ``c x`` with ``A x = b`` in the first rows and ``A x <= b`` in the others, for CVXPY."""
+        """Minimize ``c x`` with ``A x = b`` in the first rows and ``A x <= b`` in the others, for CVXPY.
+
+        Parameters
+        ----------
+        data : dict
+            CVXPY's: costs, the matrix, sides, bounds, and numbers of rows of each kind.
+        warm_start : bool
+            Ignored.
+        verbose : bool
+            Whether to show a progress bar.
+        solver_opts : dict
+            Keywords of :func:`engine.solve`.
+        solver_cache : dict, optional
+            Ignored.
+        """
         observers = [ProgressBar()] if verbose else []
         result: Result = solve(_program(data, self.DIMS), on_event=observers, **solver_opts)
         return result
 
     def invert(self, solution: Result, inverse_data: dict[str, Any]) -> Any:
-        """The result as CVXPY's ``Solution``."""
+        """The result as CVXPY's ``Solution``.
+
+        Parameters
+        ----------
+        solution : Result
+        inverse_data : dict
+            CVXPY's: variables, constraints and the constant of the objective.
+        """
         status = _STATUS.get(solution.status, names.SOLVER_ERROR)
         attributes = {names.SOLVE_TIME: solution.seconds, names.NUM_ITERS: int(solution.counters.get("iterations", 0))}
         constraints = inverse_data[self.EQ_CONSTR] + inverse_data[self.NEQ_CONSTR]

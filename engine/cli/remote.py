@@ -227,7 +227,13 @@ class RemoteRun:
         self._requests.put(b"stop\n")
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Show the user a message."""
+        """Show the user a message.
+
+        Parameters
+        ----------
+        message : str
+        level : {"info", "warning"}
+        """
         self._emit(Notice(time=0.0 if self._last is None else self._last.time, level=level, message=message))
 
     # --- the connection -----------------------------------------------------------------------------------------

@@ -41,7 +41,15 @@ class SolverCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take out the solver's options, then parse the rest."""
+        """Take out the solver's options, then parse the rest.
+
+        Parameters
+        ----------
+        ctx : click.Context
+            Gets the options in its ``meta``.
+        args : list of str
+            The words after the command's name.
+        """
         own = own_options(self)
         split = _Split(args, {}, {})
         if has_foreign_options(args, own) and not {"-h", "--help"} & set(args):

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from engine.cli_options import backend_option, debug_option, devices_option, options, time_limit_option
-from engine.config import Settings
+from engine.config import Settings, solver_options
 from engine.control import Controls
 from engine.engine import Engine
 from engine.errors import OptionError, QuintetError, RunFolderError
@@ -99,7 +99,10 @@ def _earlier(folder: Path, run: SweepRun) -> Result | None:
         return None
     opened = RunFolder.open(folder)
     options, settings = opened.description.get("options", {}), opened.description.get("settings", {})
-    if settings.get("seed", 0) != run.seed or any(options.get(name) != run.options[name] for name in run.options):
+    name = opened.description["problem"]["class"]
+    kind = next((kind for kind in opened.solver.problems if kind.__name__ == name), None)
+    wanted = solver_options(opened.solver, None, run.options, kind).model_dump(mode="json")  # as the folder has them
+    if settings.get("seed", 0) != run.seed or any(options.get(name) != wanted[name] for name in run.options):
         raise RunFolderError(f"{folder} has a run with other options; choose another --output")
     found = opened.result()
     return None if found is None or found.status == "interrupted" else found

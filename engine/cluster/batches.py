@@ -52,7 +52,7 @@ class MapRun(FarmedRun):
         return not self._open
 
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """Some items: half of a fair share of those that are left, so that the last slices are short, but not tiny."""
+        """Half of a fair share of what is left, to end with short slices, not tiny ones; see :class:`FarmedRun`."""
         if not self._open:
             return None
         self._slots = max(self._slots, slots)
@@ -70,7 +70,7 @@ class MapRun(FarmedRun):
         self._open = [*work["indices"], *self._open]
 
     def accept(self, work: dict[str, Any], answer: bytes) -> None:
-        """Take in entries; items without one are open again.
+        """Take in entries; items without one are open again. See :class:`FarmedRun`.
 
         Raises
         ------

@@ -89,7 +89,23 @@ class SimulatedSearch:
         self._leaves = 0
 
     def compute(self, worker: str, work: Work, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
-        """A slice of a simulated worker."""
+        """A slice of a simulated worker.
+
+        Parameters
+        ----------
+        worker : str
+        work : dict
+            Of :class:`engine.solvers.branch_and_bound.farm.FarmedSearch`.
+        seconds : float
+            Length of the slice.
+        shared : object
+            Ignored.
+
+        Returns
+        -------
+        float, dict
+            How long it takes, and the answer.
+        """
         speed = self._speeds.get(worker)
         if speed is None:
             speed = self._speeds[worker] = math.exp(self._random.gauss(0.0, self.speed_spread))

@@ -73,7 +73,13 @@ class Roster:
         self._closing.set()
 
     def describe(self, address: str, description: dict[str, Any]) -> None:
-        """A worker has described itself."""
+        """A worker has described itself.
+
+        Parameters
+        ----------
+        address : str
+        description : dict
+        """
         with self._lock:
             self.known[address] = description
             self._alive.add(address)

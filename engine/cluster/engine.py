@@ -111,7 +111,7 @@ class ClusterEngine(Engine):
         return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
 
     def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
-        """Refused: estimates are made in one process."""
+        """Refused: estimates are made in one process. See :class:`engine.Engine`."""
         raise InputError("estimates are made in one process; leave out the cluster")
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:

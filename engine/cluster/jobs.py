@@ -114,7 +114,21 @@ def read_file(path: Path) -> ClusterFile:
 
 
 def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
-    """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs."""
+    """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs.
+
+    Parameters
+    ----------
+    path : Path
+    closing : contextlib.ExitStack
+        Ends the jobs when it is closed.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the file is not one of a cluster.
+    engine.errors.ClusterError
+        If the jobs cannot be prepared.
+    """
     file = read_file(path)
     if file.tls is not None:
         _configure_tls(file.tls, path.parent, closing)
@@ -175,7 +189,14 @@ class Replacement:
 
 
 def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
-    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which leaves before its walltime ends."""
+    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which leaves before its walltime ends.
+
+    Parameters
+    ----------
+    file : ClusterFile
+    path : Path
+        For messages.
+    """
     directives = list(file.directives)
     if file.gpus:
         if file.kind not in _GPUS:
@@ -226,6 +247,12 @@ def _seconds(walltime: str, path: Path) -> int:
 
 def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
     """So many worker processes on this host, which nobody else can connect to.
+
+    Parameters
+    ----------
+    count : int
+    closing : contextlib.ExitStack
+        Ends them when it is closed.
 
     Raises
     ------

@@ -122,7 +122,20 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     # --- slices -------------------------------------------------------------------------------------------------
 
     def compute(self, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-        """Compute one slice; what fails is described in what is returned."""
+        """Compute one slice; what fails is described in what is returned.
+
+        Parameters
+        ----------
+        run : str
+        number : int
+            Of the slice.
+        work : bytes
+            Pickled.
+        seconds : float
+            Length of the slice.
+        shared : object
+            The latest value that all slices know.
+        """
         answer: dict[str, Any] = {"worker": self.label}
         try:
             with self.making:
@@ -188,7 +201,15 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         }
 
     def send(self, run: str, number: int, values: dict[str, Any]) -> None:
-        """Report to the client; lost if the worker is closing."""
+        """Report to the client; lost if the worker is closing.
+
+        Parameters
+        ----------
+        run : str
+        number : int
+            Of the slice.
+        values : dict
+        """
         with contextlib.suppress(Exception):
             self.worker.log_event(
                 topic_of(self.session),
@@ -282,7 +303,14 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 def compute(session: str, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-    """The task of a slice."""
+    """The task of a slice.
+
+    Parameters
+    ----------
+    session : str
+    run, number, work, seconds, shared
+        As for :meth:`SessionPlugin.compute`.
+    """
     plugin = get_worker().plugins.get(session_name(session))
     if not isinstance(plugin, SessionPlugin):
         return {"worker": label_of(get_worker().name), "error": "the worker has not joined the session", "device": True}
@@ -290,7 +318,19 @@ def compute(session: str, run: str, number: int, work: bytes, seconds: float, sh
 
 
 def control(session: str, run: str, numbers: list[int], shared: Any, has_shared: bool, dask_worker: Any = None) -> None:
-    """Tell the slices of a run on this worker to end, or a shared value."""
+    """Tell the slices of a run on this worker to end, or a shared value.
+
+    Parameters
+    ----------
+    session, run : str
+    numbers : list of int
+        Slices that are to end.
+    shared : object
+    has_shared : bool
+        Whether there is a new shared value.
+    dask_worker : distributed.Worker
+        Passed by Dask.
+    """
     plugin = dask_worker.plugins.get(session_name(session))
     if not isinstance(plugin, SessionPlugin):
         return

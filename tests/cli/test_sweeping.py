@@ -115,3 +115,23 @@ def test_seeds_and_descriptions(file: Path, tmp_path: Path) -> None:
     names = [run.folder_name for run in Sweep((Path("a b/c.txt"),), (1, 2), {"x": ["/", "y"]}).runs()]
     assert len(set(names)) == 4
     assert all("/" not in name and " " not in name for name in names)
+
+
+def test_options_written_as_text_are_those_of_the_runs_that_are_there(file: Path, tmp_path: Path, capsys: Any) -> None:
+    file.write_text(file.read_text().replace("step = [1, 2]", 'step = ["1"]'))
+    words = ["sweep", str(file), "--output", str(tmp_path / "out")]
+    assert cli.command_line(words) == 0
+    capsys.readouterr()
+    assert cli.command_line(words) == 0
+    assert capsys.readouterr().out.count("as before") == 4
+
+
+def test_patterns_are_read_as_written_whatever_the_folder_is_called(tmp_path: Path) -> None:
+    folder = tmp_path / "runs [1]"
+    folder.mkdir()
+    for name in ("a1.txt", "a2.txt"):
+        (folder / name).write_text("")
+    path = folder / "sweep.toml"
+    path.write_text('problems = ["a*.txt"]\n', encoding="utf-8-sig")  # with the mark that some editors write
+    assert is_sweep(path)
+    assert [problem.name for problem in read_sweep(path).problems] == ["a1.txt", "a2.txt"]
