@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.lp_fault import faulty_line
-from engine.formats.source import is_plain, read_text, require_memory, without_compression
+from engine.formats.source import is_plain, read_text, require_memory, without_compression, write_text
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -463,7 +463,4 @@ def write(
             if high != math.inf:
                 out.append(f" UP BOUND {column} {high!r}")
     out.append("ENDATA")
-    try:
-        Path(path).write_text("\n".join(out) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ProblemError(f"the linear program cannot be written: {error.strerror or error}", path) from error
+    write_text(path, "\n".join(out) + "\n", "the linear program")

@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.files import write_whole
-from engine.formats.source import read_text
+from engine.formats.source import read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
 
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
+_HEAD_BYTES = 4096
+_COLUMNS_OF_ITEMS = 3
 
 
 def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -55,7 +56,10 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a ``.dat`` file begins with its size alone, and rows of whole numbers.
+    """Whether a ``.dat`` file begins with its size alone, and whole numbers of two matrices.
+
+    A list of items, as of a knapsack, may begin so too: short files must have as many numbers as two matrices have, and
+    lines of longer ones more than an item.
 
     Parameters
     ----------
@@ -63,10 +67,14 @@ def recognize(path: Path, head: str) -> bool:
     head : str
         The file's first 4096 bytes, decoded.
     """
-    words = [line.split() for line in head.splitlines() if line.strip()]
-    if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not _SIZE.fullmatch(words[0][0]):
+    rows = [line.split() for line in head.splitlines() if line.strip()]
+    if path.suffix.lower() != ".dat" or len(rows) < 2 or len(rows[0]) != 1 or not _SIZE.fullmatch(rows[0][0]):
         return False
-    return all(word.lstrip("-").isdigit() for word in words[1])
+    if not all(word.lstrip("-").isdigit() for word in rows[1]):
+        return False
+    if len(head.encode("utf-8", errors="replace")) < _HEAD_BYTES:
+        return sum(map(len, rows)) == 1 + 2 * int(rows[0][0]) ** 2
+    return max(map(len, rows)) > _COLUMNS_OF_ITEMS
 
 
 def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
@@ -78,4 +86,4 @@ def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64])
     first, second : ndarray of int64, shape (n, n)
     """
     parts = ("\n".join(" ".join(map(str, row)) for row in matrix.tolist()) for matrix in (first, second))
-    write_whole(Path(path), "\n\n".join([str(len(first)), *parts, ""]).encode())
+    write_text(path, "\n\n".join([str(len(first)), *parts, ""]), "the QAPLIB file")

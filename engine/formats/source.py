@@ -1,4 +1,4 @@
-"""Reading the bytes of an instance file, and the limit to the memory that reading may take.
+"""Reading and writing the bytes of an instance file, and the limit to the memory that reading may take.
 
 Files state sizes before they hold the data (a number of jobs, an index of a column), and compressed files unpack to a
 multiple of their size. Every reader checks what it is about to allocate with :func:`require_memory` first.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from engine.errors import ProblemError
+from engine.files import write_whole
 from engine.text import bytes_text
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "read_text",
     "require_memory",
     "without_compression",
+    "write_text",
 ]
 
 DEFAULT_LIMIT = 4 << 30
@@ -207,3 +209,29 @@ def read_text(path: str | Path, what: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ProblemError(f"{what} is not a text file", path) from error
+
+
+def write_text(path: str | Path, text: str, what: str) -> None:
+    """Write an instance file in UTF-8; it appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Made or replaced. Links and what is no regular file, such as ``/dev/stdout``, stay, and are written to.
+    text : str
+    what : str
+        What the file is, with its article, for messages: ``"the knapsack file"``.
+
+    Raises
+    ------
+    ProblemError
+        If it cannot be written.
+    """
+    path = Path(path)
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_whole(path, text.encode())
+    except OSError as error:
+        raise ProblemError(f"{what} cannot be written: {error.strerror or error}", path) from error

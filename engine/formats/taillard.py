@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text, require_memory
+from engine.formats.source import read_text, require_memory, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "write"]
@@ -175,10 +175,7 @@ def write(
         "number of jobs, number of machines, initial seed, upper bound and lower bound :\n"
         f"{jobs} {machines} {seed} {upper_bound or 0} {lower_bound or 0}\nprocessing times :\n{rows}\n"
     )
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ProblemError(f"the flowshop file cannot be written: {error.strerror or error}", path) from error
+    write_text(path, text, "the flowshop file")
 
 
 def generate_times(jobs: int, machines: int, time_seed: int) -> NDArray[np.int64]:

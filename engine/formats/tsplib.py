@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text
+from engine.formats.source import read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
@@ -105,7 +105,4 @@ def write(path: str | Path, name: str, costs: NDArray[np.int64], comment: str = 
         f"NAME: {name}\nTYPE: ATSP\nCOMMENT: {comment}\nDIMENSION: {len(costs)}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
         f"EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n{rows}\nEOF\n"
     )
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ProblemError(f"the TSPLIB file cannot be written: {error.strerror or error}", path) from error
+    write_text(path, text, "the TSPLIB file")

@@ -13,6 +13,7 @@ from searching import brute_force, held_karp
 
 import engine
 from engine.errors import OptionError, ProblemError
+from engine.formats import knapsack as formats
 from engine.formats import qaplib, taillard, tsplib
 from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
@@ -173,9 +174,10 @@ def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
 
 
 def test_qaplib_files_are_read(shared_data: Path) -> None:
-    flow, distance = qaplib.read(shared_data / "qaplib" / "nug12.dat")
+    path = shared_data / "qaplib" / "nug12.dat"
+    flow, distance = qaplib.read(path)
     assert flow.shape == distance.shape == (12, 12)
-    assert qaplib.recognize(Path("nug12.dat"), "12\n\n0 1 2\n")
+    assert recognize(path) is engine.QuadraticAssignment
 
 
 def test_only_ones_own_files_are_recognised(shared_data: Path) -> None:
@@ -376,3 +378,28 @@ def test_a_file_with_a_byte_order_mark_is_recognised(tmp_path: Path, content: by
     path.write_bytes(b"\xef\xbb\xbf" + content)
     assert recognize(path) is kind
     assert kind.read(path).name == "windows"
+
+
+def test_lists_of_items_are_not_taken_for_matrices(tmp_path: Path) -> None:
+    for n in (3, 2000):
+        knapsack = engine.Knapsack(np.arange(1, n + 1), np.arange(1, n + 1), n)
+        for name in ("jooken", "kplib", "capacity-last", "unicauca"):
+            path = tmp_path / f"{name}-{n}.dat"
+            formats.write(path, knapsack.profits, knapsack.weights, knapsack.capacity, name)
+            assert recognize(path) is engine.Knapsack
+    for n in (2, 3, 12, 60):
+        path = tmp_path / f"matrices-{n}.DAT"
+        qaplib.write(path, np.ones((n, n), np.int64), np.full((n, n), 2))
+        assert recognize(path) is engine.QuadraticAssignment
+
+
+def test_a_file_is_written_through_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
+    for _ in range(2):
+        taillard.write(link, np.array([[1, 2]]))
+        assert link.is_symlink()
+        assert Flowshop.read(target).times.tolist() == [[1, 2]]
+    with pytest.raises(ProblemError, match="the flowshop file cannot be written: "):
+        taillard.write(tmp_path / "missing" / "file.txt", np.array([[1, 2]]))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.txt", "target.txt"]

@@ -34,12 +34,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.errors import ProblemError, nearest
-from engine.files import write_whole
 from engine.formats.instances import require_instance
 from engine.formats.knapsack import pisinger, table
 from engine.formats.knapsack.parsed import ParsedKnapsack
 from engine.formats.knapsack.words import Words, plain_text, rows_of
-from engine.formats.source import read_bytes
+from engine.formats.source import read_bytes, write_text
 
 __all__ = ["FORMATS", "ParsedKnapsack", "parse", "read", "recognize", "write"]
 
@@ -173,7 +172,4 @@ def write(
         lines = pisinger.written(Path(path).stem, items, limit, optimum or 0)
     else:
         lines = table.written(format, items, limit)
-    try:
-        write_whole(Path(path), ("\n".join(lines) + "\n").encode())
-    except OSError as error:
-        raise ProblemError(f"the knapsack file cannot be written: {error.strerror or error}", path) from error
+    write_text(path, "\n".join(lines) + "\n", "the knapsack file")

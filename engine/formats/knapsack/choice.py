@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.files import write_whole
 from engine.formats.instances import require_instance
-from engine.formats.source import read_text
+from engine.formats.source import read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = [
@@ -104,7 +103,7 @@ def write_multiple_choice(
     """
     lines = [f"mckp {len(profits)} {capacity}"]
     lines += [f"{c} {p} {w}" for c, p, w in zip(classes.tolist(), profits.tolist(), weights.tolist(), strict=True)]
-    _write(path, lines)
+    write_text(path, "\n".join(lines) + "\n", "the knapsack file")
 
 
 def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
@@ -157,7 +156,8 @@ def write_mknap(
     """
     rows = [profits, *weights, np.array(capacities)]
     lines = ["1", f"{len(profits)} {len(capacities)} {optimum}"]
-    _write(path, lines + [" ".join(map(str, row.tolist())) for row in rows])
+    lines += [" ".join(map(str, row.tolist())) for row in rows]
+    write_text(path, "\n".join(lines) + "\n", "the knapsack file")
 
 
 def _numbers(path: str | Path) -> Numbers:
@@ -171,10 +171,3 @@ def _size(numbers: Numbers, what: str) -> int:
     if size < 0:
         raise ProblemError(f"the number of {what} must be at least 0; got {size}", numbers.path, numbers.line)
     return size
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    try:
-        write_whole(path, ("\n".join(lines) + "\n").encode())
-    except OSError as error:
-        raise ProblemError(f"the knapsack file cannot be written: {error.strerror or error}", path) from error

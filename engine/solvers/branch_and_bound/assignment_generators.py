@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.files import write_whole
 from engine.formats import qaplib
+from engine.formats.source import write_text
 from engine.models import Seed
 from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
 from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
@@ -114,4 +114,4 @@ def write_tardiness(problem: Tardiness, path: Path) -> None:
         Made, or replaced.
     """
     rows = (" ".join(map(str, row.tolist())) for row in (problem.times, problem.weights, problem.due))
-    write_whole(path, "\n".join([f"tardiness {problem.jobs}", *rows, ""]).encode())
+    write_text(path, "\n".join([f"tardiness {problem.jobs}", *rows, ""]), "the file of a tardiness problem")
