@@ -75,7 +75,7 @@ def smallest_population(
     success_rate : float
         The least share of runs that a reliable population solves.
     start, most : int
-        The first population, 4 n (at least 64) by default, and the largest to try.
+        The first population, 4 n (at least 64) by default, and the largest to try, which bounds the first too.
     precision : float
         Bisection ends when the populations on either side differ by this fraction.
     on_trial : callable, optional
@@ -108,7 +108,7 @@ def smallest_population(
             on_trial(trial)
         return trial.solved >= success_rate * runs - 1e-9
 
-    low, high = 0, start or max(64, 4 * problem.n)
+    low, high = 0, min(most, start or max(64, 4 * problem.n))
     while not reliable(high):
         low = high
         if high >= most:

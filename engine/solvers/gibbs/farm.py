@@ -23,6 +23,7 @@ from engine.run import Run, StopRequested
 from engine.solvers.gibbs import solve as single
 from engine.solvers.gibbs.checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from engine.solvers.gibbs.choice import with_kernel
+from engine.solvers.gibbs.design.layout import chain_groups
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import STATE, Recorded
@@ -46,16 +47,6 @@ _ADAPTED = ("weight", "curvature", "control", "small", "mode_auxiliary")
 def _common_from(options: Options) -> int:
     """The first iteration at which chains can be divided: nothing is adapted any more, and a run can be resumed."""
     return -(-options.warmup // REFRESH) * REFRESH if options.kernel in ("hmc", "cg") else 0
-
-
-def _groups(chains: int, most: int) -> list[tuple[int, int]]:
-    """Groups of chains, first and number, as passes over the rows take them: powers of two up to ``most``."""
-    groups, first = [], 0
-    while first < chains:
-        count = min(most, 1 << ((chains - first).bit_length() - 1))
-        groups.append((first, count))
-        first += count
-    return groups
 
 
 @dataclasses.dataclass
@@ -95,7 +86,7 @@ class FarmedSampling(FarmedRun):
         self._total = options.warmup + options.most_draws * options.thin
         self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
         each = _TOGETHER if workers.simt else max(1, min(_TOGETHER, options.chains // max(1, workers.count)))
-        self._shares = _groups(options.chains, each)
+        self._shares = list(chain_groups(options.chains, each))
         self._groups: list[_Group] = []
         self._snapshot: Snapshot | None = None
         self._checkpoint: tuple[Arrays, dict[str, Any]] | None = None

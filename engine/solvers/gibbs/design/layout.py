@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["LARGE_FROM", "SHARDS", "Layout", "layout_for", "share_of", "share_of_chains"]
+__all__ = ["LARGE_FROM", "SHARDS", "Layout", "chain_groups", "layout_for", "share_of", "share_of_chains"]
 
 SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
@@ -86,3 +87,19 @@ def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tup
     if columns < LARGE_FROM:
         return 0, chains
     return -(-chains * device // devices), -(-chains * (device + 1) // devices)
+
+
+def chain_groups(chains: int, most: int = 4) -> Iterator[tuple[int, int]]:
+    """First and number of the chains that share a pass over the rows: powers of two, or ``most``.
+
+    Parameters
+    ----------
+    chains : int
+    most : int
+        Chains of a group; the passes of the kernels take 4.
+    """
+    first = 0
+    while first < chains:
+        count = min(most, 1 << ((chains - first).bit_length() - 1))
+        yield first, count
+        first += count

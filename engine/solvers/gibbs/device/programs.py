@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel, Kernel, Program
 from engine.devices.variants import each_once
-from engine.solvers.gibbs.design.layout import Layout
+from engine.solvers.gibbs.design.layout import Layout, chain_groups
 from engine.solvers.gibbs.device.sparse_programs import sparse_variants
 from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE
 from engine.solvers.gibbs.priors import Prior, PriorName
@@ -291,9 +291,7 @@ class Programs:
         """
         layout = self.layout
         chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
-        first = 0
-        while first < betas:
-            count = 1 << min((betas - first).bit_length() - 1, 2)
+        for first, count in chain_groups(betas):
             kernel, shape, most = self._sweep(count, mode)
             groups, extra = min(strips, most), dict(self.likelihood) if mode in ("score", "margins") else {}
             if shape.serial:
@@ -315,7 +313,6 @@ class Programs:
                 **extra,
                 **arguments,
             )
-            first += count
 
     def _sweep(self, count: int, mode: Mode) -> tuple[Kernel, SweepShape, int]:
         found = self._sweeps.get((count, mode))

@@ -5,7 +5,6 @@ Neither the centres nor the scales of the columns fill the design in; see ``kern
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +16,14 @@ from engine.errors import DeviceError
 from engine.numerics.exchange import Part, Peer
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.entries import Entries, column_segments
+from engine.solvers.gibbs.design.layout import chain_groups
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms
 from engine.solvers.gibbs.priors import Prior
 
-__all__ = ["SparseRows", "Vectors", "chain_groups"]
+__all__ = ["SparseRows", "Vectors"]
 
 
 @dataclass
@@ -295,15 +295,6 @@ class SparseRows(Rows):
             weighted=int(weight is not None),
         )
         return strips
-
-
-def chain_groups(betas: int) -> Iterator[tuple[int, int]]:
-    """First and number of the vectors of a launch: powers of two up to four."""
-    first = 0
-    while first < betas:
-        count = 1 << min((betas - first).bit_length() - 1, 2)
-        yield first, count
-        first += count
 
 
 def _some(array: NDArray[Any]) -> NDArray[Any]:

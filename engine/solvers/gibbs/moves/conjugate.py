@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from engine.devices import Buffer
 from engine.numerics.exchange import Part
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.design.layout import SHARDS, chain_groups
 from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
 from engine.solvers.gibbs.device.matrices import shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.sparse_rows import SparseRows, chain_groups
+from engine.solvers.gibbs.device.sparse_rows import SparseRows
 from engine.solvers.gibbs.moves.hamiltonian import STREAM_RESCALE, rescale_interval
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from engine.solvers.gibbs.moves.wide import DiagonalMatrices
