@@ -13,6 +13,7 @@ from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
@@ -24,15 +25,24 @@ def sampling(
     member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, family: str = "probit", **options: Any
 ) -> Iterator[Sampler]:
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
-    chosen = Options(**options)
     problem = (HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y)
-    chosen = with_kernel(problem, chosen)
+    with sampling_of(member, problem, seed, devices, **options) as sampler:
+        yield sampler
+
+
+@contextmanager
+def sampling_of(
+    member: Member, problem: HorseshoeProbit, seed: int = 1, devices: int = 1, **options: Any
+) -> Iterator[Sampler]:
+    """The same of a problem of any family."""
+    chosen = with_kernel(problem, Options(**options))
     design = Design.of(problem, chosen)
     with (
         DevicePool([member.info] * devices) as pool,
         Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,
     ):
         if chosen.kernel == "hmc":
+            sampler.set_auxiliary(np.zeros(len(design.auxiliary_names())))
             sampler.weigh_at(np.zeros(design.layout.columns))
         sampler.make_gram(weighted=chosen.kernel == "hmc")
         yield sampler
@@ -52,3 +62,25 @@ def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any 
         "whole": whole,
         "auxiliary": auxiliary,
     }
+
+
+def chains_of(member: Member, problem: HorseshoeProbit, steps: int, **options: Any) -> NDArray[np.float64]:
+    """Draws of three chains from given points in a given metric; shape (steps, chains, numbers).
+
+    What a run chooses before it begins is left out: the search for the mode ends within 0.02 posterior standard
+    deviations of it, at a step that a difference of 1e-15 in X'X can change.
+    """
+    with sampling_of(member, problem, 9, chains=3, **options) as sampler:
+        sampler.set_state(state_of(np.linspace(-0.3, 0.4, 3 * sampler.design.layout.columns).reshape(3, -1), tau=0.3))
+        sampler.advance(0, steps, 0)
+        iterations, rows, failed = sampler.collect()
+    assert (iterations, failed) == (list(range(steps)), 0)
+    return rows
+
+
+def start_of(member: Member, problem: HorseshoeProbit, **options: Any) -> tuple[NDArray[np.float64], Any]:
+    """Where a run begins, and about the posterior standard deviations there."""
+    with sampling_of(member, problem, chains=1, **options) as sampler:
+        gram = sampler.make_gram(weighted=False)
+        mode, prior, _ = find_mode(sampler, 0.01, 1.0, lambda step: None)
+    return mode, (sampler.design.family.information * np.diag(gram) + prior) ** -0.5
