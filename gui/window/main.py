@@ -23,12 +23,14 @@ from gui.problem.pane import ProblemPane
 from gui.problem.preview_data import PreviewData
 from gui.problem.samples import Sample, find_samples
 from gui.problem.start_page import StartPage
+from gui.runs.child import program
 from gui.runs.library import Library
 from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
 from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
 from gui.window.controller import Parts
+from gui.window.device_query import DeviceQuery
 from gui.window.exports import Exports
 from gui.window.help import Help
 from gui.window.launcher import Launcher
@@ -40,7 +42,7 @@ from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
 from gui.window.status import RunStatus
 from gui.window.tabs import EXTRAS, Tabs
-from gui.window.tool_bar import DeviceProbe, ToolBar
+from gui.window.tool_bar import ToolBar
 
 __all__ = ["MainWindow"]
 
@@ -219,9 +221,9 @@ class MainWindow(QMainWindow):
         except QuintetError as error:
             self.log.add(str(error), "error")
         self._pending = 2
-        self._probe = DeviceProbe(command, self)
-        self._probe.found.connect(self._on_devices)
-        self._probe.failed.connect(self._on_probe_failed)
+        self._devices = DeviceQuery([*(command or program()), "devices", "--json"], self)
+        self._devices.found.connect(self._on_devices)
+        self._devices.failed.connect(self._on_no_devices)
         self.jobs.start(find_samples, self._on_samples)
         self.jobs.start(panel_classes, lambda _found: None)  # imported before the first run is opened
         self.session.restore()
@@ -259,7 +261,7 @@ class MainWindow(QMainWindow):
                 self.log.add(reason, "error")
         self._found()
 
-    def _on_probe_failed(self, message: str) -> None:
+    def _on_no_devices(self, message: str) -> None:
         self.log.add(f"devices: {message}", "error")
         self._found()
 
@@ -448,7 +450,7 @@ class MainWindow(QMainWindow):
         self._timer.stop()
         self.runs.release()
         self.launcher.release()
-        self._probe.close()
+        self._devices.close()
         self.jobs.discard_all()
         self.run_tabs.release()
 

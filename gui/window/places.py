@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -21,8 +21,9 @@ from engine.clusters import saved_clusters
 from engine.errors import OptionError
 from engine.hosts import Host, save_host, saved_hosts, ssh_words
 from engine.models import Given, validated
+from gui.window.device_query import DeviceQuery
 
-__all__ = ["HERE", "HostCheck", "HostDialog", "PlaceBox"]
+__all__ = ["HERE", "HostDialog", "PlaceBox"]
 
 HERE = "This computer"
 _ADD = "Add a host…"
@@ -101,44 +102,6 @@ class PlaceBox(QComboBox):
         self.setCurrentText(_SSH + name)
 
 
-class HostCheck(QObject):
-    """Runs ``quintet devices --json`` on a host over ssh.
-
-    ``done(text, fine)``: the devices of the host, or why they are not known.
-    """
-
-    done = Signal(str, bool)
-
-    def __init__(self, host: Host, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._process = QProcess(self)
-        self._process.finished.connect(self._read)
-        self._process.errorOccurred.connect(lambda _error: self._fail(self._process.errorString()))
-        program, *words = ssh_words(host, "devices --json", ask=False)
-        self._process.start(program, words)
-
-    def close(self) -> None:
-        """Stop waiting for the answer."""
-        self._process.blockSignals(True)
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self._process.kill()
-            self._process.waitForFinished(2000)
-
-    def _read(self) -> None:
-        text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
-        try:
-            devices = json.loads(text[text.index("{") :])["devices"]
-            names = ", ".join(f"{device['id']} ({device['name']})" for device in devices)
-        except (ValueError, KeyError, TypeError):
-            lines = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip().splitlines()
-            self._fail(lines[-1] if lines else "it did not answer")
-            return
-        self.done.emit(f"Connected; devices: {names or 'none'}", bool(devices))
-
-    def _fail(self, reason: str) -> None:
-        self.done.emit(f"Quintet could not be started there: {reason}", False)
-
-
 class HostDialog(QDialog):
     """Asks for a host, tries to connect, and saves it; ``saved(name)``."""
 
@@ -148,7 +111,7 @@ class HostDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Add a host")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._check: HostCheck | None = None
+        self._query: DeviceQuery | None = None
         self.destination, self.name, self.command = QLineEdit(), QLineEdit(), QLineEdit("quintet")
         self.destination.setPlaceholderText("user@host, or a name of ~/.ssh/config")
         self.name.setPlaceholderText("how the list shows it")
@@ -183,21 +146,26 @@ class HostDialog(QDialog):
         host = self._host()
         if host is None:
             return
-        self._end_check()
+        self._end_query()
         self.state.setText("Connecting…")
-        self._check = HostCheck(host, self)
-        self._check.done.connect(lambda text, _fine: self.state.setText(text))
+        self._query = DeviceQuery(ssh_words(host, "devices --json", ask=False), self)
+        self._query.found.connect(self._on_devices)
+        self._query.failed.connect(lambda reason: self.state.setText(f"Quintet could not be started there: {reason}"))
+
+    def _on_devices(self, devices: list[dict[str, Any]], _missing: dict[str, str]) -> None:
+        names = ", ".join(f"{device['id']} ({device['name']})" for device in devices)
+        self.state.setText(f"Connected; devices: {names or 'none'}")
 
     def done(self, result: int) -> None:
         """Close the dialog."""
-        self._end_check()
+        self._end_query()
         super().done(result)
 
-    def _end_check(self) -> None:
-        if self._check is not None:
-            self._check.close()
-            self._check.deleteLater()
-            self._check = None
+    def _end_query(self) -> None:
+        if self._query is not None:
+            self._query.close()
+            self._query.deleteLater()
+            self._query = None
 
     def _host(self) -> Host | None:
         """What is written; None, with a message, if it is no host."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QLocale, QObject, QProcess, QSize, Qt, Signal
+from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QDoubleValidator
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -25,48 +24,12 @@ from PySide6.QtWidgets import (
 
 from engine.config import Settings
 from gui.app.icons import set_icon
-from gui.runs.child import child_environment, program
 from gui.window.places import PlaceBox
 
-__all__ = ["DeviceProbe", "ToolBar"]
+__all__ = ["ToolBar"]
 
 _MOST_TIMES = 8  # in one pool
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
-
-
-class DeviceProbe(QObject):
-    """Runs ``quintet devices --json`` in a child process, so that a crashing driver cannot crash the window.
-
-    Signals: ``found(devices, missing)``; ``failed(message)``.
-    """
-
-    found = Signal(list, dict)
-    failed = Signal(str)
-
-    def __init__(self, command: list[str] | None = None, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._process = QProcess(self)
-        self._process.setProcessEnvironment(child_environment())
-        self._process.finished.connect(self._read)
-        self._process.errorOccurred.connect(lambda _error: self.failed.emit(self._process.errorString()))
-        words = [*(command or program()), "devices", "--json"]
-        self._process.start(words[0], words[1:])
-
-    def close(self) -> None:
-        """Stop waiting for the result."""
-        self._process.blockSignals(True)
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self._process.kill()
-            self._process.waitForFinished(2000)
-
-    def _read(self) -> None:
-        text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
-        try:
-            content = json.loads(text)
-            self.found.emit(content["devices"], content["missing"])
-        except (ValueError, KeyError, TypeError):
-            error = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
-            self.failed.emit(error.splitlines()[-1] if error else "the device list cannot be read")
 
 
 class ToolBar(QToolBar):

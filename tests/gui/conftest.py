@@ -56,7 +56,7 @@ def counting_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-class _AbacusProbe(QtCore.QObject if not MISSING else object):
+class _AbacusQuery(QtCore.QObject if not MISSING else object):
     """Finds the abacus, as a child process with the counting solver would; without a child."""
 
     if not MISSING:
@@ -83,7 +83,7 @@ def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def show(command: list[str] | None = None) -> module.MainWindow:
         if command is COUNTING:
-            monkeypatch.setattr(module, "DeviceProbe", _AbacusProbe)
+            monkeypatch.setattr(module, "DeviceQuery", _AbacusQuery)
         window = module.MainWindow(tmp_path / "home", command)
         windows.append(window)
         with qtbot.waitSignal(window.ready, timeout=30_000):
