@@ -332,7 +332,7 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-_TERMS = {"ess": "ESS", "r_hat": "R-hat", "pdhg": "PDHG"}
+_TERMS = {"ess": "ESS", "r_hat": "R-hat", "pdhg": "PDHG", "ivms": "IVMs"}
 
 
 def _title(name: str) -> str:

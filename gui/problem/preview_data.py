@@ -127,12 +127,12 @@ def _queens(problem: Any, data: PreviewData) -> None:
 
 def _knapsack(problem: Any, data: PreviewData) -> None:
     total = int(problem.weights.sum())
-    share = f"{100 * problem.capacity / total:.3g} % of all weights" if total else "–"
+    share = f"{100 * problem.capacity / total:.3g} %" if total else "–"
     data.numbers.extend(
         [
             ("Items", value_text(problem.n)),
             ("Capacity", value_text(problem.capacity)),
-            ("Capacity is", share),
+            ("Capacity of the sum of weights", share),
         ]
     )
     if hasattr(problem, "class_count"):
@@ -248,6 +248,45 @@ def _linear_program(problem: Any, data: PreviewData) -> None:
 
 def _boa(problem: Any, data: PreviewData) -> None:
     data.numbers.append(("Genes", value_text(problem.n)))
+    fitness = problem.fitness
+    if hasattr(fitness, "scope_starts"):
+        _tables(fitness, data)
+    elif hasattr(fitness, "levels"):
+        data.numbers.append(("Levels", value_text(fitness.levels)))
+        data.figures.append(_prefixes(fitness))
+
+
+def _tables(fitness: Any, data: PreviewData) -> None:
+    """A sum of tables: which genes occur in the same one, and the values of a table that all share."""
+    from scipy.sparse import csr_array
+
+    widths = np.diff(fitness.scope_starts)
+    data.numbers.append(("Functions", value_text(len(widths))))
+    if widths.size:
+        least, most = int(widths.min()), int(widths.max())
+        data.numbers.append(("Genes of a function", str(most) if least == most else f"{least} to {most}"))
+    sides = min(_MOST_CELLS, fitness.n)
+    blocks = fitness.genes.astype(np.int64) * sides // fitness.n
+    incidence = csr_array((np.ones(len(blocks)), blocks, fitness.scope_starts), shape=(len(widths), sides))
+    together = np.asarray((incidence.T @ incidence).toarray())
+    together -= np.diag(np.bincount(blocks, minlength=sides))  # a gene beside itself
+    if together.any():
+        axis, unit = ("gene", "functions") if sides == fitness.n else ("gene (blocks)", "pairs of genes")
+        data.figures.append(HeatMap("Genes of the same function", unit, together, axis, axis))
+    if len(np.unique(fitness.table_starts)) == 1 and fitness.width:
+        ones = np.array([float(pattern.bit_count()) for pattern in range(1 << fitness.width)])
+        values = np.array([fitness.value(key) for key in fitness.tables[: len(ones)].tolist()], float)
+        data.figures.append(
+            Points("Values of a function", "of every pattern of its genes", ones, values, "ones", "value")
+        )
+
+
+def _prefixes(fitness: Any) -> Points:
+    """The fitness of the strings that begin with some ones and end with zeros."""
+    counts = np.unique(np.linspace(0, fitness.n, min(fitness.n, _MOST_CELLS) + 1).astype(np.int64))
+    bits = (np.arange(fitness.n) < counts[:, None]).astype(np.uint8)
+    values = np.array([fitness.value(key) for key in fitness.keys(bits).tolist()], float)
+    return Points("Fitness of ones followed by zeros", "", counts.astype(float), values, "ones", "fitness")
 
 
 _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {

@@ -1,6 +1,6 @@
 """Take the pictures of the documentation again: ``python tests/gui/take_pictures.py [NAME ...]``.
 
-They show the runs in ``samples/recorded``, drawn offscreen, and a second run of BOA, which takes some seconds.
+They show the runs in ``samples/recorded``, drawn offscreen, and more runs of BOA, which take some seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ DASHBOARDS = {  # name: solver and page
     "posterior": ("gibbs", 2),
     "linear-program": ("linprog", 0),
 }
-OTHERS = ("window-light", "window-dark", "preview", "compare")
+OTHERS = ("window-light", "window-dark", "preview", "compare", "run-table", "statistics")
+SEEDS = range(1, 7)
 WINDOW, PANEL = (1360, 850), (1136, 860)
 
 
@@ -63,12 +64,16 @@ class Camera:
     def other(self, name: str) -> None:
         """The whole window."""
         self.window.resize(*WINDOW)
-        self.window.appearance.choose("dark" if name == "window-dark" else "light")
+        self.window.appearance.choose("dark" if name in ("window-dark", "statistics") else "light")
         if name == "preview":
             self.window.problems.load(ROOT / "samples" / "branch_and_bound" / "ta030.txt")
             self.app.wait_until(lambda: self.window.problems.ready, 60)
         elif name == "compare":
             self._compare()
+        elif name == "run-table":
+            self._table("solver:boa time<20 state:optimal")
+        elif name == "statistics":
+            self._statistics()
         else:
             self.open("gibbs" if name == "window-dark" else "branch_and_bound").panel.pages.setCurrentIndex(0)
         self.take(name)
@@ -80,13 +85,46 @@ class Camera:
         self.open("boa")
         problem, folder = engine.BOA("trap-5", 150), self.home / "runs" / "another"
         engine.solve(problem, backend="opencl", seed=7, local_search="none", run_folder=folder)
-        self.window.library.rescan(lambda _note: False, 10.0)
-        self.window.run_list.reload()
+        self._list_runs()
         notes = [note for note in self.window.library.notes if note.solver == "boa"]
         self.window.run_tabs.compare(notes)
         tab = self.window.run_tabs.current()
         self.app.wait_until(lambda: tab.complete, 60)
         tab.against.setCurrentIndex(tab.against.findText("evaluations"))
+
+    def _list_runs(self) -> None:
+        self.window.library.rescan(lambda _note: False, 10.0)
+        self.window.run_list.reload()
+
+    def _sweep(self) -> None:
+        """Runs of BOA with two scores and several seeds."""
+        import engine
+
+        for score in ("k2", "bic"):
+            for seed in SEEDS:
+                folder = self.home / "runs" / f"trap-{score}-{seed}"
+                if not folder.exists():
+                    problem = engine.BOA("trap-5", 100)
+                    engine.solve(problem, backend="opencl", seed=seed, score=score, run_folder=folder)
+        self._list_runs()
+
+    def _table(self, query: str) -> None:
+        """The runs that match a query, the fastest first, with columns of an option and a counter."""
+        self._sweep()
+        for folder in sorted((ROOT / "samples" / "recorded").iterdir()):
+            self.open(folder.name)
+        self.window.all_runs.show()
+        table = self.window.all_runs.table
+        table.show_columns(("title", "state", "best", "time", "seed", "option.score", "counter.evaluations"))
+        table.filter.setText(query)
+
+    def _statistics(self) -> None:
+        """Box plots of the sweep."""
+        self._sweep()
+        notes = [note for note in self.window.library.notes if note.key.startswith("trap-")]
+        self.window.run_tabs.show_statistics(notes)
+        value = self.window.run_tabs.current().value
+        value.setCurrentIndex(value.findText("evaluations"))
 
 
 def main(names: list[str]) -> None:

@@ -46,6 +46,8 @@ PROBLEMS: dict[str, Any] = {
     "tardiness": lambda: engine.Tardiness([3, 1, 2], [1, 1, 2], [4, 4, 1]),
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),
+    "onemax": lambda: engine.BOA("onemax", 9),
+    "hierarchy": lambda: engine.BOA("hiff", 16),
 }
 
 
@@ -98,6 +100,26 @@ def test_the_pictures_of_a_preview_are_the_data() -> None:
     (pattern,) = preview_data(PROBLEMS["linprog"]()).figures
     assert isinstance(pattern, HeatMap)
     assert pattern.matrix.tolist() == np.eye(3, 5).tolist()
+
+
+def test_the_pictures_of_bit_strings_are_their_functions() -> None:
+    pairs, values = preview_data(engine.BOA("trap-5", 20)).figures
+    assert isinstance(pairs, HeatMap)
+    same = np.kron(np.eye(4), np.ones((5, 5))) - np.eye(20)
+    assert sorted(pairs.matrix.ravel().tolist()) == sorted(same.ravel().tolist())
+    assert (pairs.matrix == pairs.matrix.T).all()
+    assert isinstance(values, Points)
+    assert dict(zip(values.x.tolist(), values.y.tolist(), strict=True)) == {0: 4, 1: 3, 2: 2, 3: 1, 4: 0, 5: 5}
+    (ones,) = preview_data(engine.BOA("onemax", 9)).figures
+    assert isinstance(ones, Points)
+    assert (ones.x.tolist(), ones.y.tolist()) == ([0, 1], [0, 1])
+    (prefixes,) = preview_data(engine.BOA("hiff", 4)).figures
+    assert isinstance(prefixes, Points)
+    assert (prefixes.x.tolist(), prefixes.y.tolist()) == ([0, 1, 2, 3, 4], [12, 6, 8, 6, 12])
+    (wide, _) = preview_data(engine.BOA("trap-4", 1000)).figures
+    assert isinstance(wide, HeatMap)
+    assert wide.matrix.shape == (400, 400)
+    assert wide.matrix.sum() == 250 * 4 * 3
 
 
 def test_every_class_with_instance_files_has_a_preview() -> None:
