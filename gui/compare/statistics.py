@@ -70,14 +70,17 @@ class StatisticsTab(Cleanup, QWidget):
         self.boxes.set_unit(f"{title.lower()} of {len(self.notes)} runs in {len(self.groups)} groups")
         self.boxes.draw_later()
         options = differing_options(self.notes)
-        headers = ["instance", *options, "runs", "solved", f"median {title.lower()}", "least", "largest"]
+        headers = [*options, "runs", "solved", f"median {title.lower()}", "least", "largest"]
+        one_instance = len({group.instance for group in self.groups}) == 1
+        headers = [*headers, "instance"] if one_instance else ["instance", *headers]
         rows: list[tuple[Any, ...]] = []
         for group, one in spreads:
             solved = sum(note.state in _SOLVED for note in group.runs)
             numbers: tuple[float | None, ...] = (None, None, None)
             if one is not None:
                 numbers = (one.median, min((one.low, *one.outliers)), max((one.high, *one.outliers)))
-            rows.append((group.instance, *(group.options[name] for name in options), len(group.runs), solved, *numbers))
+            cells = (*(group.options[name] for name in options), len(group.runs), solved, *numbers)
+            rows.append((*cells, group.instance) if one_instance else (group.instance, *cells))
         self.table.put(headers, rows)
         self.table.fit_columns()
 

@@ -54,7 +54,7 @@ class CompareTab(Cleanup, QWidget):
     def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.notes, self.theme = tuple(notes), theme
-        self.title = " | ".join(note.title for note in notes)
+        self.title = " | ".join(note.title for note in notes) if len(notes) == 2 else f"Comparison of {len(notes)} runs"
         self.complete = False
         self._figures: dict[str, LivePlot] = {}
         self._shown = self._figures

@@ -357,6 +357,8 @@ class Panel(Cleanup, QWidget):
         self.on_device_status(event)
 
     def _progress(self, event: Progress) -> None:
+        if self._compile_hint and event.phase:
+            self.wait_for(f"{event.phase[:1].upper()}{event.phase[1:]}…")
         self._remaining.follow(event)
         text = remaining_text(self._remaining.estimate())
         if text:

@@ -47,6 +47,11 @@ class Listing(Figure):
         if first and rows:
             self.fit_columns()
 
+    def explain(self, text: str) -> None:
+        """Say why the table is empty."""
+        self._empty.setText(text)
+        self._empty.setVisible(bool(text) and not self._content[1])
+
     def fit_columns(self) -> None:
         """Make the columns as wide as their heads and first rows need."""
         if self._table is not None:

@@ -145,6 +145,8 @@ class LivePlot(Figure):
         if self._void:
             self._void = False
             self.hint("")
+            if self._shade is not None:
+                self._shade.show()
         self._now = max(self._now, time)
 
     _filled = False
@@ -191,6 +193,7 @@ class LivePlot(Figure):
                 self.plot.addItem(self._shade, ignoreBounds=True)
             self._shade.setRegion((begin, end))
             self._shade.setToolTip(text)
+            self._shade.setVisible(not self._void)
         if self._marked is not None:
             if self._mark is None:
                 self._mark = pg.InfiniteLine(angle=0, movable=False)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gui.runs.columns import FIELDS, searchable_text, value_of
+from gui.runs.columns import FIELDS, column_named, searchable_text, value_of
 from gui.runs.notes import RunNote
 
 __all__ = ["Condition", "QueryError", "matches", "parse"]
@@ -77,7 +77,7 @@ def parse(text: str) -> list[Condition]:
     Raises
     ------
     QueryError
-        If a quotation mark is open, or a condition names an unknown column.
+        If a quotation mark is open, or a condition names an unknown column or compares a number with a text.
     """
     try:
         words = shlex.split(text.replace("'", "\\'"))
@@ -95,7 +95,10 @@ def _condition(word: str) -> Condition:
     name = found["field"].lower()
     if name not in FIELDS and not name.startswith(("option.", "counter.")):
         raise QueryError(f"there is no column {name!r}; there are {', '.join(FIELDS)}, option.NAME and counter.NAME")
-    return Condition(name, found["sign"], found["value"], negated)
+    sign, value = found["sign"], found["value"]
+    if name in FIELDS and column_named(name).numeric and sign != ":" and _number(value) is None:
+        raise QueryError(f"{name} is compared with a number; got {value!r}")
+    return Condition(name, sign, value, negated)
 
 
 def matches(note: RunNote, conditions: Sequence[Condition]) -> bool:

@@ -145,10 +145,10 @@ def _numbers(note: RunNote) -> str:
     if note.best is None and note.bound is None:
         return note.message.splitlines()[0] if note.message else note.solver.replace("_", " ")
     parts = [value_text(note.best)]
-    if note.bound is not None and note.bound != note.best:
-        parts.append(f"bound {value_text(note.bound)}")
     if note.gap is not None:
         parts.append(f"gap {gap_text(note.gap)}")
+    if note.bound is not None and value_text(note.bound) != parts[0]:  # the last, where a narrow list is cut
+        parts.append(f"bound {value_text(note.bound)}")
     return "  ·  ".join(parts)
 
 

@@ -127,6 +127,7 @@ class RunTab(Cleanup, QWidget):
         child.ended.connect(self._on_child_end)
         self._make_panel()
         if self.panel is not None:
+            self.panel.state("starting")
             self.panel.wait_for("Starting the solver and opening the devices…")
         if recorded:
             self._show_earlier_sessions()

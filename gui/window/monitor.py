@@ -21,6 +21,8 @@ from gui.runs.child import child_environment, program
 
 __all__ = ["MonitorTab"]
 
+_ASKING, _MISSING = "Waiting for the first report of the devices…", "not reported by these devices"
+_NO_PROCESS = "No process uses a GPU, or its driver does not report them."
 _FIELDS = ("utilisation", "memory_used", "power", "temperature")
 
 
@@ -43,7 +45,7 @@ class MonitorTab(Cleanup, QWidget):
         page = Page(columns=2)
 
         def plot(title: str, unit: str, key: str, top: float | None = None) -> LivePlot:
-            figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty="not reported by these devices")
+            figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty=_ASKING)
             page.put(figure)
             return figure
 
@@ -53,12 +55,7 @@ class MonitorTab(Cleanup, QWidget):
             "power": plot("Power", "W", "power"),
             "temperature": plot("Temperature", "°C", "temperature"),
         }
-        self.processes = Listing(
-            "Processes on GPUs",
-            theme=theme,
-            key="processes",
-            empty="No process uses a GPU, or its driver does not report them.",
-        )
+        self.processes = Listing("Processes on GPUs", theme=theme, key="processes", empty=_ASKING)
         page.put(self.processes, wide=2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -73,6 +70,8 @@ class MonitorTab(Cleanup, QWidget):
             process = self._process = QProcess(self)
             process.setProcessEnvironment(child_environment())
             process.readyReadStandardOutput.connect(self._read)
+            process.finished.connect(lambda _code, _status: self._explain("The devices can no longer be read."))
+            process.errorOccurred.connect(lambda _error: self._explain("The devices cannot be read."))
             words = [*self._command, "devices", "--watch", "1", "--json"]
             process.start(words[0], words[1:])
 
@@ -116,8 +115,16 @@ class MonitorTab(Cleanup, QWidget):
                 for one in device["processes"]
             ]
         self.processes.put(["device", "process", "command", "GB"], rows)
+        self._explain(_MISSING, _NO_PROCESS)
         for figure in self.figures.values():
             figure.draw_later()
+
+    def _explain(self, text: str, no_process: str = "") -> None:
+        """Say why a figure is empty."""
+        for figure in self.figures.values():
+            if not figure.curves_have_data:
+                figure.hint(text)
+        self.processes.explain(no_process or text)
 
     def tick(self) -> None:
         """Reports are shown as they come."""

@@ -105,7 +105,8 @@ class Camera:
                 folder = self.home / "runs" / f"trap-{score}-{seed}"
                 if not folder.exists():
                     problem = engine.BOA("trap-5", 100)
-                    engine.solve(problem, backend="opencl", seed=seed, score=score, run_folder=folder)
+                    options = {"score": score, "local_search": "none"}
+                    engine.solve(problem, backend="opencl", seed=seed, run_folder=folder, **options)
         self._list_runs()
 
     def _table(self, query: str) -> None:
@@ -113,6 +114,7 @@ class Camera:
         self._sweep()
         for folder in sorted((ROOT / "samples" / "recorded").iterdir()):
             self.open(folder.name)
+            self.window.run_tabs.close_current()
         self.window.all_runs.show()
         table = self.window.all_runs.table
         table.show_columns(("title", "state", "best", "time", "seed", "option.score", "counter.evaluations"))

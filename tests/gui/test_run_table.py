@@ -64,7 +64,15 @@ def test_a_filter_finds_the_runs_it_describes(query: str, expected: str) -> None
     assert "".join(note.key for note in NOTES if matches(note, conditions)) == expected
 
 
-@pytest.mark.parametrize(("query", "reason"), [('"open', "quotation mark"), ("speed>3", "no column 'speed'")])
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ('"open', "quotation mark"),
+        ("speed>3", "no column 'speed'"),
+        ("gap>>1", "gap is compared with a number; got '>1'"),
+        ("-time<soon", "time is compared with a number; got 'soon'"),
+    ],
+)
 def test_a_filter_that_cannot_be_understood_says_why(query: str, reason: str) -> None:
     with pytest.raises(QueryError, match=reason):
         parse(query)

@@ -73,11 +73,16 @@ def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot: Any) -> None
     assert [row[:2] for row in rows] == [("variant = rows", 5), ("variant = tiles", 4)]
     assert rows[0][headers.index("median")] == 92
     headers, rows = tab.table.table()
-    assert [headers[1], *(row[1] for row in rows)] == ["variant", "", "rows", "tiles"]
+    assert [row[headers.index("variant")] for row in rows] == ["", "rows", "tiles"]
+    assert (headers[0], headers[-1]) == ("variant", "instance")  # all of one instance
     assert [row[headers.index("solved")] for row in rows] == [0, 5, 0]
     tab.value.setCurrentIndex(tab.value.findData("time"))
     assert tab.boxes.x_title == "Time (s)"
     assert [row[4] for row in tab.boxes.table()[1]] == [18.0, 4.0, 13.0]
+    other = note(10, "rows", 5)
+    other.problem = "another"
+    headers, _ = StatisticsTab([*NOTES, other], LIGHT).table.table()
+    assert headers[0] == "instance"
     before = tab.boxes.to_image(1.0, QSize(500, 300))
     tab.set_theme(DARK)
     assert tab.boxes.to_image(1.0, QSize(500, 300)) != before

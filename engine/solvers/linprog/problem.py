@@ -341,7 +341,7 @@ class LinearProgram(Problem):
         free = int((np.isneginf(self.lower) & np.isposinf(self.upper)).sum())
         boxed = int((np.isfinite(self.lower) & np.isfinite(self.upper)).sum())
         equal = int((self.row_lower == self.row_upper).sum())
-        parts = [f"{equal:,} equalities"] if equal else []
+        parts = [f"{equal:,} {'equality' if equal == 1 else 'equalities'}"] if equal else []
         parts += [f"{free:,} free"] if free else []
         parts += [f"{boxed:,} with two bounds"] if boxed else []
         parts += [f"{self.integers:,} integer ones taken as continuous"] if self.integers else []
