@@ -243,13 +243,13 @@ class DevicePool:
     def close(self) -> None:
         """Close every device, the last opened first; the first trouble is raised after all are closed."""
         trouble: Exception | None = None
-        for member in reversed(self.members):
-            try:
-                member.close()
-            except Exception as error:
-                trouble = trouble or error
-        self.members = []
-        self._prompt.close()
+        with self._prompt:
+            for member in reversed(self.members):
+                try:
+                    member.close()
+                except Exception as error:
+                    trouble = trouble or error
+            self.members = []
         if trouble is not None:
             raise trouble
 
