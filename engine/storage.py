@@ -106,6 +106,20 @@ class RunFiles:
         except OSError as error:
             raise RunFolderError(f"{self.events_path} cannot be read: {error.strerror or error}") from error
 
+    def first_event(self) -> Event:
+        """The first whole event.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If there is none.
+        """
+        for event in self.events():
+            return event
+        if self.events_path.is_file() and self.events_path.stat().st_size:
+            raise RunFolderError(f"{self.events_path} is damaged: none of its lines is an event")
+        raise RunFolderError(f"the run in {self.path} has no events yet")
+
     def has_ended(self) -> bool:
         """Whether the recorded events end with the run's last one."""
         last = collections.deque(self.events(), maxlen=1)

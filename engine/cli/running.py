@@ -29,7 +29,7 @@ from engine.cli_options import (
 )
 from engine.control import Controls
 from engine.engine import Engine
-from engine.errors import DeviceError, OptionError, RunFolderError
+from engine.errors import DeviceError, OptionError
 from engine.events import Event, Failed
 from engine.files import write_whole
 from engine.folder import RunFolder
@@ -325,9 +325,7 @@ def _finite(value: Any) -> Any:
 def replay(context: click.Context, /, folder: str, speed: float, events: str | None, trust: bool) -> int:
     """Replay the run in the folder DIR at its original speed."""
     recorded = RunFolder.open(folder)
-    first = next(recorded.events(), None)
-    if first is None:
-        raise RunFolderError(f"the run in {folder} has no events yet")
+    recorded.first_event()
     lines: JsonLines | None = context.obj
     with Controls() as controls, _observers(events, lines, controls) as observers:
         again = Replay(recorded.events(), observers, speed)

@@ -107,7 +107,7 @@ def recognize(path: Path) -> type[Problem]:
 def _unrecognized(path: Path) -> InputError:
     """Why no problem recognises a file: the faults of the readers that came furthest, if past the first line."""
     furthest = 1
-    faults: list[str] = []
+    faults: dict[str, list[str]] = {}  # a fault, and the classes that it was found for
     kinds = ", ".join(sorted(_instance_classes()))
     with contextlib.suppress(OSError):
         if path.stat().st_size > _LARGEST_EXPLAINED:
@@ -118,7 +118,8 @@ def _unrecognized(path: Path) -> InputError:
         except Exception as error:  # whatever a reader raises for a file that is not of its kind
             line = error.line if isinstance(error, ProblemError) and error.line else 0
             if line > furthest:
-                furthest, faults = line, []
+                furthest, faults = line, {}
             if line == furthest > 1:
-                faults.append(f"; read as {name}: {error}")
-    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{''.join(faults)}")
+                faults.setdefault(str(error), []).append(name)
+    more = "".join(f"; read as {' or '.join(names)}: {fault}" for fault, names in faults.items())
+    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{more}")

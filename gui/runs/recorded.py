@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import RunFolderError
 from engine.folder import RunFolder
 from engine.problem import Problem
 from engine.results import Result
@@ -24,8 +23,7 @@ def open_run(folder: Path) -> Problem:
         If it is none, or has no events.
     """
     opened = RunFolder.open(folder)
-    if next(opened.events(), None) is None:
-        raise RunFolderError(f"the run in {folder} has no events yet")
+    opened.first_event()
     return opened.problem()
 
 

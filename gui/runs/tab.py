@@ -252,11 +252,9 @@ class RunTab(Cleanup, QWidget):
         if self.panel is None:
             return
         fast_forwarding = self.fast_forwarding
-        if self.child is not None and self.player is not None:  # a resumed run: its recorded events come first
+        earlier = self.child is not None and self.player is not None  # a resumed run: its recorded events come first
+        if self.player is not None and earlier:
             events = self.player.take(self._most)
-            if self.player.over:
-                self.player = None
-                self.summary.state = "starting"
         elif self.child is not None and self.child.running:
             events = self.child.take(self._most)
         elif self.player is not None and self.player.running:
@@ -267,6 +265,11 @@ class RunTab(Cleanup, QWidget):
         draw = not fast_forwarding or now - self._drawn > _DRAW_SECONDS
         if events:
             self._show(events, draw)
+        if earlier and self.player is not None and self.player.over:
+            self.player = None
+            self.summary.state = "starting"
+            self.panel.state("starting")
+            self.state_changed.emit()
         if fast_forwarding and (draw or not self.fast_forwarding):
             self.panel.refresh()
         if draw:

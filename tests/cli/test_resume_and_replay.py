@@ -44,3 +44,6 @@ def test_a_run_without_events_cannot_be_replayed(quintet: Any) -> None:
     quintet("solve", "small.txt", "--run-folder", "r")
     Path("r/events.jsonl").unlink()
     assert quintet("replay", "r") == (2, "", "error: the run in r has no events yet\n")
+    Path("r/events.jsonl").write_text('{"type": "star\n\n')
+    damaged = f"{Path('r/events.jsonl')} is damaged: none of its lines is an event"
+    assert quintet("replay", "r") == (2, "", f"error: {damaged}\n")

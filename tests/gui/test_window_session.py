@@ -25,6 +25,7 @@ from engine.text import value_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.runs.bars import ReplayBar
+from gui.runs.child import Child
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 
@@ -240,7 +241,9 @@ def test_a_run_is_renamed_run_again_with_changes_and_deleted(
     assert len(window.run_tabs.opened()) == 1
 
 
-def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_a_stopped_run_continues_from_its_checkpoint(
+    qtbot: Any, window: Any, counting_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (counting_files / "long.txt").write_text(f"count 400 {counting.expected(400)}\n")
     load(qtbot, window, counting_files / "long.txt")
     window.pane.form.set_values({"slice_seconds": 0.05})
@@ -249,6 +252,8 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
+    silent, take = [True], Child.take
+    monkeypatch.setattr(Child, "take", lambda child, most: [] if silent else take(child, most))
     window.launcher.resume()
     window.launcher.resume()  # pressed twice
     qtbot.waitUntil(lambda: not window.jobs.pending, timeout=30_000)
@@ -256,6 +261,9 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
         lambda: window.tabs.currentWidget() is not tab and len(window.run_tabs.opened()) == 1, timeout=30_000
     )
     again = window.tabs.currentWidget()
+    qtbot.waitUntil(lambda: again.panel is not None and again.player is None, timeout=30_000)
+    assert (again.summary.state, dict(again.panel.summary())["State"]) == ("starting", "starting")
+    silent.clear()  # what the process reports arrives from now on
     ended(qtbot, again)
     assert again.note is tab.note
     assert (again.note.state, again.note.best) == ("optimal", counting.expected(400))
