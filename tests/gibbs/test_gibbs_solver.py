@@ -413,6 +413,27 @@ def test_a_constant_column_is_sampled_where_there_is_no_intercept(device: Member
         solved(device, X[:, 2:], y, intercept=False)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("family", ["normal", "logit"])
+def test_a_point_comes_back_from_the_scale_of_the_sampler(family: str, intercept: bool) -> None:
+    random = np.random.default_rng(4)
+    X = 3.0 * random.standard_normal((60, 3)) + 20.0
+    y = 1e3 * X[:, 0] + 5e4 + random.standard_normal(60)
+    problem = engine.HorseshoeRegression(X, y if family == "normal" else y > np.median(y), family)
+    design = Design.of(problem, Options(kernel="hmc", intercept=intercept))
+    beta = random.standard_normal(design.layout.columns)
+    assert design.scaled(design.unscaled(beta)) == pytest.approx(beta, rel=1e-9, abs=1e-9)
+
+
+def test_a_run_without_an_intercept_begins_at_the_solution_of_another(device: Member) -> None:
+    X, y = xy_of()
+    options: dict[str, Any] = {"intercept": False, "kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
+    short = solved(device, X, y, initial=np.full(X.shape[1], 9.0), **options)
+    long = solved(device, X, y, initial=[0.0, *np.full(X.shape[1], 9.0)], **options)
+    assert np.array_equal(short.arrays["beta"], long.arrays["beta"])
+    assert not np.array_equal(short.arrays["beta"], solved(device, X, y, **options).arrays["beta"])
+
+
 def test_columns_may_have_the_names_of_other_quantities(device: Member) -> None:
     X, y = xy_of()
     names = ["intercept", "log_tau", *(f"x{column}" for column in range(2, X.shape[1]))]

@@ -53,8 +53,8 @@ class Options(SolverOptions):
     )
     initial: tuple[float, ...] | None = Field(
         None,
-        description="point that the chains begin about, as in a result's solution: the intercept (0 without one) "
-        "and the coefficients of all columns; default: the posterior mode",
+        description="point that the chains begin about, as in a result's solution: the intercept (0, or left out, "
+        "without one) and the coefficients of all columns; default: the posterior mode",
     )
     warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
     thin: int = Field(1, ge=1, description="iterations per kept draw")

@@ -189,13 +189,15 @@ def _given(design: Design, options: Options) -> NDArray[np.float64] | None:
     """The point of the option ``initial`` on the columns that are sampled; :class:`OptionError` if it is none."""
     if options.initial is None:
         return None
-    columns = design.problem.X.shape[1]
-    if len(options.initial) != columns + 1 or not np.isfinite(options.initial).all():
+    columns, point = design.problem.X.shape[1], np.array(options.initial)
+    if not options.intercept and len(point) == columns:  # the solution of such a run
+        point = np.append(0.0, point)
+    if len(point) != columns + 1 or not np.isfinite(point).all():
         raise OptionError(
             f"initial must be {columns + 1} finite numbers, the intercept and {columns} coefficients; got "
             f"{len(options.initial)} values"
         )
-    return design.scaled(np.array(options.initial))
+    return design.scaled(point)
 
 
 # --- the start --------------------------------------------------------------------------------------------------

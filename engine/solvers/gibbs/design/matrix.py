@@ -226,11 +226,11 @@ class Design:
 
     def scaled(self, full: NDArray[np.float64]) -> NDArray[np.float64]:
         """The inverse of :meth:`unscaled` for one point; coefficients of columns that are not sampled are left out."""
-        coefficients = full[1 + self.active]
+        coefficients = full[1 + self.active] / self.target_scale
         beta = np.zeros(self.layout.columns)
         beta[self.first : self.first + len(self.active)] = coefficients * self.scale
         if self.intercept:
-            beta[0] = full[0] + coefficients @ self.mean
+            beta[0] = (full[0] - self.target_mean) / self.target_scale + coefficients @ self.mean
         return beta
 
 
