@@ -85,6 +85,19 @@ def test_independent_columns_have_no_lines() -> None:
     assert lines_of(X, X[:, 0] > 0)[1].count == 0
 
 
+@pytest.mark.parametrize("columns", [10, 41, 400])
+@pytest.mark.parametrize("rows", [20, 1000, 50_000, 1_000_000])
+def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows: int, columns: int) -> None:
+    lines = Lines(pairs=60, tails=8, row_start=np.arange(69, dtype=np.int64) * rows)
+    nulls, pairs, tails = lines.tries(rows, columns)
+    assert nulls == 0
+    assert 1 <= pairs <= 100
+    assert (pairs - 1) * rows <= max(4096, rows, rows * columns / 4)
+    assert pairs == 100 or (pairs + 1) * rows > min(rows * columns / 4, 131_072)  # and not much fewer
+    assert tails == lines.tries(rows, 2)[2]
+    assert tails == (8 if rows <= 1000 else 1)
+
+
 def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
     X, y = categorical()
     random = np.random.default_rng(5)

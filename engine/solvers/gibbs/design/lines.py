@@ -38,8 +38,10 @@ _MOST_ENTRIES = 1 << 24  # row entries of the pairs, and of the tails
 _MOST_MEMBERS = 64
 _MOST_COLUMNS = 1500  # for the search of null lines, which takes p^3 operations
 _NULL_EIGENVALUE = {"float32": 1e-9, "sparse": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of the correlation matrix
-_VISITS = 1 << 17  # rows of lines that a chain visits in an iteration, or all rows once
+_VISITS = 1 << 17  # most rows of lines that a chain visits in an iteration, or all rows once
 _VISITS_A_SLICE = 8
+_VALUES_A_VISIT = 4  # values of X that a pass reads in the time of a visit, for each of the passes of a trajectory
+_FEWEST_VISITS = 1 << 12  # less than a launch
 _FLAT = 1e-5
 _SAMPLE, _SAMPLES = 1 << 17, 64  # rows that are looked at first where there are many, and in how many places
 
@@ -87,12 +89,17 @@ class Lines:
         members: list[int] = self.member_column[self.member_start[line] : self.member_start[line + 1]].tolist()
         return members
 
-    def tries(self, rows: int) -> tuple[int, int, int]:
-        """How many null lines, pairs and tails are moved in an iteration."""
+    def tries(self, rows: int, columns: int) -> tuple[int, int, int]:
+        """How many null lines, pairs and tails are moved in an iteration on a design of so many rows and columns.
+
+        Pairs take about as long as the trajectory at most. A tail is the only way from one mode of its column to
+        another, so that as many are moved as the limit allows.
+        """
         visits = max(_VISITS, rows)
+        visits_of_pairs = max(rows, _FEWEST_VISITS, min(_VISITS, rows * columns // _VALUES_A_VISIT))
         starts = self.row_start[[self.nulls, self.nulls + self.pairs, self.count]]
         each = np.diff(starts) / np.maximum(1, [self.pairs, self.tails])
-        pairs = min(100, 2 * self.pairs, 1 + int(visits / max(1.0, each[0])))
+        pairs = min(100, 2 * self.pairs, 1 + int(visits_of_pairs / max(1.0, each[0])))
         tails = min(64, self.tails, 1 + int(visits / _VISITS_A_SLICE / max(1.0, each[1])))
         return min(200, 5 * self.nulls), pairs, tails
 

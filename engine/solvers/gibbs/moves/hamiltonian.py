@@ -121,7 +121,8 @@ class HamiltonianMoves:
 
     def set_lines(self, lines: Lines) -> None:
         """The lines along which the chains are moved."""
-        self.lines, self._tries = lines, lines.tries(self._rows.layout.rows)
+        layout = self._rows.layout
+        self.lines, self._tries = lines, lines.tries(layout.rows, layout.columns)
         if not lines.count:
             return
         arrays: dict[str, NDArray[Any]] = {
