@@ -120,13 +120,15 @@ class Connection:
         elif isinstance(given, str) and given.startswith("local"):
             target = jobs.local_cluster(_count_of(given), self._closing)
         elif isinstance(given, str) and "://" in given:
-            self._note_security(given)
             target = given
         else:
             raise InputError(
                 "a cluster must be tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file, the name of a saved one, "
                 f"or a client; got {given!r}"
             )
+        if isinstance(target, str):
+            _require_reachable(target)
+            self._note_security(target)
         try:
             client = Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
@@ -330,6 +332,33 @@ def _in_turn(backend: str | None, devices: Sequence[str] | None, count: int) -> 
     return {f"worker-{number}": ids[number::count] for number in range(count)}
 
 
+def _require_reachable(address: str) -> None:
+    """:class:`engine.errors.ClusterError` for an address whose host has no name, or that needs certificates."""
+    from distributed.security import Security
+
+    try:
+        parts = urlsplit(address)
+        if parts.scheme in ("tcp", "tls") and (parts.hostname is None or parts.port is None):
+            raise ValueError("it must be HOST:PORT")
+    except ValueError as error:
+        raise InputError(f"{address} is not the address of a scheduler: {error}") from error
+    if parts.scheme == "tls":
+        try:
+            context = Security().get_connection_args("client").get("ssl_context")
+        except OSError as error:  # ssl.SSLError is one
+            raise ClusterError(f"the certificates for {address} cannot be read: {_reason(error)}") from error
+        if context is None:
+            raise ClusterError(
+                f"{address} needs certificates: name them in Dask's configuration (distributed.comm.tls) or in the "
+                "table [tls] of a cluster's TOML file"
+            )
+    if parts.scheme in ("tcp", "tls"):
+        try:
+            socket.getaddrinfo(parts.hostname, parts.port)
+        except OSError as error:
+            raise ClusterError(f"cannot connect to the scheduler {address}: {error.strerror or error}") from error
+
+
 def _is_here(host: str) -> bool:
     """Whether an address is one of this host's."""
     if host in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
@@ -359,4 +388,6 @@ def _quietly(call: Callable[[], Any]) -> None:
 
 def _reason(error: BaseException) -> str:
     text = str(error).strip().splitlines()
+    if text and isinstance(error, OSError):
+        return text[0][0].lower() + text[0][1:]
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

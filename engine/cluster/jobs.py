@@ -231,10 +231,12 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
 def _configure_tls(tls: Tls, folder: Path, closing: contextlib.ExitStack) -> None:
     """Let Dask use the certificates until the connection is closed."""
     import dask
+    import distributed  # noqa: F401 - the defaults of its configuration, of which some are kept
 
-    role = {"cert": str(folder / tls.cert), "key": str(folder / tls.key)}
-    content = {"ca-file": str(folder / tls.ca), **dict.fromkeys(("client", "worker", "scheduler"), role)}
-    closing.enter_context(dask.config.set({"distributed.comm.tls": content}))
+    content = {"ca-file": str(folder / tls.ca)}
+    for role in ("client", "worker", "scheduler"):
+        content |= {f"{role}.cert": str(folder / tls.cert), f"{role}.key": str(folder / tls.key)}
+    closing.enter_context(dask.config.set({f"distributed.comm.tls.{name}": value for name, value in content.items()}))
 
 
 def _seconds(walltime: str, path: Path) -> int:

@@ -38,6 +38,30 @@ def test_no_scheduler_is_exit_code_3(
     assert "cannot connect to the scheduler tcp://127.0.0.1:9" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ("tcp://no-such-host.invalid:8786", ClusterError, r"cannot connect to the scheduler tcp://no-such-host"),
+        ("tls://127.0.0.1:8786", ClusterError, r"needs certificates: .*distributed\.comm\.tls"),
+        ("tcp://127.0.0.1", InputError, "not the address of a scheduler: it must be HOST:PORT"),
+        ("tcp://127.0.0.1:port", InputError, "not the address of a scheduler: Port could not be cast"),
+    ],
+)
+def test_an_address_that_cannot_be_connected_to_is_refused_at_once(given: str, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        Connection(given)
+
+
+def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "hall.toml"
+    files = "ca = 'ca.pem'\ncert = 'client.pem'\nkey = 'client.key'\n"
+    path.write_text(f"kind = 'address'\naddress = 'tls://127.0.0.1:8786'\n[tls]\n{files}")
+    with pytest.raises(
+        ClusterError, match=r"the certificates for tls://127\.0\.0\.1:8786 cannot be read: .*[Nn]o such"
+    ):
+        Connection(str(path))
+
+
 @pytest.mark.parametrize("given", ["moon", "local:", "local:0", "local:x", 7])
 def test_what_is_no_cluster_is_an_input_error(given: Any) -> None:
     with pytest.raises(InputError, match=r"local:N"), engine.Engine(cluster=given) as owner:
@@ -113,6 +137,18 @@ def test_a_connection_without_tls_to_another_host_is_warned_of() -> None:
 def test_local_workers_are_connected_by_tls(crew: Any) -> None:
     assert crew.connection.client.scheduler.address.startswith("tls://")
     assert all(worker.address.startswith("tls://") for worker in crew.workers)
+
+
+def test_a_file_with_certificates_connects_by_tls(crew: Any, cpu: str, tmp_path: Path) -> None:
+    security = crew.connection.client.security
+    for name in ("ca_file", "client_cert", "client_key"):
+        (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
+    path = tmp_path / "hall.toml"
+    files = "ca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
+    path.write_text(f"kind = 'address'\naddress = '{crew.connection.client.scheduler.address}'\n[tls]\n{files}")
+    with engine.Engine("opencl", [cpu], cluster=str(path)) as owner:
+        assert owner.solve(engine.Queens(8)).objective == 92
+        assert owner.connection.client.scheduler.address.startswith("tls://")
 
 
 # --- files ------------------------------------------------------------------------------------------------------
