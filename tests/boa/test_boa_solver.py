@@ -401,6 +401,12 @@ def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     advice = [event.message for event in seen if isinstance(event, Notice)]
     assert advice == [f"a limit was reached with the value {spent.objective}; to go further, try local_search = auto"]
     assert spent.counters["evaluations"] == 1000 + 2 * 700
+    with pytest.raises(OptionError, match="at least the 1,000 individuals that a run begins with; got 900"):
+        running.solve(problem, population=1000, max_evaluations=900)
+    for most in (40, 130, 700):
+        automatic = running.solve(engine.BOA("trap-5", 20), target=21, max_evaluations=most)
+        assert automatic.status is engine.Status.ITERATION_LIMIT
+        assert most / 3 < automatic.counters["evaluations"] <= most
     target = running.solve(problem, population=1000, target=70)
     assert target.objective >= 70
     assert target.status is engine.Status.FEASIBLE

@@ -31,7 +31,7 @@ __all__ = [
     "validate",
 ]
 
-_SMALLEST = 64
+_SMALLEST, _FEWEST = 64, 8  # first populations: where evaluations are not limited, and any
 _HOST_MEMORY = 512e6
 _SHARED_BITS = 5e9  # of a population, from which GPUs that read each other's memory share it
 
@@ -97,6 +97,12 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
         counting_for(options, info)
     parameters = parameters_for(problem, options, first_population(problem, options), seed=0)
     islands = migration_for(options, parameters, len(devices)).islands
+    begun = islands * parameters.population
+    if options.max_evaluations is not None and begun > options.max_evaluations:
+        raise OptionError(
+            f"max_evaluations must be at least the {begun:,} individuals that a run begins with; got "
+            f"{options.max_evaluations:,}"
+        )
     if islands == 1:
         sharing = range(len(devices) if shares_population(options, devices, parameters) else 1)
         held = {place: int(place in sharing) for place in range(len(devices))}
@@ -210,7 +216,11 @@ def first_population(problem: BOA, options: Options) -> int:
                 most = _MOST_SEARCHED // (2 if mixes and improvement.rule == "anneal" else 1)
             elif improvement.rule in ("steepest", "first") and mixes:
                 each, most = _MIXED_PER_GENE, _MOST_MIXED
-        return min(max(_SMALLEST, min(int(each * problem.n), most), 2 * known), MOST_INDIVIDUALS)
+        size = min(max(_SMALLEST, min(int(each * problem.n), most), 2 * known), MOST_INDIVIDUALS)
+        islands = options.islands if isinstance(options.islands, int) else 1
+        if options.max_evaluations is not None and size * islands > options.max_evaluations:
+            size = max(_FEWEST, known, options.max_evaluations // (2 * islands))  # half of them are left for offspring
+        return size
     if options.population < known:
         raise OptionError(
             f"population must be at least the number of known individuals, {known}; got {options.population}"

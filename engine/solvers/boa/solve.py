@@ -207,7 +207,10 @@ def _populations(
             return Status.FEASIBLE
         if target is None and record.barren >= _BARREN_DOUBLINGS:
             return Status.FEASIBLE
-        if size_now == MOST_INDIVIDUALS:
+        if size_now == MOST_INDIVIDUALS or (
+            options.max_evaluations is not None
+            and record.evaluations + 2 * size_now * migration.islands > options.max_evaluations
+        ):
             break
         run.notice(f"{size_now:,} individuals came to {record.value}; doubling the population")
     return Status.ITERATION_LIMIT
