@@ -15,7 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from engine import Engine, Knapsack, Status
 from engine.devices import Device, Member
 from engine.devices.templates import Source
-from engine.errors import OutOfDeviceMemory
+from engine.errors import OptionError, OutOfDeviceMemory
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
 from engine.run import Run
@@ -309,3 +309,25 @@ def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(one_device: E
     assert result.bound is not None
     assert weight <= problem.capacity
     assert result.objective <= result.bound
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "message"),
+    [
+        (Knapsack([1, 2], [1, 2], 10**15), {"profile": True}, "the profile of every capacity takes 8.0 PB of the host"),
+        (Knapsack([1], [10**16], 10**15), {"profile": True}, "set profile = false"),
+        (Knapsack.unbounded([7, 5], [3, 2], 10**12), {}, "500,000,000,000 items of a solution takes .*; set items = f"),
+        (Knapsack([1, 2], [1, 2], 2), {"keep_memory": float("inf")}, "keep_memory: Input should be a finite number"),
+    ],
+    ids=["profile", "profile of nothing", "copies", "memory"],
+)
+def test_what_the_host_cannot_hold_is_refused(
+    one_device: Engine, problem: Knapsack, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        one_device.solve(problem, **options)
+
+
+def test_the_value_alone_of_very_many_copies_is_found(one_device: Engine) -> None:
+    result = one_device.solve(Knapsack.unbounded([7, 5], [3, 2], 10**12), items=False)
+    assert (result.status, result.objective) == (Status.OPTIMAL, 25 * 10**11)

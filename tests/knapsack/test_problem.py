@@ -95,6 +95,7 @@ REFUSED = [
     ([1, 2], [1.0, 2.5], 9, "the weight of item 1 must be an integer; got 2.5"),
     ([0.5, -0.25], [1, 2], 9, "item 1 has profit -0.25; profits must be at least 0"),
     ([1e-30, 1.0], [1, 2], 9, "profits times 1000000000000000000000000000000 must sum to at most"),
+    ([1e-300, 1e300], [1, 2], 9, "must sum to at most"),
     (np.array([1.0, 2.0, NAN]), [5, 5, 5], 9, "the profit of item 2 must be an integer; got nan"),
     ([1, 2], np.array([5, INF]), 9, "the weight of item 1 must be an integer; got inf"),
     ([1, 2], np.array([5, 1e17]), 9, "the weight of item 1 must be given as an integer"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.knapsack.checks import require_host_memory
 from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["ZeroOne"]
@@ -51,6 +52,17 @@ class ZeroOne:
         packs.scale = problem.scale
         return cls(packs, item, count)
 
+    def require_listable(self, packs: NDArray[np.int64]) -> None:
+        """Refuse a solution of more items than a list can have; items of large counts may be taken that often.
+
+        Raises
+        ------
+        engine.errors.OptionError
+            If the host's memory does not hold the list.
+        """
+        count = sum(self.copies[packs].tolist())
+        require_host_memory(24 * count, f"a list of the {count:,} items of a solution", "set items = false")
+
     def packs(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
         """Packs that make up a feasible solution of the original problem; the inverse of :meth:`original`."""
         copies = np.bincount(items, minlength=int(self.item.max(initial=-1)) + 1)
@@ -64,5 +76,6 @@ class ZeroOne:
 
     def original(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The items of the original problem in some packs: ascending, each as often as it is taken."""
+        self.require_listable(packs)
         repeated: NDArray[np.int64] = np.sort(np.repeat(self.item[packs], self.copies[packs]))
         return repeated

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from engine.errors import OptionError, ProblemError
+from engine.text import bytes_text
 
-__all__ = ["INT64_MAX", "Origin", "capacity_of", "check_range", "integers", "shown"]
+__all__ = ["INT64_MAX", "Origin", "capacity_of", "check_range", "integers", "require_host_memory", "shown"]
 
 INT64_MAX = 2**63 - 1
 _EXACT_FLOAT = 2**53
@@ -176,3 +178,28 @@ def capacity_of(value: object, origin: Origin) -> int:
     if capacity < 1:
         raise origin.capacity_error(f"capacity must be at least 1; got {capacity}")
     return capacity
+
+
+def require_host_memory(size: int, what: str, advice: str) -> None:
+    """Refuse what the host's memory cannot hold, where that is known.
+
+    Parameters
+    ----------
+    size : int
+        Bytes.
+    what, advice : str
+        Completed to ``"<what> takes 8.0 TB of the host's memory, which is 64.0 GB; <advice>"``.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it is larger.
+    """
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return
+    if size > memory:
+        raise OptionError(
+            f"{what} takes {bytes_text(size)} of the host's memory, which is {bytes_text(memory)}; {advice}"
+        )

@@ -33,6 +33,7 @@ class Options(SolverOptions):
     keep_memory: float | None = Field(
         None,
         gt=0,
+        allow_inf_nan=False,
         description="megabytes per device for rows (or the sparse table's decisions) kept to find the items by; "
         "default: one row where device memory is the host's, else up to half of what is free",
     )

@@ -305,4 +305,4 @@ def _check_scaled(numbers: Any, scale: int, origin: Origin) -> None:
     total = sum(abs(value) for value in numbers)
     if total > INT64_MAX:
         rule = f"must sum to at most {INT64_MAX} where they are integers; round them, or scale them yourself"
-        raise origin.error(f"profits times {scale} {rule}; got a sum of {total:.3g}")
+        raise origin.error(f"profits times {shown(scale)} {rule}; got a sum of {shown(total)}")

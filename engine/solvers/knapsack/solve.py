@@ -15,6 +15,7 @@ from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.bits.table import BitTable, SubsetSums
 from engine.solvers.knapsack.bounded import ZeroOne
+from engine.solvers.knapsack.checks import require_host_memory, shown
 from engine.solvers.knapsack.compilation import stops_before_compiling
 from engine.solvers.knapsack.core import MOST_STATES
 from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
@@ -50,13 +51,16 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     engine.errors.ProblemError
         If the profits are too large for the tables.
     engine.errors.OptionError
-        If ``variant`` is ``"sparse"``, and the problem's numbers are too large for that.
+        If ``variant`` does not go with the problem or with a profile, the host's memory does not hold the profile, or
+        ``initial`` is not a solution.
     engine.errors.OutOfDeviceMemory
         If the table cannot fit the devices.
     """
     _given(problem, options)
     problem = ZeroOne.of(problem).problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
+    if options.profile:
+        require_host_memory(8 * (problem.capacity + 1), "the profile of every capacity", "set profile = false")
     if options.profile and fits.any():
         if options.variant in ("sparse", "bits"):
             raise OptionError(f"the profile needs a dense table; variant must not be {options.variant}")
@@ -85,10 +89,10 @@ def _given(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
     """
     if options.initial is None:
         return None
+    outside = [item for item in options.initial if not 0 <= item < problem.n]
+    if outside:
+        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {shown(outside[0])}")
     items = np.array(options.initial, np.int64)
-    outside = items[(items < 0) | (items >= problem.n)]
-    if outside.size:
-        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {outside[0]}")
     copies = np.bincount(items, minlength=problem.n)
     most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
     if (copies > most).any():
@@ -222,6 +226,8 @@ class _Solving:
             # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
             self._reduced = presolve(problem, options.reduce, initial, lambda: run.folder is None and run.overdue > 0.0)
             self._progress.items_fixed = problem.n - len(self._reduced.open)
+        if options.items:
+            self._packs.require_listable(self._reduced.best)
 
     def solve(self) -> None:
         """Take the shortest route that is open; what is known is kept up to date for a stop at any time."""

@@ -13,6 +13,7 @@ from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemErr
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.schema import SchemaError
+from engine.solvers.knapsack.checks import Origin, integers
 from engine.solvers.knapsack.choice.bounds import reduce_stages
 from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
 from engine.solvers.knapsack.choice.stages import stages_of
@@ -71,8 +72,8 @@ def _given(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.i
     """The solution of the option ``initial``, checked, and its profit."""
     if options.initial is None:
         return None
-    items = np.array(sorted(options.initial), np.int64)
     try:
+        items = integers(sorted(options.initial), "solution", Origin())
         return items, _evaluated(problem, items)
     except (ProblemError, AuditError) as error:
         raise OptionError(f"initial is not a solution: {error}") from error
