@@ -458,6 +458,16 @@ def test_a_shift_and_a_scale_of_a_column_change_nothing_but_its_units(device: Me
     assert moved.arrays["mean"][2] == pytest.approx(plain.arrays["mean"][2], abs=1e-3)
 
 
+def test_values_too_large_for_any_scale_are_refused_by_name(device: Member) -> None:
+    X = np.random.default_rng(1).standard_normal((50, 2)) * [1.0, 1e200]
+    with pytest.raises(engine.errors.ProblemError, match="column 'x1' has values whose squares are beyond float64"):
+        solved(device, X, X[:, 0] > 0)
+    with pytest.raises(engine.errors.ProblemError, match="y has values whose squares are beyond float64"):
+        solve_on(device, engine.HorseshoeRegression(X[:, :1], X[:, 1], "normal"))
+    with pytest.raises(engine.errors.ProblemError, match="column 'x1' has values beyond float32 after scaling"):
+        solved(device, X, X[:, 0] > 0, standardize=False)
+
+
 def test_values_too_large_for_half_precision_are_refused_by_name(device: Member) -> None:
     X = np.array([[1.0, 2.0], [1e6, 3.0], [2.0, 1.0]])
     with pytest.raises(engine.errors.ProblemError, match=r"float16 holds values up to 65504; row 1 of column 'x0'"):

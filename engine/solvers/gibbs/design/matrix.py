@@ -78,10 +78,14 @@ class Design:
         Raises
         ------
         ProblemError
-            If none is left to sample.
+            If none is left to sample, or one has values whose squares are beyond float64.
         """
         X = problem.X
-        mean, scale = column_moments(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = column_moments(X)
+        if options.standardize and not np.isfinite(scale).all():
+            name = problem.names[int(np.argmin(np.isfinite(scale)))]
+            raise ProblemError(f"column '{name}' has values whose squares are beyond float64; change its unit")
         active = np.arange(X.shape[1])
         if options.standardize:
             varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
@@ -109,7 +113,10 @@ class Design:
         target = 0.0, 1.0
         if options.standardize and problem.family in ("normal", "student"):
             centre = float(problem.y.mean()) if options.intercept else 0.0
-            target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
+            with np.errstate(over="ignore", invalid="ignore"):
+                target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
+            if not np.isfinite(target).all():
+                raise ProblemError("y has values whose squares are beyond float64; change its unit")
         entries = entries.of(active) if storage == "sparse" else EntrySummary()
         return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, entries)
 
@@ -172,7 +179,11 @@ class Design:
             part = dense_rows(problem.X, begin, begin + used)
             values = part[:, self.active].astype(np.float64) if len(self.active) < part.shape[1] else part
             sign = self.signs(begin, begin + used)[:, None].astype(np.float64)
-            out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
+            with np.errstate(over="ignore"):
+                out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
+            if not np.isfinite(out).all():
+                column = int(np.argmin(np.isfinite(out).all(axis=0)))
+                raise ProblemError(f"column '{self.name(column)}' has values beyond float32 after scaling")
             if self.intercept:
                 out[:used, 0] = sign[:, 0]
         return self.store(out, begin)
