@@ -11,6 +11,7 @@ from samplers import sampling, state_of
 
 import engine
 from engine.devices import Member
+from engine.solvers.gibbs.bench_mixing import KINDS, mixing_problems
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.worker import Worker
@@ -78,6 +79,16 @@ def test_a_rare_column_is_found_among_many_rows() -> None:
     assert (lines.nulls, lines.pairs, lines.tails) == (0, 0, 1)
     assert lines.members(0) == [3]
     assert sorted(lines.row_index.tolist()) == np.flatnonzero(rare).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind: str) -> None:
+    first, again = mixing_problems([kind, kind])
+    assert np.array_equal(first.X, again.X)
+    assert np.array_equal(first.y, again.y)
+    assert 0.001 < first.y.mean() < 0.999
+    assert len(Design.of(first, Options()).active) > 0.9 * first.X.shape[1] > 3  # rare levels may be in no row
+    assert KINDS[kind].__doc__
 
 
 def test_independent_columns_have_no_lines() -> None:

@@ -1,6 +1,6 @@
-"""How well the kernels mix: generated data of twelve kinds, or data files.
+"""How well the kernels mix: generated data of 23 kinds, or data files.
 
-The first half of the kinds was used to choose defaults, the second half to check them.
+The first six kinds, and ``counts-of-events`` to ``noise``, were used to choose defaults, the others to check them.
 """
 
 from __future__ import annotations
@@ -117,6 +117,88 @@ def _copies(random: _Random) -> _Data:
     return X, _target(random, X, [1.0, -0.8, 0.0, 0.6])
 
 
+def _counts_of_events(random: _Random) -> _Data:
+    """Skewed columns of counts, whose logarithms matter."""
+    rates = np.exp(random.standard_normal((2000, 15)) + random.uniform(-2, 1, 15))
+    X = random.poisson(rates).astype(float)
+    return X, _target(random, np.log1p(X), [0.4, 0.0, 0.0, -0.6, 0.0, 0.5], -0.2)
+
+
+def _interactions(random: _Random) -> _Data:
+    """Eight columns with their squares and products."""
+    Z = random.standard_normal((1000, 8))
+    X = np.hstack([Z, *(Z[:, [i]] * Z[:, i:] for i in range(8))])
+    return X, _target(random, X, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.5, 0.8])
+
+
+def _levels(random: _Random) -> _Data:
+    """Categorical features with rare levels, one level of each left out, and two numbers."""
+    parts = [random.standard_normal((2500, 2))]
+    for levels in (4, 9, 20):
+        shares = random.dirichlet(np.full(levels, 0.4))
+        parts.append(np.eye(levels)[random.choice(levels, 2500, p=shares)][:, 1:])
+    X = np.hstack(parts)
+    return X, _target(random, X, [1.0, 0.0, 0.8, 0.0, 0.0, -0.6])
+
+
+def _series(random: _Random) -> _Data:
+    """Time series with an autocorrelation of 0.99."""
+    X = random.standard_normal((1500, 12))
+    for row in range(1, 1500):
+        X[row] += 0.99 * X[row - 1]
+    return X, _target(random, X, [0.1, -0.05])
+
+
+def _outliers(random: _Random) -> _Data:
+    """Eight columns with three huge values each, which hide an effect of the first column."""
+    X = random.standard_normal((1200, 15))
+    for column in range(8):
+        rows = random.choice(1200, 3, replace=False)
+        X[rows, column] = 10.0 ** random.uniform(2, 5, 3) * random.choice([-1, 1], 3)
+    return X, _target(random, np.clip(X, -2, 2)[:, [9, 10, 0]], [1.0, -0.5, 0.5])
+
+
+def _noise(random: _Random) -> _Data:
+    """Columns that say nothing."""
+    return random.standard_normal((600, 50)), random.random(600) < 0.5
+
+
+def _splines(random: _Random) -> _Data:
+    """B-splines of four numbers, the first of which matters; those of each add up to 1."""
+    from scipy.interpolate import BSpline
+
+    numbers = random.random((1500, 4))
+    knots = np.concatenate([np.zeros(3), np.linspace(0.0, 1.0, 9), np.ones(3)])
+    X = np.hstack([BSpline.design_matrix(column, knots, 3).toarray() for column in numbers.T])
+    return X, _target(random, np.sin(6.0 * numbers), [1.5])
+
+
+def _powers(random: _Random) -> _Data:
+    """Powers of three numbers, up to the sixth."""
+    numbers = random.uniform(-1.0, 1.0, (1200, 3))
+    X = np.hstack([numbers**power for power in range(1, 7)])
+    return X, _target(random, X, [2.0, 0.0, 0.0, 0.0, 1.0, 0.0, -2.0])
+
+
+def _repeated(random: _Random) -> _Data:
+    """Many rows of few different ones."""
+    X = random.integers(0, 3, (40, 10))[random.integers(0, 40, 3000)].astype(float)
+    return X, _target(random, X, [0.5, -0.4])
+
+
+def _factors(random: _Random) -> _Data:
+    """Forty columns of three hidden factors; the first factor matters."""
+    hidden = random.standard_normal((1000, 3))
+    X = hidden @ random.standard_normal((3, 40)) + 0.3 * random.standard_normal((1000, 40))
+    return X, _target(random, hidden, [1.0])
+
+
+def _shares(random: _Random) -> _Data:
+    """Ten shares of a whole, and five numbers."""
+    X = np.hstack([random.dirichlet(np.full(10, 0.5), 1200), random.standard_normal((1200, 5))])
+    return X, _target(random, X, [2.0, -2.0])
+
+
 KINDS: dict[str, Callable[[_Random], _Data]] = {
     "one-hot": _one_hot,
     "rare": _rare,
@@ -130,6 +212,17 @@ KINDS: dict[str, Callable[[_Random], _Data]] = {
     "scales": _scales,
     "heavy": _heavy,
     "copies": _copies,
+    "counts-of-events": _counts_of_events,
+    "interactions": _interactions,
+    "levels": _levels,
+    "series": _series,
+    "outliers": _outliers,
+    "noise": _noise,
+    "splines": _splines,
+    "powers": _powers,
+    "repeated": _repeated,
+    "factors": _factors,
+    "shares": _shares,
 }
 """Generated data by kind; a function of a random generator."""
 
