@@ -146,7 +146,7 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         at_mean = at_mean + draws @ X.mean(axis=0)
         covariance = np.cov(np.column_stack([at_mean, draws]).T)
         rows = np.column_stack([np.ones(len(X)), apart])
-        variance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
+        variance = ((rows @ covariance) * rows).sum(axis=1)
         noise = np.mean(arrays["sigma"] ** 2)
         if self.family == "student":
             noise *= self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else np.inf
