@@ -23,7 +23,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 import tomllib
@@ -33,6 +32,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from engine.devices.host import host_cores
 from engine.errors import ClusterError, InputError, OptionError
 
 __all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
@@ -263,7 +263,7 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
     """
     from distributed import LocalCluster
 
-    cores = max(1, (os.cpu_count() or 1) // count)
+    cores = max(1, host_cores() // count)
     try:
         cluster = LocalCluster(
             n_workers=count,

@@ -6,12 +6,12 @@ NVIDIA's devices are asked through NVML, whichever backend uses them; of others 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from engine.devices.host import host_cores
 from engine.devices.pool import DevicePool, Member
 
 __all__ = ["Health", "HealthMonitor", "nvml_sample"]
@@ -29,7 +29,7 @@ class Health:
 
     def __init__(self, pool: DevicePool) -> None:
         self._members = list(pool.members)
-        self._cores = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+        self._cores = host_cores()
         self._clock = time.perf_counter()
         self._cpu = time.process_time()
         self._busy = {member.label: member.busy_seconds for member in self._members}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.devices import DeviceInfo
+from engine.devices.host import host_cores
 from engine.version import version
 
 __all__ = ["commit", "describe_machine", "machine_lines"]
@@ -39,7 +40,7 @@ def describe_machine(devices: Sequence[DeviceInfo]) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": host_cores(),
         "packages": _versions(),
         "devices": [
             {"id": info.id, "name": info.name, "platform": info.platform, "driver": info.driver} for info in devices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from rich.table import Table
 from engine.adapters.linprog_batches import solve_many
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
+from engine.devices.host import host_cores
 from engine.engine import Engine
 from engine.numerics.linear_algebra import linear_algebra
 from engine.reports.record import BenchConsole
@@ -88,13 +88,13 @@ def _command(
     gpu = any(not info.capabilities.shares_host_cores for info in chosen)
     usual = _WHOLE_SIZES if whole else _GPU_SIZES if gpu else _CPU_SIZES
     shapes = [_shape(size) for size in sizes] or list(usual)
-    used = threads or (min(16, os.cpu_count() or 1) if whole else 1)
+    used = threads or (min(16, host_cores()) if whole else 1)
     good = True
     for info in chosen:
         console.print(f"{info.id}: {info.name}, {info.driver}")
         if collection is not None:
             with Engine(devices=[info.id]) as engine:
-                used = threads or (min(16, os.cpu_count() or 1))
+                used = threads or min(16, host_cores())
                 chosen_methods = list(methods) or ["race"]
                 good &= bench_collection(engine, collection, chosen_methods, limit, used if highs_limit else 0, console)
             continue

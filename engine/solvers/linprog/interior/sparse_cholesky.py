@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import threading
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
+from engine.devices.host import host_cores
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior import factors
@@ -303,5 +303,5 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
     lower = 0.5 * ((ones @ ones.T).nnz + m)
     filled = min(0.5 * m * m, 12.0 * lower)
-    sparse = filled**2 / m / (_SPARSE_RATE * min(4, os.cpu_count() or 1)) + 2e-8 * float((entries**2).sum()) + 1e-3
+    sparse = filled**2 / m / (_SPARSE_RATE * min(4, host_cores())) + 2e-8 * float((entries**2).sum()) + 1e-3
     return bool(dense <= sparse)

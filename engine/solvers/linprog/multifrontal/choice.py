@@ -5,10 +5,10 @@ The rates were measured on an H200 and its host, for factors of 1e7 to 1e11 mult
 
 from __future__ import annotations
 
-import os
 from typing import Literal
 
 from engine.devices import Capabilities
+from engine.devices.host import host_cores
 from engine.solvers.linprog.interior.sparse_cholesky import has_rslab
 from engine.solvers.linprog.multifrontal.plan import Plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts
@@ -66,7 +66,7 @@ def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) 
         "host": _SUPERLU_SECONDS + work / _SUPERLU_RATE,
     }
     if has_rslab():
-        cores = min(_RSLAB_CORES, os.cpu_count() or 1)
+        cores = min(_RSLAB_CORES, host_cores())
         seconds["host"] = _RSLAB_SECONDS + work / (_RSLAB_RATE * cores)
     if dense_fits:
         seconds["dense"] = _dense_seconds(fronts.order.size, device)

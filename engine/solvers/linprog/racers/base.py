@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -15,14 +14,9 @@ from numpy.typing import NDArray
 from engine.run import Run
 from engine.solvers.linprog.interior.driver import Counters
 
-__all__ = ["Decided", "News", "Racer", "Restore", "host_cores", "unchanged"]
+__all__ = ["Decided", "News", "Racer", "Restore", "unchanged"]
 
 Vector = NDArray[np.float64]
-
-
-def host_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]

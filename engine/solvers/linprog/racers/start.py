@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from engine.devices import DevicePool, Member
+from engine.devices.host import host_cores
 from engine.run import Run
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Racer, host_cores
+from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 
 __all__ = ["FIRST_WAIT", "head_start", "pdhg_members", "pdhg_takes_part", "start_highs_interior", "start_highs_simplex"]

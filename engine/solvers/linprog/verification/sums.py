@@ -8,13 +8,13 @@ blocks are added with these transformations. Rows of very large ones are shared 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.devices.host import host_cores
 from engine.solvers.linprog.problem import Matrix, sp
 
 __all__ = ["exact_sum", "greatest", "product", "term_sizes", "transposed"]
@@ -116,7 +116,7 @@ def _by_rows(matrix: NDArray[np.float64], function: Callable[[NDArray[np.float64
         return np.asarray(function(matrix))
     rows = max(1, _ROWS_ENTRIES // matrix.shape[1])
     parts = [matrix[first : first + rows] for first in range(0, len(matrix), rows)]
-    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1, len(parts))) as threads:
+    with ThreadPoolExecutor(min(_MOST_THREADS, host_cores(), len(parts))) as threads:
         return np.concatenate(list(threads.map(function, parts)))
 
 

@@ -1,0 +1,12 @@
+"""The processor of the host, as far as this process may use it."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["host_cores"]
+
+
+def host_cores() -> int:
+    """Cores that this process may use; a container or a batch system may allow fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
