@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import ProblemError
-from engine.formats.source import read_bytes, require_memory, without_compression
+from engine.formats.source import lines_of, read_bytes, require_memory, without_compression
 
 __all__ = ["Parsed", "read", "recognize"]
 
@@ -172,7 +172,7 @@ class _Lines:
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
-        self._rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+        self._rows = ((number, line.split()) for number, line in enumerate(lines_of(text), 1) if line.strip())
         self.line = 0
 
     def __iter__(self) -> Iterator[list[str]]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.lp_fault import faulty_line
-from engine.formats.source import is_plain, read_text, require_memory, without_compression, write_text
+from engine.formats.source import is_plain, lines_of, read_text, require_memory, without_compression, write_text
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -110,7 +110,7 @@ def _require_no_indicator(text: str, path: Path) -> None:
 
     It takes a minus sign before ``>`` for an arrow, even with white space between the two.
     """
-    plain = "\n".join(line.partition("\\")[0] for line in text.splitlines())
+    plain = "\n".join(line.partition("\\")[0] for line in lines_of(text))
     if (arrow := re.search(r"-\s*>", plain)) is not None:
         raise ProblemError(
             "indicator constraints (->) are not supported", path, plain.count("\n", 0, arrow.start()) + 1

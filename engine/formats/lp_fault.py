@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.formats.source import lines_of
+
 __all__ = ["faulty_line"]
 
 _STATEMENT = 30  # lines: a prefix may also fail because it ends within a statement
@@ -22,7 +24,7 @@ def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
     The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
     line follows the last such prefix.
     """
-    lines = text.splitlines()
+    lines = lines_of(text)
 
     def valid(count: int) -> bool:
         return reads("\n".join([*lines[:count], "end", ""]))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text, write_text
+from engine.formats.source import lines_of, read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
@@ -46,7 +46,7 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
     path : path-like, optional
         Only for messages.
     """
-    numbers = Numbers.of(enumerate(text.splitlines(), 1), path)
+    numbers = Numbers.of(enumerate(lines_of(text), 1), path)
     n = numbers.take("the size")
     if not 1 <= n <= _LARGEST:
         raise ProblemError(f"the size must be 1 to {_LARGEST}; got {n}", path, numbers.line)

@@ -31,6 +31,7 @@ __all__ = [
     "is_plain",
     "limit",
     "limited",
+    "lines_of",
     "read_bytes",
     "read_head",
     "read_text",
@@ -209,6 +210,11 @@ def read_text(path: str | Path, what: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ProblemError(f"{what} is not a text file", path) from error
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as editors count them; ``str.splitlines`` also parts them at form feeds and the like."""
+    return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
 
 
 def write_text(path: str | Path, text: str, what: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_bytes, read_head, read_text, require_memory, without_compression
+from engine.formats.source import lines_of, read_bytes, read_head, read_text, require_memory, without_compression
 
 __all__ = [
     "TARGETS",
@@ -246,7 +246,7 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
 
 def _read_text(text: str, path: Path, target: str | int | None) -> Table:
     """A table of text; the first line is a header if none of its cells is a number."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
+    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip() and line[0] != "#"]
     if not lines:
         raise ProblemError("the table is empty", path)
     separator = _separator(lines[0][1])
@@ -350,12 +350,14 @@ def _read_libsvm(text: str, path: Path) -> Table:
     passed over.
     """
     labels, indices, values, counts, lines = array("d"), array("q"), array("d"), array("q"), array("q")
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         before = len(values)
         try:
+            if "_" in "".join(words):  # which Python takes between digits
+                raise ValueError
             labels.append(float(words[0]))
             for word in words[1:]:
                 index, _, value = word.partition(":")

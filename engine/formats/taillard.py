@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text, require_memory, write_text
+from engine.formats.source import lines_of, read_text, require_memory, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "write"]
@@ -65,7 +65,7 @@ def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
     path : path-like, optional
         Only for messages.
     """
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()]
     if not lines:
         raise ProblemError(
             "the file is empty; a flowshop instance begins with its numbers of jobs and machines", path, 1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text, write_text
+from engine.formats.source import lines_of, read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
@@ -50,7 +50,7 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
         Only for messages.
     """
     header: dict[str, tuple[str, int]] = {}
-    lines = list(enumerate(text.splitlines(), 1))
+    lines = list(enumerate(lines_of(text), 1))
     start = None
     for position, (number, line) in enumerate(lines):
         if line.strip() == "EDGE_WEIGHT_SECTION":

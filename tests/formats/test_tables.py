@@ -173,6 +173,8 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str
         ("# made by hand\n1 2 0\n3 4 nan\n", {"family": "normal"}, r"y must be finite; got nan \(.*, line 3\)"),
         ("a,y\n1,2\n2,2.5\n", {"family": "counts"}, r"got 2.5 \(.*, line 3\)"),
         ("1 1:1 2:3\n0 1:2\n1 1:nan\n", {}, r"column 'x1' has nan \(.*, line 3\)"),
+        ("a,b,y\r\n1,2,0\r\n\x0c3,4,1\r\n5,nan,1\r\n", {}, r"column 'b' has nan \(.*, line 4\)"),
+        ("1 1:1 2:3\n0 1:1_0\n", {}, r"'0 1:1_0' is not a line of LIBSVM \(.*, line 2\)"),
     ],
 )
 def test_a_number_that_a_problem_refuses_is_told_with_its_line(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.instances import require_instance
-from engine.formats.source import read_text, write_text
+from engine.formats.source import lines_of, read_text, write_text
 from engine.formats.text import Numbers
 
 __all__ = [
@@ -162,7 +162,7 @@ def write_mknap(
 
 def _numbers(path: str | Path) -> Numbers:
     """The words of a file."""
-    return Numbers.of(enumerate(read_text(path, "the knapsack file").splitlines(), 1), path)
+    return Numbers.of(enumerate(lines_of(read_text(path, "the knapsack file")), 1), path)
 
 
 def _size(numbers: Numbers, what: str) -> int:

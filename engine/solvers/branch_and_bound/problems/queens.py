@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.instances import instance_name, located
-from engine.formats.source import read_text
+from engine.formats.source import lines_of, read_text
 from engine.formats.text import Numbers
 from engine.problem import require_arrays
 from engine.solvers.branch_and_bound.problems.matrices import require_no_choice
@@ -57,9 +57,7 @@ class Queens(PermutationProblem):
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read a file of one line: the word ``queens`` and n."""
-        lines = [
-            (number, line) for number, line in enumerate(read_text(path, "the file").splitlines(), 1) if line.strip()
-        ]
+        lines = enumerate(lines_of(read_text(path, "the file")), 1)
         numbers = Numbers.of(lines, path)
         if not numbers.words or numbers.words[0][0].lower() != "queens":
             raise ProblemError("a file of n-queens begins with the word 'queens'", path, 1)

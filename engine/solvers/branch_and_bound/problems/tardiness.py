@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
 from engine.formats.instances import instance_name, located
-from engine.formats.source import read_text
+from engine.formats.source import lines_of, read_text
 from engine.formats.text import Numbers
 from engine.problem import frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
@@ -92,7 +92,7 @@ class Tardiness(PermutationProblem):
         ProblemError
             If the file cannot be read, breaks this layout or a rule of the problem.
         """
-        lines = enumerate(read_text(path, "the file of a tardiness problem").splitlines(), 1)
+        lines = enumerate(lines_of(read_text(path, "the file of a tardiness problem")), 1)
         numbers = Numbers.of(lines, path)
         if not numbers.words or numbers.words[0][0].lower() != "tardiness":
             raise ProblemError("a file of a tardiness problem begins with the word 'tardiness'", path, 1)
