@@ -134,6 +134,12 @@ class RunFolder(RunFiles):
     """One run on disk. Make one with :meth:`create`, or open one with :meth:`open`.
 
     ``resumed`` is whether the run was there before.
+
+    Parameters
+    ----------
+    path : Path
+    description : dict
+        The content of its ``run.toml``.
     """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:

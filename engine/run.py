@@ -84,6 +84,13 @@ class Run(Reporter, Generic[R]):
 
     Parameters
     ----------
+    problem : Problem
+    solver : Solver
+    options : SolverOptions
+        The solver's model for the problem's class.
+    pool : DevicePool
+    backend, seed, time_limit, checkpoint_interval
+        As of :class:`engine.config.Settings`; times in seconds.
     folder : RunStorage, optional
         Where checkpoints and the result are written; the run has the right to write there until it ends.
     restored : Checkpoint, optional
@@ -94,6 +101,8 @@ class Run(Reporter, Generic[R]):
         Whether it was asked to begin again from the start, so that there is nothing to warn of.
     finished : Result, optional
         The result of a run that has ended already; the run only emits it.
+    observers : sequence of callable
+        Called with every event, on one thread.
     recorder : callable, optional
         An observer that records the events; it has a thread of its own.
     turn : Lock, optional

@@ -70,6 +70,11 @@ class Member:
     """One device of a pool and the thread that owns it.
 
     ``label`` is unique in the pool (``"opencl:0"``, then ``"opencl:0#2"`` if the device is listed again).
+
+    Parameters
+    ----------
+    info : DeviceInfo
+    label : str
     """
 
     def __init__(self, info: DeviceInfo, label: str) -> None:

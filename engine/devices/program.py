@@ -160,6 +160,14 @@ class Kernel:
     ``grid`` work-groups of ``block`` work-items are started, asynchronously and in order with the other work of the
     device's present stream; nothing is launched for ``grid`` 0.
 
+    Parameters
+    ----------
+    device : Device
+    source : Source
+    signature : Signature
+    handle : object
+        The backend's own kernel.
+
     Raises
     ------
     engine.errors.KernelArgumentError
@@ -297,7 +305,13 @@ class Kernel:
 
 
 class BoundKernel:
-    """A kernel some of whose arguments are fixed; called like a :class:`Kernel` with the others."""
+    """A kernel some of whose arguments are fixed; called like a :class:`Kernel` with the others.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    fixed : mapping of str to Buffer or number
+    """
 
     def __init__(self, kernel: Kernel, fixed: Mapping[str, Any]) -> None:
         known = {parameter.name: index for index, parameter in enumerate(kernel.signature.parameters)}
@@ -337,6 +351,16 @@ class Program:
     """A template with its constants on one device; its kernels are attributes, compiled when first asked for.
 
     Made by :meth:`engine.devices.Device.program`, which gives the same object for the same constants.
+
+    Parameters
+    ----------
+    device : Device
+    source : Source
+
+    Raises
+    ------
+    engine.errors.KernelError
+        If the parameters of a kernel cannot be read.
     """
 
     def __init__(self, device: Device, source: Source) -> None:

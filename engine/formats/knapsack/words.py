@@ -28,7 +28,21 @@ class Row(NamedTuple):
 
 
 class Words:
-    """The words of a text, with the line of each; nothing is converted until :meth:`integers` is asked."""
+    """The words of a text, with the line of each; nothing is converted until :meth:`integers` is asked.
+
+    Parameters
+    ----------
+    text : bytes
+    first_line : int
+        The number of its first line in the file.
+    path : path-like or None
+        Only for messages.
+
+    Raises
+    ------
+    ProblemError
+        If the words would take more memory than the limit.
+    """
 
     def __init__(self, text: bytes, first_line: int, path: str | Path | None) -> None:
         require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)

@@ -170,7 +170,15 @@ class ATSP(PermutationProblem):
 
 
 class ATSPTree(Tree):
-    """Item i is city i + 1. Reference state: last city, cost so far, cheapest arcs out of it and the open cities."""
+    """Item i is city i + 1. Reference state: last city, cost so far, cheapest arcs out of it and the open cities.
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+        With zeros on the diagonal; at least 2 cities.
+    cheapest : bool
+        Whether bounds include the cheapest arc out of every open city.
+    """
 
     def __init__(self, costs: NDArray[np.int64], cheapest: bool) -> None:
         self.costs = costs

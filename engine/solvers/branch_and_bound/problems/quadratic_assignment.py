@@ -168,6 +168,10 @@ class QuadraticAssignment(PermutationProblem):
 class QuadraticAssignmentTree(Tree):
     """Items are locations; the facilities take them in order of falling flow. State: locations so far, and their cost.
 
+    Parameters
+    ----------
+    flows, distances : ndarray of int64, shape (n, n)
+
     References
     ----------
     P. C. Gilmore, "Optimal and suboptimal algorithms for the quadratic assignment problem", Journal of the SIAM 10

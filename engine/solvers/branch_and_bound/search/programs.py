@@ -263,6 +263,16 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
 class Programs:
     """The programs of one tree on one device; made and used on its thread.
 
+    Parameters
+    ----------
+    device : Device
+    tree : Tree
+    device_tree : DeviceTree
+        The tree's functions that decompose a node.
+    functions : DeviceTree or None
+        Those that bound one child.
+    shapes : Shapes
+
     Attributes
     ----------
     explore, steal : Program

@@ -33,6 +33,14 @@ KINDS = ("device_device", "device_host", "host_device", "host_host")
 class Sharing:
     """The rules of one search.
 
+    Parameters
+    ----------
+    workers : sequence of WorkerState
+    store : Store
+    options : Options
+    seed : int
+        Of the choice of the device that is asked.
+
     Attributes
     ----------
     mixed : bool

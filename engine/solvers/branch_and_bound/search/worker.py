@@ -40,7 +40,13 @@ _RISING = 1.2
 
 
 class SearchWorker:
-    """The search on one device; parameters as those of :class:`~engine.solvers.branch_and_bound.search.setup.Setup`."""
+    """The search on one device.
+
+    Parameters
+    ----------
+    device, tree, options, initial, capabilities
+        See :class:`~engine.solvers.branch_and_bound.search.setup.Setup`.
+    """
 
     def __init__(
         self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None

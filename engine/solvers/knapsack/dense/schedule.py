@@ -61,6 +61,13 @@ class Goal(NamedTuple):
 class Schedule:
     """Items in processing order, grouped.
 
+    Parameters
+    ----------
+    indices : ndarray of int64, shape (n,)
+        Of the items in processing order, in the problem that was given.
+    weights, profits : ndarray of int64, shape (n,)
+    groups : list of Group
+
     Attributes
     ----------
     order : ndarray of int64, shape (n,)
