@@ -139,7 +139,10 @@ def test_functions_of_solvers_describe_their_arguments(solver: str) -> None:
     assert [name for path in modules for name in unexplained(path)] == []
 
 
-@pytest.mark.parametrize("package", ["numerics", "solvers/boa", "solvers/gibbs"])
+@pytest.mark.parametrize(
+    "package",
+    ["devices", "formats", "numerics", "solvers/boa", "solvers/branch_and_bound", "solvers/gibbs", "solvers/knapsack"],
+)
 def test_classes_of_a_package_describe_their_arguments(package: str) -> None:
     modules = sorted((PACKAGE / package).rglob("*.py"))
     assert modules

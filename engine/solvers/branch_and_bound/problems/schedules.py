@@ -194,8 +194,8 @@ class FlowTime(FlowshopVariant):
     """Find the order of jobs with the least total flow time in a permutation flowshop.
 
     The total flow time is the sum of the times at which the jobs are done on the last machine. A solution lists the
-    jobs, counted from 0. Arguments and attributes are those of :class:`FlowshopVariant`; here all times together, times
-    the number of jobs, must be below 2^30.
+    jobs, counted from 0. For arguments and attributes see :class:`FlowshopVariant`; here all times together, times the
+    number of jobs, must be below 2^30.
     """
 
     kind: ClassVar[str] = "flowtime"
@@ -233,7 +233,7 @@ class BlockingFlowshop(FlowshopVariant):
     """Find the order of jobs with the smallest makespan in a flowshop without buffers between the machines.
 
     A job that is done on a machine stays there, and blocks it, until the next machine is free. A solution lists the
-    jobs, counted from 0. Arguments and attributes are those of :class:`FlowshopVariant`.
+    jobs, counted from 0. For arguments and attributes see :class:`FlowshopVariant`.
     """
 
     kind: ClassVar[str] = "blocking"
@@ -262,7 +262,7 @@ class NoWaitFlowshop(FlowshopVariant):
 
     The delay between the starts of two jobs depends on these two alone, which makes it an asymmetric TSP with one city
     for each job, and one for the beginning and the end; it is searched as such. A solution lists the jobs, counted
-    from 0. Arguments are those of :class:`FlowshopVariant`.
+    from 0. For arguments see :class:`FlowshopVariant`.
 
     Attributes
     ----------
