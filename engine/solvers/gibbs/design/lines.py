@@ -94,6 +94,10 @@ class Lines:
 
         Pairs take about as long as the trajectory at most. A tail is the only way from one mode of its column to
         another, so that as many are moved as the limit allows.
+
+        Parameters
+        ----------
+        rows, columns : int
         """
         visits = max(_VISITS, rows)
         visits_of_pairs = max(rows, _FEWEST_VISITS, min(_VISITS, rows * columns // _VALUES_A_VISIT))
