@@ -392,6 +392,12 @@ def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch
     assert len(reads) == 2 < result.counters["generations"]  # the first, and the last
 
 
+def test_a_small_problem_whose_bound_is_out_of_reach_ends(running: engine.Engine) -> None:
+    result = running.solve(engine.BOA.max_sat(3, [[1], [-1], [2, 3]]))
+    assert (result.objective, result.bound, result.status) == (2, 3, engine.Status.ITERATION_LIMIT)
+    assert result.counters["population"] == 128
+
+
 def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     problem = engine.BOA("trap-5", 100)
     few = running.solve(problem, population=1000, max_generations=3)

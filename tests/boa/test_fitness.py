@@ -157,6 +157,8 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: Snippet(" ", 3), "the C snippet is empty"),
         (lambda: engine.BOA("trep-5", 10), "no built-in fitness 'trep-5'; did you mean 'trap-5'"),
         (lambda: engine.BOA("onemax"), "n is missing"),
+        (lambda: engine.BOA.max_cut(3, [(0, 1, 1)], optimum=np.nan), "must be a number; got nan"),
+        (lambda: engine.BOA(len, 3, optimum=np.nan), "must be a number; got nan"),
         (lambda: engine.BOA("onemax", 4, minimize=True), "minimize is an argument for Python functions; got onemax"),
         (lambda: engine.BOA(onemax(4), optimum=3), "optimum is an argument for Python functions; got onemax"),
         (lambda: engine.BOA(3, 4), "must be a name, a fitness or a function; got int"),
@@ -181,6 +183,16 @@ def test_a_process_that_has_ended_is_told_and_its_function_is_not_called_here() 
     with pytest.raises(ProblemError, match="has ended: a process was terminated abruptly"):
         Function(calls.append, 3, each=True, processes=2).keys(np.zeros((4, 3), np.uint8), broken)
     assert calls == []
+
+
+@pytest.mark.parametrize("make", [engine.BOA.max_cut, engine.BOA.qubo, engine.BOA.max_sat])
+def test_a_problem_without_terms_is_a_constant(make: Any) -> None:
+    assert make(3, []).evaluate(every(3)).tolist() == [0] * 8
+
+
+def test_targets_beyond_every_value_are_the_farthest() -> None:
+    fitness = Decomposable(3, [[0]], [[0.25, 1.5]])
+    assert fitness.key(1e308) == fitness.key(1e20) == -fitness.key(-1e308) > 10**18
 
 
 def test_a_value_of_nothing_has_no_sign() -> None:

@@ -36,6 +36,7 @@ from engine.solvers.boa.record import Record
 __all__ = ["host_evaluation", "search", "solve"]
 
 _BARREN_DOUBLINGS = 2
+_TIMES_ALL = 16  # individuals for each bit string there is, beyond which no larger population finds more
 
 
 def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -207,7 +208,7 @@ def _populations(
             return Status.FEASIBLE
         if target is None and record.barren >= _BARREN_DOUBLINGS:
             return Status.FEASIBLE
-        if size_now == MOST_INDIVIDUALS or (
+        if size_now >= min(MOST_INDIVIDUALS, _TIMES_ALL << min(n, 30)) or (
             options.max_evaluations is not None
             and record.evaluations + 2 * size_now * migration.islands > options.max_evaluations
         ):

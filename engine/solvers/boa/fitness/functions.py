@@ -56,9 +56,16 @@ class Fitness(ABC):
         return signed if self.scale == 1 else signed / self.scale
 
     def key(self, value: float) -> int:
-        """The smallest key that is at least as good as a value: what a target means."""
-        key = math.ceil((-value if self.minimize else value) * self.scale - 1e-6)
-        return max(-_FARTHEST_KEY, min(key, _FARTHEST_KEY))
+        """The smallest key that is at least as good as a value: what a target means.
+
+        Raises
+        ------
+        ProblemError
+            If the value is no number.
+        """
+        scaled = (-value if self.minimize else value) * self.scale
+        _require_number(value)
+        return math.ceil(max(-_FARTHEST_KEY, min(scaled, _FARTHEST_KEY)) - 1e-6)
 
     @abstractmethod
     def keys(self, bits: Bits) -> Keys:
@@ -67,6 +74,11 @@ class Fitness(ABC):
     @abstractmethod
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For a run folder."""
+
+
+def _require_number(value: float) -> None:
+    if math.isnan(value):
+        raise ProblemError("the optimum, or a target, must be a number; got nan")
 
 
 def check_genes(n: int) -> int:
@@ -255,6 +267,7 @@ class Function(Fitness):
 
     def key(self, value: float) -> int:
         """See :meth:`Fitness.key`."""
+        _require_number(value)
         return int(self._encoded(np.array([value], np.float64))[0])
 
     def _encoded(self, values: NDArray[np.float64]) -> Keys:

@@ -45,7 +45,8 @@ class Decomposable(Fitness):
     ----------
     n : int
     scopes : sequence of sequences of int
-        Genes of each function, at most 16; the first is the lowest bit of the table's index.
+        Genes of each function, at most 16; the first is the lowest bit of the table's index. Without any the function
+        is the constant.
     tables : sequence of array_like
         For each function its ``2**len(scope)`` values, or one table for all. Values with up to nine decimals are exact;
         others, and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible.
@@ -75,6 +76,8 @@ class Decomposable(Fitness):
         self.n = check_genes(n)
         self.text = text
         self.minimize = minimize
+        if not len(scopes) and not len(tables):  # a graph without edges, clauses that all hold
+            scopes, tables = [[0]], [[0, 0]]
         widths = np.array([len(scope) for scope in scopes], np.int64)
         shared = len(tables) == 1 and len(scopes) != 1
         if len(scopes) == 0 or (len(tables) != len(scopes) and not shared):
@@ -346,8 +349,6 @@ def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
             table[0] = 0
         scopes.append(genes)
         tables.append(table)
-    if not scopes:
-        scopes, tables = [[0]], [np.zeros(2)]
     return Decomposable(n, scopes, tables, constant=sure, optimum=len(clauses), text="MAX-SAT")
 
 
@@ -383,8 +384,6 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
         )
         scopes.append(genes)
         tables.append(table)
-    if not scopes:
-        scopes, tables = [[0]], [np.zeros(2)]
     return Decomposable(n, scopes, tables, minimize=True, optimum=0, text="weighted MAX-SAT")
 
 
