@@ -23,6 +23,7 @@ __all__ = ["Coordinator", "Owner", "Timing"]
 _WAIT = 0.05
 _LOOK_SECONDS = 0.1
 _OVERDUE_SECONDS = 1.0
+_SLICES_A_SECOND = 100  # at most, all workers together: Dask's scheduler takes milliseconds for each
 _REPORTS_MISSED = 3  # before a worker is taken to be frozen, where many workers report seldom
 _MOST_FAULTS = 3
 _MOST_LOSSES = 20
@@ -35,7 +36,8 @@ class Timing:
     Attributes
     ----------
     first, longest : float
-        Length of the first slices, and of those of a long run.
+        Length of the first slices, and of those of a long run; with more than a hundred workers for each second of
+        it, slices are longer.
     share : float
         A slice takes up to this share of the time that the run has taken so far.
     least : float
@@ -103,7 +105,7 @@ class _Slice:
 
 @dataclass
 class Statistics:
-    """Of one farmed run: slices that were accepted, repeated and dropped, and the coordinator's own seconds."""
+    """Of one farmed run: slices that were accepted, repeated and dropped, and the coordinator's processor seconds."""
 
     accepted: int = 0
     repeated: int = 0
@@ -203,15 +205,15 @@ class Coordinator:
 
     def _hand_out(self) -> None:
         """Fill the workers, and let them know what has changed."""
-        began = time.perf_counter()
+        began = time.thread_time()
         self._fill()
         self._publish()
-        self.statistics.own_seconds += time.perf_counter() - began
+        self.statistics.own_seconds += time.thread_time() - began
 
     def _fill(self) -> None:
         workers = len(self._transport.workers())
         most = self._timing.in_flight * workers
-        seconds = self._timing.length(self._clock() - self._began)
+        seconds = max(self._timing.length(self._clock() - self._began), workers / _SLICES_A_SECOND)
         while len(self._out) < most:
             work = self._farmed.take(most - len(self._out), seconds)
             if work is None:
@@ -253,10 +255,10 @@ class Coordinator:
 
     def _receive(self, timeout: float) -> None:
         messages = self._transport.messages(timeout)
-        began = time.perf_counter()
+        began = time.thread_time()
         for message in messages:
             self._handle(message)
-        self.statistics.own_seconds += time.perf_counter() - began
+        self.statistics.own_seconds += time.thread_time() - began
 
     def _handle(self, message: Message) -> None:
         one = self._out.get(message.number)
@@ -308,13 +310,13 @@ class Coordinator:
         if self._clock() - self._looked_at < _LOOK_SECONDS:
             return
         self._looked_at = self._clock()
-        began = time.perf_counter()
+        began = time.thread_time()
         self._divide_again()
         self._require_workers()
         if self._clock() - self._overdue_at >= _OVERDUE_SECONDS:
             self._overdue_at = self._clock()
             self._repeat_overdue()
-        self.statistics.own_seconds += time.perf_counter() - began
+        self.statistics.own_seconds += time.thread_time() - began
         if self._owner.checkpoint_due():
             self._save()
 
