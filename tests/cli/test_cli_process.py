@@ -42,7 +42,7 @@ def spawn() -> Iterator[Spawn]:
         child.communicate()
 
 
-class Told:
+class ChildEvents:
     """The events of a child, as they come."""
 
     def __init__(self, child: subprocess.Popen[str]) -> None:
@@ -55,7 +55,7 @@ class Told:
             self.all.append(events.from_json(line))
             if wanted(self.all[-1]):
                 return self.all[-1]
-        raise AssertionError(f"it was never told; last: {self.all[-1:]}")
+        raise AssertionError(f"the event did not come; the last one: {self.all[-1:]}")
 
     def until_type(self, kind: str, **fields: Any) -> events.Event:
         return self.until(
@@ -71,12 +71,12 @@ def say(child: subprocess.Popen[str], text: str) -> None:
 
 def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     child = spawn("solve", "endless.txt", "--events", "-")
-    told = Told(child)
-    told.until_type("metric")
+    events_of_child = ChildEvents(child)
+    events_of_child.until_type("metric")
     say(child, "pause\n")
-    paused = told.until_type("state", state="paused")
+    paused = events_of_child.until_type("state", state="paused")
     say(child, "hurry up\n")
-    notice = told.until_type("notice")
+    notice = events_of_child.until_type("notice")
     assert isinstance(notice, events.Notice)
     assert notice.level == "warning"
     assert (
@@ -84,13 +84,13 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     )
     time.sleep(0.5)
     say(child, "resume\r\n")
-    resumed = told.until_type("state", state="running")
+    resumed = events_of_child.until_type("state", state="running")
     assert resumed.time - paused.time < 0.3
-    told.until_type("metric")
+    events_of_child.until_type("metric")
     say(child, "st")
     time.sleep(0.05)
     say(child, "op\n")
-    finished = told.until_type("finished")
+    finished = events_of_child.until_type("finished")
     assert isinstance(finished, events.Finished)
     assert finished.status == "interrupted"
     assert finished.objective is not None
@@ -107,14 +107,14 @@ def test_the_end_of_standard_input_is_not_a_stop(spawn: Spawn) -> None:
 
 def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
     child = spawn("solve", "endless.txt", "--events", "-")
-    told = Told(child)
-    told.until_type("metric")
+    events_of_child = ChildEvents(child)
+    events_of_child.until_type("metric")
     say(child, "pause\nresume\nstop")
     assert child.stdin is not None
     child.stdin.close()
     child.stdin = None
-    told.until_type("state", state="stopping")
-    told.until_type("finished", status="interrupted")
+    events_of_child.until_type("state", state="stopping")
+    events_of_child.until_type("finished", status="interrupted")
     assert child.wait(timeout=PATIENCE) == 0
 
 
@@ -147,7 +147,7 @@ def test_a_second_ctrl_c_aborts(spawn: Spawn) -> None:
 def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
     spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=PATIENCE)
     child = spawn("replay", "r", "--speed", "0.01", "--events", "-")
-    Told(child).until_type("started")
+    ChildEvents(child).until_type("started")
     say(child, "pause\n")
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=PATIENCE)
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
 @POSIX
 def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
     child = spawn("solve", "endless.txt", "--events", "-")
-    Told(child).until_type("metric")
+    ChildEvents(child).until_type("metric")
     assert child.stdout is not None
     child.stdout.close()
     child.stdout = None
@@ -183,9 +183,9 @@ def test_what_a_driver_prints_does_not_reach_the_events(spawn: Spawn, tmp_path: 
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import os, runpy, sys, counting\n"
-        "def solve(*arguments, told=counting.SOLVER.solve):\n"
+        "def solve(*arguments, original=counting.SOLVER.solve):\n"
         "    os.write(1, b'driver says hello\\n'); print('so does python')\n"
-        "    return told(*arguments)\n"
+        "    return original(*arguments)\n"
         "object.__setattr__(counting.SOLVER, 'solve', solve)\n"
         f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
     )
@@ -240,7 +240,7 @@ def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(
     (tmp_path / "endless.txt").write_text("count 1000000000\n")
     words = ("solve", str(tmp_path / "endless.txt"), "--run-folder", str(folder), "--time-limit", "3", "--events", "-")
     child = spawn(*words)
-    Told(child).until_type("metric")
+    ChildEvents(child).until_type("metric")
     assert child.stdin is not None
     if order == "reader gone first":
         child.stdout.close()

@@ -1,4 +1,4 @@
-"""A run without folder and observers, which collects what it is told."""
+"""A run without folder and observers, which collects the values that a solver reports to it."""
 
 from __future__ import annotations
 

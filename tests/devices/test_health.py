@@ -1,4 +1,4 @@
-"""What is told of devices while they work: on any machine, with or without NVML."""
+"""The state of devices that is reported while they work: on any machine, with or without NVML."""
 
 from __future__ import annotations
 
@@ -75,28 +75,28 @@ def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
     health = Health(pool_of(device))
     before = health.sample()[device.label]
     if "memory_used" not in before:
-        pytest.skip(f"nothing tells the memory of {device.label} here")
+        pytest.skip(f"the memory in use of {device.label} cannot be read here")
 
     def hold(opened: Device) -> float:
         buffer = opened.put(np.zeros(1 << 23, np.uint8))
         opened.sync()
-        told = health.sample()[device.label]["memory_used"]
+        used: float = health.sample()[device.label]["memory_used"]
         opened.release(buffer)
-        return told
+        return used
 
     assert device.submit(hold).result() - before["memory_used"] >= 1 << 23
 
 
-def test_the_sampler_tells_every_member_and_stops_when_closed(device: Member) -> None:
-    told: list[tuple[str, dict[str, float]]] = []
-    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: told.append((label, values)), 0.02)
-    wait_until(lambda: told)
+def test_the_sampler_reports_every_member_and_stops_when_closed(device: Member) -> None:
+    reported: list[tuple[str, dict[str, float]]] = []
+    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: reported.append((label, values)), 0.02)
+    wait_until(lambda: reported)
     sampler.close()
-    count = len(told)
+    count = len(reported)
     time.sleep(0.1)
-    assert count == len(told)
-    assert {label for label, _ in told} == {device.label}
-    status = DeviceStatus(time=1.0, device=device.label, **told[-1][1])
+    assert count == len(reported)
+    assert {label for label, _ in reported} == {device.label}
+    status = DeviceStatus(time=1.0, device=device.label, **reported[-1][1])
     assert from_json(to_json(status)) == status
 
 

@@ -32,7 +32,7 @@ INFO = DeviceInfo(
 
 
 class FakeDevice:
-    """Writes down on which thread it is opened and closed; fails where it is told to."""
+    """Writes down on which thread it is opened and closed; fails where the test asks for it."""
 
     memory_is_counted = False
 
