@@ -21,7 +21,8 @@ from engine.results import Result, Status
 
 __all__ = ["solve_items_on"]
 
-_LEAST_SECONDS = 0.025  # of a slice, so that what a slice takes besides its items does not matter
+_LEAST_SECONDS = 0.05  # of a slice: Dask takes some milliseconds for each, in one process for all workers
+_MOST_SLICES_A_SECOND = 200
 
 
 class MapRun(FarmedRun):
@@ -59,7 +60,7 @@ class MapRun(FarmedRun):
         count = math.ceil(len(self._open) / (2 * self._slots))
         if self._taken["seconds"]:
             rate = self._taken["items"] / self._taken["seconds"]
-            least = min(_LEAST_SECONDS * rate, len(self._open) / slots)
+            least = min(max(_LEAST_SECONDS, self._slots / _MOST_SLICES_A_SECOND) * rate, len(self._open) / slots)
             count = int(min(max(count, least), max(1.0, seconds * rate)))
         count = max(1, count)
         chosen, self._open = self._open[:count], self._open[count:]

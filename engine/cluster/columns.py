@@ -7,6 +7,7 @@ and kept in the smallest integer type that holds them. What cannot be taken apar
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
 from collections.abc import Sequence
@@ -93,6 +94,7 @@ def load(data: bytes) -> list[Any]:
     return found
 
 
+@functools.cache
 def _can_be_taken_apart(kind: type) -> bool:
     """Whether objects of a class are their ``__dict__``, as pickle treats them, and the class can be imported."""
     return (
