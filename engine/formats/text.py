@@ -13,6 +13,7 @@ from engine.formats.source import require_memory
 __all__ = ["Numbers"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+_DIGITS = re.compile(r"[+-]?[0-9]+")
 _MEMORY_PER_BYTE = 70
 """Bytes that :class:`Numbers` may take for one byte of text: a word of one digit and a space is two objects."""
 
@@ -61,7 +62,8 @@ class Numbers:
             raise ProblemError(f"the file ends where {what} should follow", self.path, last)
         word, line = self.words[self.at]
         if not _INTEGER.fullmatch(word):
-            raise ProblemError(f"{what} must be an integer; got '{word[:40]}'", self.path, line)
+            rule = "must have at most 18 digits" if _DIGITS.fullmatch(word) else "must be an integer"
+            raise ProblemError(f"{what} {rule}; got '{word[:40]}'", self.path, line)
         self.at += 1
         return int(word.partition(".")[0])
 

@@ -53,7 +53,7 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
     lines = list(enumerate(lines_of(text), 1))
     start = None
     for position, (number, line) in enumerate(lines):
-        if line.strip() == "EDGE_WEIGHT_SECTION":
+        if line.strip().removesuffix(":").rstrip() == "EDGE_WEIGHT_SECTION":
             start = position + 1
             break
         key, colon, value = line.partition(":")

@@ -173,6 +173,17 @@ def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
         ATSP.read(path)
 
 
+def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "colon.atsp"
+    tsplib.write(path, "colon", np.array([[0, 1], [2, 0]]))
+    text = path.read_text().replace("EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_SECTION:")
+    path.write_text(text)
+    assert ATSP.read(path).costs.tolist() == [[0, 1], [2, 0]]
+    path.write_text(text.replace("0 1", f"0 {10**19}"))
+    with pytest.raises(ProblemError, match=r"cost .* \(0, 1\) must have at most 18 digits; got '1000.* line 8"):
+        ATSP.read(path)
+
+
 def test_qaplib_files_are_read(shared_data: Path) -> None:
     path = shared_data / "qaplib" / "nug12.dat"
     flow, distance = qaplib.read(path)
