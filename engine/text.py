@@ -59,12 +59,12 @@ def printable(text: str) -> str:
 
 
 def short_number_text(value: float) -> str:
-    """About three digits and a metric prefix: ``12.3M``."""
+    """About three digits and a metric prefix, ``12.3M``, or a power of ten where there is none: ``1.2e+30``."""
     for unit in ("", "k", "M", "G", "T"):
         if abs(value) < 1000:
             return f"{value:.0f}{unit}" if unit == "" and value == int(value) else f"{value:.3g}{unit}"
         value /= 1000
-    return f"{value:.3g}P"
+    return f"{value:.3g}P" if abs(value) < 1000 else f"{value * 1e15:.3g}"
 
 
 def seconds_text(seconds: float) -> str:

@@ -63,10 +63,10 @@ def solve_many(
     ones take all steps together, with batched products and factors. Both use the method ``mpc`` without centrality
     correctors. Only fixed variables, and rows and columns without entries, are removed first.
 
-    Programs that do not reach an audited optimum so are then solved one after the other, as :func:`engine.solve` does:
-    programs that are infeasible or unbounded (with checked certificates), or hard. So are sparse programs of more than
-    40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver, a basis, or
-    an initial point.
+    Programs that do not reach an audited optimum in this way are solved one after the other, as :func:`engine.solve`
+    does: those that are infeasible or unbounded (with checked certificates), or hard. So are sparse programs of more
+    than 40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver, a
+    basis, or an initial point.
 
     Parameters
     ----------

@@ -19,6 +19,8 @@ from engine.text import number_text, seconds_text
 
 __all__ = ["estimate"]
 
+_LONG = 1e15
+
 
 @click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
 @click.argument("file", required=False)
@@ -53,16 +55,16 @@ def estimate(
 
 def _sentences(description: str, found: Estimate) -> str:
     exact = found.low == found.high
-    amount = f"{number_text(_rounded(found.amount), grouped=True)} {found.unit}"
+    amount = f"{_rounded(found.amount)} {found.unit}"
     lines = [description, f"{amount}{'' if exact else ' (mean of independent estimates)'}"]
     if not exact:
-        low, high = (number_text(_rounded(value), grouped=True) for value in (found.low, found.high))
-        lines.append(f"probably between {low} and {high}")
-    rate = number_text(_rounded(found.rate), grouped=True)
-    lines.append(f"about {seconds_text(found.seconds)} at {rate} {found.unit}/s, as measured on these devices")
+        lines.append(f"probably between {_rounded(found.low)} and {_rounded(found.high)}")
+    rate = f"{_rounded(found.rate)} {found.unit}/s"
+    lines.append(f"about {seconds_text(found.seconds)} at {rate}, as measured on these devices")
     return "\n".join(lines)
 
 
-def _rounded(value: float) -> int:
-    """Two digits are what an estimate is good for."""
-    return int(float(f"{value:.2g}"))
+def _rounded(value: float) -> str:
+    """Two digits are what an estimate is good for; the others are zeros, or left out where there are many."""
+    text = f"{value:.2g}"
+    return number_text(int(float(text)), grouped=True) if value < _LONG else text

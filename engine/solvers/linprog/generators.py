@@ -29,13 +29,11 @@ def generate(options: GeneratorOptions) -> LinearProgram:
     """Make one program, by NumPy's ``Generator(PCG64(seed))``.
 
     - ``dense``: A (m, n) of standard normal entries, ``A x = b``, ``x >= 0``; b = A x0 with x0 uniform on (0.5, 1.5),
-    and
-      c = A^T y0 + s0 with y0 normal and s0 uniform on (0.5, 1.5): primal and dual have interior points, so there is an
-      optimum;
+      and c = A^T y0 + s0 with y0 normal and s0 uniform on (0.5, 1.5): primal and dual have interior points, so there
+      is an optimum;
     - ``inequalities``: the same with ``A x <= b``, where b = A x0 + t0, y0 = -uniform, so that x0 is interior again;
     - ``transport``: m sources, n destinations, ``m n`` routes with whole costs from 1 to 100, whole supplies and
-    demands of
-      equal sum; sparse.
+      demands of equal sum; sparse.
 
     Returns
     -------

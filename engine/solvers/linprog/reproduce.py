@@ -219,10 +219,8 @@ def _measure_updates(study: Study) -> None:
     study.section(
         "Sherman-Morrison updates",
         "The paper solves A D A^T z = r by updating the inverse of A A^T by one column after another (Egidi and "
-        "Maponi). "
-        "Steps of 0.5 from centred starts, in NumPy; the devices update in blocks, check the residual and fall back on "
-        "a "
-        "Cholesky factor.",
+        "Maponi). Steps of 0.5 from centred starts, in NumPy; the devices update in blocks, check the residual and "
+        "fall back on a Cholesky factor.",
     )
     programs = _programs(study, 0.0)
     rows = []
@@ -282,8 +280,7 @@ def _measure_netlib(study: Study) -> None:
     study.section(
         "Netlib",
         "The smallest of Netlib's programs: the method as in the paper, in NumPy with Mehrotra's start, and the "
-        "methods "
-        "of this solver, which presolve, scale, refine and check. HiGHS gives the optima.",
+        "methods of this solver, which presolve, scale, refine and check. HiGHS gives the optima.",
     )
     written: dict[str, tuple[float, Factor]] = {
         "NumPy, updates, 0.9": (0.9, "updates"),

@@ -336,9 +336,8 @@ def big_m(standard: Standard) -> tuple[Standard, list[Vector]]:
     """A program with an interior point that is known, and the same optimum: one more row and two more columns.
 
     At x0 = s0 = e (half the room of a bounded variable) and y0 = 0 a column ``b - A x0`` of cost M makes the rows
-    hold, and
-    a row ``-(c - s0 + z0) x + t = M'``, with dual -1, the dual constraints. Both are at zero in an optimum if M and
-    M' are large enough. Returns the program and x, s, w, z, y.
+    hold, and a row ``-(c - s0 + z0) x + t = M'``, with dual -1, the dual constraints. Both are at zero in an optimum
+    if M and M' are large enough. Returns the program and x, s, w, z, y.
     """
     rows = np.flatnonzero(standard.sign)
     x = np.where(np.isfinite(standard.upper), 0.5 * np.minimum(standard.upper, 2.0), 1.0)

@@ -137,9 +137,7 @@ def _numbered(into: Index, children: list[list[int]], node: Index) -> tuple[Inde
         above[children[p]] = p
     parent = np.full(alive.size, -1, np.int64)
     number = np.full(into.size, -1, np.int64)
-    number[alive] = np.arange(
-        alive.size
-    )  # ascending: a front has the number of its last node, and children come before
+    number[alive] = np.arange(alive.size)  # a front has the number of its last node, and children come before
     parent = np.where(above[alive] >= 0, number[above[alive]], -1)
     return number[into][node], parent
 
