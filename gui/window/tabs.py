@@ -32,6 +32,7 @@ Extra = CompareTab | StatisticsTab | MonitorTab
 EXTRAS = (CompareTab, StatisticsTab, MonitorTab)
 
 _UPDATE_LIST_EVERY = 6  # frames
+_LONGEST_TITLE = 28  # letters of a title in a tab
 _TRIM_AFTER = 1500  # milliseconds after the last tab was closed
 
 
@@ -68,11 +69,12 @@ class Tabs(QObject):
         self.widget = QTabWidget()
         self.widget.setDocumentMode(True)
         self.widget.setMovable(True)
-        self.widget.setElideMode(Qt.TextElideMode.ElideRight)
+        self.widget.setElideMode(Qt.TextElideMode.ElideNone)
+        self.widget.setUsesScrollButtons(True)  # tabs that do not fit
         self.widget.setAccessibleName("Open runs")
         self.widget.tabBar().setAccessibleName("Open runs")
         self.widget.setIconSize(QSize(12, 12))
-        self.widget.addTab(home, icon("problem"), home.title)
+        self.widget.addTab(home, icon("problem"), _tab_text(home.title))
         self.widget.currentChanged.connect(lambda _index: self._on_current())
         self.widget.tabBar().tabMoved.connect(lambda _from, _to: self._keep_home_first())
 
@@ -109,7 +111,7 @@ class Tabs(QObject):
 
     def update_home(self) -> None:
         """Show the title of the first tab as it is now."""
-        self.widget.setTabText(0, self.home.title)
+        self.widget.setTabText(0, _tab_text(self.home.title))
 
     def _keep_home_first(self) -> None:
         index = self.widget.indexOf(self.home)
@@ -222,13 +224,13 @@ class Tabs(QObject):
         set_style(tab, self._theme)
         tab.ready.connect(self.changed)
         self.comparisons.append(tab)
-        index = self.widget.addTab(tab, icon(image), tab.title)
+        index = self.widget.addTab(tab, icon(image), _tab_text(tab.title))
         self._add_close_button(index, tab)
         self.widget.setTabToolTip(index, tab.title)
         self.show(tab)
 
     def _insert(self, tab: RunTab) -> None:
-        index = self.widget.addTab(tab, QIcon(dot(tab.note.colour)), tab.note.title)
+        index = self.widget.addTab(tab, QIcon(dot(tab.note.colour)), _tab_text(tab.note.title))
         self.widget.setTabToolTip(index, tab.note.problem)
         self._add_close_button(index, tab)
 
@@ -316,7 +318,7 @@ class Tabs(QObject):
     def update_titles(self) -> None:
         """Show the titles of the runs as they are now."""
         for tab in self.open_runs():
-            self.widget.setTabText(self.widget.indexOf(tab), tab.note.title)
+            self.widget.setTabText(self.widget.indexOf(tab), _tab_text(tab.note.title))
 
     def set_theme(self, theme: Theme) -> None:
         """Change the colours of the tab bar and of the current tab; the others follow when they are shown."""
@@ -330,3 +332,10 @@ class Tabs(QObject):
         for extra in self.comparisons:
             image = "device" if isinstance(extra, MonitorTab) else "compare"
             self.widget.setTabIcon(self.widget.indexOf(extra), icon(image))
+
+
+def _tab_text(title: str) -> str:
+    """A title as the text of a tab: a long one loses its middle, as names often differ at their ends."""
+    if len(title) > _LONGEST_TITLE:
+        title = f"{title[: _LONGEST_TITLE - 11]}…{title[-10:]}"
+    return title.replace("&", "&&")  # which would underline the next letter

@@ -224,6 +224,12 @@ def test_a_run_is_renamed_run_again_with_changes_and_deleted(
     dialog.accept()
     assert window.tabs.tabText(window.tabs.indexOf(tabs[0])) == "by fives"
     assert json.loads((window.library.runs / f"{note.key}.json").read_text())["title"] == "by fives"
+    note.title = "R&D, a run with a very long name, seed 17"
+    window.run_tabs.update_titles()
+    assert window.tabs.tabText(window.tabs.indexOf(tabs[0])) == "R&&D, a run with a…e, seed 17"
+    assert window.minimumSizeHint().width() <= 1024
+    note.title = "by fives"
+    window.run_tabs.update_titles()
     qtbot.keyClick(window, Qt.Key.Key_R, CONTROL | SHIFT)
     qtbot.waitUntil(
         lambda: window.pane.title.text() == "small" and window.pane.options() == note.options, timeout=30_000
