@@ -158,6 +158,8 @@ class LinearProgramPanel(Panel):
                 headers, rows, unit = processed[name]
                 listing.put(headers, rows)
                 listing.set_unit(unit)
+        if "racers" not in processed:
+            self.racers.explain("One method solved the program: there was no race.")
 
 
 def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from gui.plot.tables import Table
 __all__ = ["ScatterPlot"]
 
 Floats = NDArray[np.float64]
+_SMALL, _LARGE, _FEW = 4, 8, 300  # pixels of a point, of many and of few of them
 
 
 class ScatterPlot(Figure):
@@ -68,13 +69,13 @@ class ScatterPlot(Figure):
         if not len(x):
             return
         while len(self._items) < len(self._groups):
-            self._items.append(pg.ScatterPlotItem(size=4, pen=None))
+            self._items.append(pg.ScatterPlotItem(pen=None))
             self.plot.addItem(self._items[-1], ignoreBounds=True)
         for place, (item, (_, across, up)) in enumerate(zip(self._items, self._groups, strict=False)):
             colour = QColor(self.theme.colour(place))
             colour.setAlphaF(0.6)
             item.setVisible(shown[place])
-            item.setData(across, up, brush=colour)
+            item.setData(across, up, brush=colour, size=_SMALL if len(across) > _FEW else _LARGE)
         nothing = (math.nan, math.nan)
         x_range = next_range(nothing, (float(x.min()), float(x.max())), from_zero=True)
         y_range = next_range(nothing, (float(y.min()), float(y.max())), from_zero=True)

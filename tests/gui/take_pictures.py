@@ -66,7 +66,8 @@ class Camera:
         self.window.resize(*WINDOW)
         self.window.appearance.choose("dark" if name in ("window-dark", "statistics") else "light")
         if name == "preview":
-            self.window.problems.load(ROOT / "samples" / "branch_and_bound" / "ta030.txt")
+            copy = shutil.copy(ROOT / "samples" / "branch_and_bound" / "ta030.txt", self.home)  # a short path
+            self.window.problems.load(Path(copy))
             self.app.wait_until(lambda: self.window.problems.ready, 60)
         elif name == "compare":
             self._compare()
@@ -86,7 +87,7 @@ class Camera:
         problem, folder = engine.BOA("trap-5", 150), self.home / "runs" / "another"
         engine.solve(problem, backend="opencl", seed=7, local_search="none", run_folder=folder)
         self._list_runs()
-        notes = [note for note in self.window.library.notes if note.solver == "boa"]
+        notes = [note for note in self.window.library.notes if note.key in ("boa", "another")]
         self.window.run_tabs.compare(notes)
         tab = self.window.run_tabs.current()
         self.app.wait_until(lambda: tab.complete, 60)
@@ -132,7 +133,7 @@ class Camera:
 def main(names: list[str]) -> None:
     """Take these pictures, or all."""
     wanted = names or [*DASHBOARDS, *OTHERS]
-    with tempfile.TemporaryDirectory() as home, Measured(Path(home)) as app:
+    with tempfile.TemporaryDirectory(prefix="quintet-") as home, Measured(Path(home)) as app:
         app.window.appearance.choose("light")
         camera = Camera(app, Path(home))
         for name in wanted:
