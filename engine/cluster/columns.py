@@ -7,7 +7,6 @@ and kept in the smallest integer type that holds them. What cannot be taken apar
 
 from __future__ import annotations
 
-import functools
 import itertools
 import pickle
 from collections.abc import Sequence
@@ -68,8 +67,9 @@ def dump(objects: Sequence[Any]) -> bytes:
     """
     groups: dict[tuple[type, tuple[str, ...]], list[int]] = {}
     others: list[int] = []
+    able = {kind for kind in {type(one) for one in objects} if _can_be_taken_apart(kind)}
     for place, one in enumerate(objects):
-        if _can_be_taken_apart(type(one)):
+        if type(one) in able:
             groups.setdefault((type(one), tuple(one.__dict__)), []).append(place)
         else:
             others.append(place)
@@ -94,7 +94,6 @@ def load(data: bytes) -> list[Any]:
     return found
 
 
-@functools.cache
 def _can_be_taken_apart(kind: type) -> bool:
     """Whether objects of a class are their ``__dict__``, as pickle treats them, and the class can be imported."""
     return (
