@@ -104,7 +104,7 @@ def test_sigterm_stops_the_run_there(start: Any) -> None:
             break
     child.send_signal(signal.SIGTERM)
     output, _ = child.communicate(timeout=PATIENCE)
-    assert events.from_json(output.splitlines()[-1]).type == "finished"
+    assert events.from_json(output.splitlines()[-1]).type == "finished", output.splitlines()[-1]
     assert any(path.name.startswith("checkpoint-") for path in Path("r").iterdir())
 
 

@@ -376,7 +376,10 @@ def test_a_slab_missing_from_one_move_is_found(
 ) -> None:
     mutate(*SLAB_MUTANTS[mutant], tmp_path, monkeypatch)
     replicates = 3 * REPLICATES if mutant == "jumps" else REPLICATES
-    assert min(p_values(first_device, "lines", 3, True, replicates, COLLINEAR, slab=0.3).values()) < LEVEL
+    assert any(
+        min(p_values(first_device, "lines", 3, True, number, COLLINEAR, slab=0.3).values()) < LEVEL
+        for number in (replicates // 4, replicates)
+    )
 
 
 def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
@@ -401,7 +404,10 @@ def test_a_wrong_constant_is_found(
         kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES
     )
     columns = COLUMNS.get(kernel, X)
-    assert min(p_values(first_device, kernel, 2, intercept, replicates, columns, family).values()) < LEVEL
+    assert any(  # most are found with the fewer replicates
+        min(p_values(first_device, kernel, 2, intercept, number, columns, family).values()) < LEVEL
+        for number in (replicates // 4, replicates)
+    )
 
 
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
