@@ -25,6 +25,7 @@ from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import PAD
 from engine.solvers.knapsack.resume import Progress, StartRow, StartTiles, restore
 from engine.solvers.knapsack.sparse.table import SparseTable, fault, preference, sparse_items
+from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["solve", "validate"]
 
@@ -264,14 +265,15 @@ class _Solving:
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
         kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
         self._say(f"{kind} of {size}, {reason}")
+        task = TableTask(self._problem, self._options, self._pool, run, reduced, self._progress)
         if isinstance(table, SubsetSums):
-            BitTable(self._problem, self._pool, run, reduced, self._progress, self._options, table).run()
+            BitTable(task, table).run()
         elif table is None:
             tiles = self._start if isinstance(self._start, StartTiles) else None
-            SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options, tiles).run()
+            SparseTable(task, tiles).run()
         else:
             row = self._start if isinstance(self._start, StartRow) else None
-            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, table, row).run()
+            DenseTable(task, table, row).run()
 
     def _values_of_all_capacities(self) -> NDArray[np.int64]:
         everything = _undecided(self._problem)
@@ -280,7 +282,8 @@ class _Solving:
         devices = [member.info for member in self._pool.members]
         options = self._options.model_copy(update={"items": False})
         whole = plan(self._problem, options, everything, devices, profile=True)
-        return DenseTable(self._problem, options, self._pool, self._run, everything, self._progress, whole).profile()
+        task = TableTask(self._problem, options, self._pool, self._run, everything, self._progress)
+        return DenseTable(task, whole).profile()
 
     def _choice(self) -> tuple[Plan | SubsetSums | None, str]:
         """The table that :func:`_choose` takes; a checkpoint's table is continued."""

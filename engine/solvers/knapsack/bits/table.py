@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
+from engine.devices import DeviceInfo, SliceLength, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
-from engine.run import Run, StopRequested
+from engine.run import StopRequested
 from engine.solvers.knapsack.bits.worker import HALO_BITS, MOST_FUSED, BitWorker
-from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.resume import Progress
 from engine.solvers.knapsack.runs import cut_into_runs
+from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["BitTable", "SubsetSums"]
 
@@ -105,31 +104,15 @@ class BitTable:
 
     Parameters
     ----------
-    problem : Knapsack
-    pool : DevicePool
-    run : Run
-    reduced : Reduced
+    task : TableTask
         Its open items have profits in proportion to their weights.
-    progress : Progress
-        Counters, added to.
-    options : Options
-        ``items``: whether they are wanted, and not only the value.
     sums : SubsetSums
         Of the open items.
     """
 
-    def __init__(
-        self,
-        problem: Knapsack,
-        pool: DevicePool,
-        run: Run,
-        reduced: Reduced,
-        progress: Progress,
-        options: Options,
-        sums: SubsetSums,
-    ) -> None:
-        self._problem, self._run, self._reduced = problem, run, reduced
-        self._progress, self._options, self._sums = progress, options, sums
+    def __init__(self, task: TableTask, sums: SubsetSums) -> None:
+        self._task, self._sums = task, sums
+        pool, progress = task.pool, task.progress
         members = [member for member in pool.members if sums.shortage(member.info) is None]
         if not members:
             raise OutOfDeviceMemory(f"{sums.shortage(pool.members[0].info)}; add a device with more memory")
@@ -140,17 +123,17 @@ class BitTable:
 
     def run(self) -> None:
         """Find the greatest sum and its items. A run that is stopped begins its row again when it is resumed."""
-        sums, reduced = self._sums, self._reduced
+        sums, reduced = self._sums, self._task.reduced
         groups = sums.groups()
         with WorkerGroup([self._member], BitWorker, [(sums.weights, groups, sums.capacity)]) as workers:
             self._sweep(workers, groups)
             total = workers.first(BitWorker.largest)
-            fixed = int(self._problem.profits[reduced.taken].sum())
+            fixed = int(self._task.problem.profits[reduced.taken].sum())
             optimum = max(reduced.objective, fixed + total * sums.profit)
             reduced.bound = optimum
-            units = self._problem.in_units
-            self._run.incumbent(units(reduced.objective), units(optimum))
-            if optimum > reduced.objective and self._options.items:
+            units = self._task.problem.in_units
+            self._task.run.incumbent(units(reduced.objective), units(optimum))
+            if optimum > reduced.objective and self._task.options.items:
                 chosen = sums.items[workers.first(BitWorker.trace, total)]
                 reduced.improve(np.concatenate([reduced.taken, chosen]), optimum)
             if optimum <= reduced.objective:
@@ -158,7 +141,7 @@ class BitTable:
 
     def _sweep(self, workers: WorkerGroup[BitWorker], groups: list[tuple[int, int]]) -> None:
         """All launches, or as many as it takes until the whole capacity is reached."""
-        run = self._run
+        run = self._task.run
         length = SliceLength(8, most=_MOST_LAUNCHES)
         at, complete = 0, False
         reached = np.minimum(np.cumsum(self._sums.weights), self._sums.capacity)
@@ -166,15 +149,15 @@ class BitTable:
             try:
                 run.poll()
             except StopRequested:
-                self._progress.save(run, self._reduced)
+                self._task.progress.save(run, self._task.reduced)
                 raise
             if run.checkpoint_due():
-                self._progress.save(run, self._reduced)
+                self._task.progress.save(run, self._task.reduced)
             end = min(at + length.amount, len(groups))
             seconds, complete = workers.first(BitWorker.advance, at, end)
             length.took(seconds, end - at)
             cells = int((reached[groups[at][0] : groups[end - 1][1]] + 1).sum())
-            self._progress.cells += cells
+            self._task.progress.cells += cells
             run.metric("cells_per_second", cells / max(seconds, 1e-9), workers.members[0].label)
             run.metric("items_done", groups[end - 1][1])
             run.progress("items", groups[end - 1][1], len(self._sums.weights), "items")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, DeviceInfo, DevicePool
+from engine.devices import Capabilities, DeviceInfo
 from engine.devices.info import bytes_text
-from engine.run import Run, StopRequested
+from engine.run import StopRequested
 from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
 from engine.solvers.knapsack.dense.planning import room_for_rows
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
@@ -20,7 +20,8 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
-from engine.solvers.knapsack.resume import Progress, StartRow
+from engine.solvers.knapsack.resume import StartRow
+from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["DenseTable", "Plan", "plan"]
 
@@ -125,14 +126,7 @@ class DenseTable:
 
     Parameters
     ----------
-    problem : Knapsack
-    options : Options
-    pool : DevicePool
-    run : Run
-    reduced : Reduced
-        Some items are open.
-    progress : Progress
-        Counters, added to.
+    task : TableTask
     plan : Plan
         Of the open items on the pool's devices.
     start : StartRow, optional
@@ -144,24 +138,10 @@ class DenseTable:
         If the rows do not fit what is free on the devices.
     """
 
-    def __init__(
-        self,
-        problem: Knapsack,
-        options: Options,
-        pool: DevicePool,
-        run: Run,
-        reduced: Reduced,
-        progress: Progress,
-        plan: Plan,
-        start: StartRow | None = None,
-    ) -> None:
-        self._problem = problem
-        self._options = options
-        self._pool = pool
-        self._run = run
-        self._reduced = reduced
-        self._progress = progress
-        self._incumbent = reduced.objective
+    def __init__(self, task: TableTask, plan: Plan, start: StartRow | None = None) -> None:
+        self._task = task
+        pool, progress = task.pool, task.progress
+        self._incumbent = task.reduced.objective
         self._start_row = start
         self._counted = (progress.cells, progress.exchanged_bytes)
         self._plan = plan
@@ -178,16 +158,15 @@ class DenseTable:
         progress.device_bytes = max(progress.device_bytes, needed)
 
     def _room_for_kept_rows(self) -> int:
-        if not self._options.items:
+        if not self._task.options.items:
             return 0
         widths, size = self._plan.widths, self._plan.item_bytes
-        sharing = [
-            sum(other.info.id == member.info.id for other in self._pool.members) for member in self._pool.members
-        ]
+        members = self._task.pool.members
+        sharing = [sum(other.info.id == member.info.id for other in members) for member in members]
         wanted = []
-        for member, count in zip(self._pool.members, sharing, strict=True):
-            if self._options.keep_memory is not None:
-                wanted.append(int(self._options.keep_memory * 1e6) // size)
+        for member, count in zip(members, sharing, strict=True):
+            if self._task.options.keep_memory is not None:
+                wanted.append(int(self._task.options.keep_memory * 1e6) // size)
             elif member.info.capabilities.host_visible_memory:
                 wanted.append(int(widths.max()))
             else:
@@ -228,39 +207,39 @@ class DenseTable:
         return values
 
     def _open_sweep(self) -> Sweep:
-        capabilities = [member.info.capabilities for member in self._pool.members]
+        capabilities = [member.info.capabilities for member in self._task.pool.members]
         return Sweep(
-            self._pool,
-            self._run,
+            self._task.pool,
+            self._task.run,
             self._schedule,
             self._plan.shapes,
             row_cells=self._plan.row_cells,
             store_cells=self._store_cells,
             halo=self._plan.halo,
-            minimum_share=self._options.minimum_share or _worth_sharing(capabilities),
+            minimum_share=self._task.options.minimum_share or _worth_sharing(capabilities),
         )
 
     def _solve(self, backtracker: Backtracker) -> None:
         start = self._start(backtracker)
-        capacity = self._reduced.capacity
-        if not self._options.items:
+        capacity = self._task.reduced.capacity
+        if not self._task.options.items:
             self._found(backtracker.value(start, self._end, capacity))
             return
         left = backtracker.value_and_items(start, self._end, capacity, self._found)
         if left is None:
-            self._reduced.close()
+            self._task.reduced.close()
             return
         if start.stage:
             backtracker.value_and_items(backtracker.nothing(0), start.stage, left, lambda _: True, "backtracking")
-        items = np.concatenate([self._reduced.taken, self._chosen(0)])
-        self._reduced.improve(items, int(self._problem.profits[items].sum()))
+        items = np.concatenate([self._task.reduced.taken, self._chosen(0)])
+        self._task.reduced.improve(items, int(self._task.problem.profits[items].sum()))
 
     def _found(self, value: int) -> bool:
         """The optimum is known; whether its items have yet to be found."""
-        optimum = max(self._incumbent, int(self._problem.profits[self._reduced.taken].sum()) + value)
-        self._reduced.bound = optimum
-        units = self._problem.in_units
-        self._run.incumbent(units(self._reduced.objective), units(optimum))
+        optimum = max(self._incumbent, int(self._task.problem.profits[self._task.reduced.taken].sum()) + value)
+        self._task.reduced.bound = optimum
+        units = self._task.problem.in_units
+        self._task.run.incumbent(units(self._task.reduced.objective), units(optimum))
         return optimum > self._incumbent
 
     def _start(self, backtracker: Backtracker) -> Start:
@@ -277,8 +256,8 @@ class DenseTable:
 
     def _count(self) -> None:
         cells, exchanged = self._counted
-        self._progress.cells = cells + self._sweep.cells
-        self._progress.exchanged_bytes = exchanged + self._sweep.exchanged_bytes
+        self._task.progress.cells = cells + self._sweep.cells
+        self._task.progress.exchanged_bytes = exchanged + self._sweep.exchanged_bytes
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
@@ -291,31 +270,31 @@ class DenseTable:
         if values is None:
             values = self._sweep.read(row, lo, hi)
         self._count()
-        self._progress.save(
-            self._run,
-            self._reduced,
+        self._task.progress.save(
+            self._task.run,
+            self._task.reduced,
             StartRow(self._schedule.order[: self._first_item(row.stage)], lo, values),
         )
 
     def _passed(self, stage: int, capacity: int) -> None:
         """Items of all groups from ``stage`` on are known: what is left is a smaller problem of the same kind."""
         self._last = (stage, capacity)
-        if self._run.checkpoint_due():
+        if self._task.run.checkpoint_due():
             self._checkpoint_items(stage, capacity)
 
     def _checkpoint_items(self, stage: int, capacity: int) -> None:
         first = self._first_item(stage)
-        taken = np.concatenate([self._reduced.taken, self._chosen(first)])
+        taken = np.concatenate([self._task.reduced.taken, self._chosen(first)])
         self._count()
         smaller = Reduced(
             taken,
             self._schedule.order[:first],
             capacity,
-            self._reduced.best,
-            self._reduced.objective,
-            self._reduced.bound,
+            self._task.reduced.best,
+            self._task.reduced.objective,
+            self._task.reduced.bound,
         )
-        self._progress.save(self._run, smaller)
+        self._task.progress.save(self._task.run, smaller)
 
     def _checkpoint_on_stop(self, backtracker: Backtracker) -> None:
         if self._last is not None:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool
+from engine.devices import DeviceInfo
 from engine.devices.group import WorkerGroup
 from engine.devices.info import bytes_text
 from engine.devices.pool import Member
 from engine.devices.slices import SliceLength
 from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.run import Run, StopRequested
-from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import TILE, SparseShapes
 from engine.solvers.knapsack.resume import Progress, StartTiles
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.sparse.worker import Best, Report, SparseWorker, fixed_bytes
+from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["SparseTable", "fault", "preference", "sparse_items"]
 
@@ -91,43 +91,22 @@ class SparseTable:
 
     Parameters
     ----------
-    problem : Knapsack
-    pool : DevicePool
-    run : Run
-    reduced : Reduced
-        Some items are open.
-    progress : Progress
-        Counters, added to.
-    options : Options
-        ``items`` (whether they are wanted, and not only the value) and ``keep_memory`` count.
+    task : TableTask
     start : StartTiles, optional
         The table of a checkpoint.
     """
 
-    def __init__(
-        self,
-        problem: Knapsack,
-        pool: DevicePool,
-        run: Run,
-        reduced: Reduced,
-        progress: Progress,
-        options: Options,
-        start: StartTiles | None = None,
-    ) -> None:
-        self._problem = problem
-        self._run = run
-        self._reduced = reduced
-        self._progress = progress
-        self._options = options
+    def __init__(self, task: TableTask, start: StartTiles | None = None) -> None:
+        self._task = task
         self._start = start
-        self._members: list[Member] = sorted(pool.members, key=lambda member: preference(member.info))
-        self._fixed = int(problem.profits[reduced.taken].sum())
+        self._members: list[Member] = sorted(task.pool.members, key=lambda member: preference(member.info))
+        self._fixed = int(task.problem.profits[task.reduced.taken].sum())
         self._later: Reduced | None = None  # what is left to a later pass, once the optimum is known
 
     def run(self) -> None:
         """Prove the best solution known optimal, or find a better one that is."""
-        reduced = self._reduced
-        items = sparse_items(self._problem, reduced)
+        reduced = self._task.reduced
+        items = sparse_items(self._task.problem, reduced)
         found = self._pass(items, reduced.objective - self._fixed, self._start)
         if found is None:
             reduced.close()
@@ -136,17 +115,17 @@ class SparseTable:
         profit = self._fixed + found.profit
         reduced.bound = profit
         self._publish()
-        if self._options.items:
+        if self._task.options.items:
             reduced.improve(self._complete(items, found), profit)
             reduced.close()
 
     def _complete(self, items: SparseItems, found: _Found) -> NDArray[np.int64]:
         """All items of a solution, by solving the smaller problems whose decisions are not kept."""
-        known = self._reduced
+        known = self._task.reduced
         chosen = [known.taken, found.chosen]
         profit = found.profit
         while found.count:
-            profit -= int(self._problem.profits[found.chosen].sum())
+            profit -= int(self._task.problem.profits[found.chosen].sum())
             items = items.first(found.count, found.cell)
             taken = np.concatenate(chosen)
             self._later = Reduced(taken, items.indices, found.cell, known.best, known.objective, known.bound)
@@ -158,8 +137,8 @@ class SparseTable:
         return np.concatenate(chosen)
 
     def _publish(self) -> None:
-        units = self._problem.in_units
-        self._run.incumbent(units(self._reduced.objective), units(self._reduced.bound))
+        units = self._task.problem.in_units
+        self._task.run.incumbent(units(self._task.reduced.objective), units(self._task.reduced.bound))
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
@@ -175,7 +154,7 @@ class SparseTable:
                 raise OutOfDeviceMemory(f"the sparse table is impossible: {reason}; add memory or devices")
             memory = member.memory().free * (50 if info.capabilities.host_visible_memory else 90) // 100
             shapes = SparseShapes.of(info.capabilities, items.value)
-            decisions = self._options.keep_memory
+            decisions = self._task.options.keep_memory
             arguments = (shapes, items, incumbent, memory, None if decisions is None else int(decisions * 1e6))
             try:
                 with WorkerGroup([member], SparseWorker, [arguments], tolerant=True) as workers:
@@ -184,7 +163,7 @@ class SparseTable:
                 if isinstance(lost.__cause__, OutOfDeviceMemory) or len(self._members) == 1:
                     raise lost.__cause__ or lost from None
                 del self._members[0]
-                self._run.notice(f"{lost}; the table begins anew on {self._members[0].label}", level="warning")
+                self._task.run.notice(f"{lost}; the table begins anew on {self._members[0].label}", level="warning")
                 start = None
 
     # --- checkpoints --------------------------------------------------------------------------------------------
@@ -193,27 +172,27 @@ class SparseTable:
         """Take over a solution of the first pass before it is proved optimal; whether its items are known."""
         if found.count or self._later is not None:
             return False
-        chosen = np.concatenate([self._reduced.taken, found.chosen])
-        self._reduced.improve(chosen, self._fixed + found.profit)
+        chosen = np.concatenate([self._task.reduced.taken, found.chosen])
+        self._task.reduced.improve(chosen, self._fixed + found.profit)
         self._publish()
         return True
 
     def save(self, start: StartTiles | None) -> None:
         """A checkpoint: of the first pass with its table, of a later one only which smaller problem is left."""
         if self._later is None:
-            self._progress.save(self._run, self._reduced, start)
+            self._task.progress.save(self._task.run, self._task.reduced, start)
         else:
-            self._progress.save(self._run, self._later)
+            self._task.progress.save(self._task.run, self._later)
 
     @property
     def problem_run(self) -> Run:
         """The run."""
-        return self._run
+        return self._task.run
 
     @property
     def progress(self) -> Progress:
         """Counters."""
-        return self._progress
+        return self._task.progress
 
 
 class _Pass:
