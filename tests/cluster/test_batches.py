@@ -1,0 +1,62 @@
+"""How the problems of ``engine.map`` are divided into slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.batch import Item
+from engine.cluster.batches import MapRun, _load_items, _MapSlices
+from engine.errors import AuditError
+from engine.mapping import BatchProgress
+from engine.results import Result, Status
+
+SLICES = _MapSlices(None, {}, None)  # type: ignore[arg-type]
+
+
+def answered(work: dict[str, Any], seconds_each: float, last: int | None = None) -> bytes:
+    """The answer to a slice, of its first items only if it was asked to end."""
+    found = {item.index: Result(Status.OPTIMAL, item.index, None, None) for item in _load_items(work["items"])[:last]}
+    return SLICES.finish((found, seconds_each * len(found)))
+
+
+def slices_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], MapRun]:
+    """How many items each slice has, if slices are answered in turn."""
+    run = MapRun([Item(place, f"file-{place}") for place in range(count)], BatchProgress(count, []))
+    sizes, out = [], []
+    while not run.finished:
+        while len(out) < slots and (work := run.take(slots - len(out), 3.0)) is not None:
+            out.append(work)
+            sizes.append(len(work["indices"]))
+        work = out.pop(0)
+        run.accept(work, answered(work, seconds_each))
+    return sizes, run
+
+
+def test_small_problems_are_in_few_slices_and_all_solved() -> None:
+    sizes, run = slices_of(10_000, 4, 5e-5)
+    assert sum(sizes) == 10_000
+    assert len(sizes) <= 20
+    assert all(run.entries[place].objective == place for place in range(10_000))  # type: ignore[union-attr]
+
+
+def test_long_problems_are_handed_out_one_by_one_at_the_end() -> None:
+    sizes, _ = slices_of(100, 4, 60.0)
+    assert sizes[0] == 13
+    assert sizes[4:] == [1] * len(sizes[4:])  # each takes longer than a slice should
+
+
+def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again() -> None:
+    run = MapRun([Item(place, f"file-{place}") for place in range(20)], BatchProgress(20, []))
+    one, two = run.take(2, 3.0), run.take(1, 3.0)
+    assert one is not None
+    assert two is not None
+    run.accept(one, answered(one, 1.0, last=2))
+    run.put_back(two)
+    handed_out = []
+    while (work := run.take(2, 3.0)) is not None:
+        handed_out += work["indices"]
+    assert sorted([*handed_out, *one["indices"][:2]]) == list(range(20))
+    with pytest.raises(AuditError, match="entries of other problems"):
+        run.accept({"indices": [7], "items": b""}, answered(one, 1.0))
