@@ -132,6 +132,11 @@ class UntrustedCode(InputError):
     """A file contains code that would be executed, and the user has not allowed that.
 
     ``code`` is a :class:`engine.trust.ForeignCode`: what it is, where, and its digest.
+
+    Parameters
+    ----------
+    message : str
+    code : ForeignCode, optional
     """
 
     def __init__(self, message: str, code: Any = None) -> None:

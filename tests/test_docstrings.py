@@ -141,7 +141,7 @@ def test_functions_of_solvers_describe_their_arguments(solver: str) -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["devices", "formats", "numerics", "solvers/boa", "solvers/branch_and_bound", "solvers/gibbs", "solvers/knapsack"],
+    [*_DESCRIBED, *(f"solvers/{solver}" for solver in SOLVERS)],
 )
 def test_classes_of_a_package_describe_their_arguments(package: str) -> None:
     modules = sorted((PACKAGE / package).rglob("*.py"))

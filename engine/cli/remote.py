@@ -126,6 +126,20 @@ class RemoteRun:
 
     Use it as a context manager, which ends the connection. ``problem`` is what is solved, ``folder`` the run folder
     here, if one is kept.
+
+    Parameters
+    ----------
+    name : str
+        The host as the user has named it.
+    host : Host
+    command : {"solve", "resume"}
+    words : sequence of str
+        Of the command line there.
+    problem : Problem
+    make : callable
+        ``make(path)`` makes or opens the run folder here.
+    path : Path or None
+        The run folder; None for a temporary one.
     """
 
     overdue = 0.0

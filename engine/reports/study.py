@@ -30,6 +30,14 @@ Profile = Literal["quick", "cpu", "gpu"]
 class Study:
     """Where a study measures, and what it has found so far.
 
+    Parameters
+    ----------
+    engine, report, profile, instances
+        See the attributes.
+    folder : Path
+        Where the report is written.
+    console : rich.console.Console
+
     Attributes
     ----------
     engine : Engine

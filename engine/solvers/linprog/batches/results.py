@@ -91,6 +91,13 @@ class Solved:
 class FamilyResult(Sequence[Result]):
     """Results of programs that share their matrix: arrays of all of them, and a sequence of :class:`Result`.
 
+    Parameters
+    ----------
+    solved : Solved
+        Those that were solved together; its arrays are taken over.
+    others : mapping of int to Result
+        Those that were solved alone, by index.
+
     Attributes
     ----------
     status : ndarray of str, shape (k,)

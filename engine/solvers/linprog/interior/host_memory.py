@@ -65,6 +65,11 @@ class HostMemoryShard(DeviceShard):
     buffers' own memory, accessed while the device is idle: a kernel for a small matrix, a copy or a mapping would cost
     more than the work itself. For a ``small`` program, passes, products and solves are combined in two kernels:
     :meth:`search_direction`, and a step together with the measures of the new point.
+
+    Parameters
+    ----------
+    device, data, algebra
+        As for :class:`DeviceShard`.
     """
 
     algebra: Lapack

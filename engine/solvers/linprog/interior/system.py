@@ -72,6 +72,13 @@ class System:
 
     Shapes are those of :class:`~engine.solvers.linprog.interior.shard.Shard`.
 
+    Parameters
+    ----------
+    data : ShardData
+    shards : sequence of Shard
+    ends : list of int, optional
+        Where the columns of each shard end.
+
     Attributes
     ----------
     seconds : dict
@@ -89,13 +96,11 @@ class System:
         self.ends = ends or [data.n]
         self.normal_equations: NormalEquations | None = None
         self.seconds: dict[str, float] = {"products": 0.0, "form": 0.0, "factor": 0.0, "solve": 0.0}
-        self.factorizations = 0
-        self.updating = False
+        self.factorizations = self.update_solves = 0
+        self.updating = self._began_updates = False
         self._refinements = 0
         self._update_settings = 1, True
-        self._began_updates = False
         self.worst_residual = 0.0
-        self.update_solves = 0
         self.warnings: list[str] = []
 
     def use_updates(self, block: int, refinements: int, constant_memory: bool = True) -> None:
@@ -190,10 +195,8 @@ class System:
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
         """See :class:`Shard`."""
-        found = self.each(Shard.scale, rho, rho_free)
-        return np.stack(
-            [np.min([part[:, 0] for part in found], axis=0), np.max([part[:, 1] for part in found], axis=0)], axis=1
-        )
+        found = np.stack(self.each(Shard.scale, rho, rho_free))
+        return np.stack([found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)], axis=1)
 
     def unit_scale(self) -> None:
         """See :class:`Shard`."""

@@ -37,7 +37,16 @@ class DeviceShard(Shard):
     """A :class:`~engine.solvers.linprog.interior.shard.Shard` on a device, made and used on its thread.
 
     The first shard also factorises and solves. Only methods that return numbers wait for the device.
+
+    Parameters
+    ----------
+    device : Device
+    data : ShardData
+    algebra : LinearAlgebra
+        Closed with the shard.
     """
+
+    _point_names = ("x", "s", "w", "z", "kind")
 
     def __init__(self, device: Device, data: ShardData, algebra: LinearAlgebra) -> None:
         self.data = data
@@ -196,10 +205,6 @@ class DeviceShard(Shard):
     def _slack_sizes(self) -> dict[str, int]:
         return {"batch": self._k, "m": self._m, "n": self._n, "slacks": self._slacks}
 
-    @property
-    def _point_names(self) -> tuple[str, ...]:
-        return ("x", "s", "w", "z", "kind")
-
     def _step(self) -> dict[str, Buffer]:
         return {name: self._buffers[f"{name}{self._slot}"] for name in _STEPS}
 
@@ -268,10 +273,8 @@ class DeviceShard(Shard):
         """See :class:`Shard`."""
         self._affine_target_ready = False
         self._scalars(rho, rho_free)
-        self._run(
-            "scale",
-            lambda: self._pass("scale", *self._point_names, "theta", "results", rho=self._buffers["scalars"]),
-        )
+        names = (*self._point_names, "theta", "results")
+        self._run("scale", lambda: self._pass("scale", *names, rho=self._buffers["scalars"]))
         parts = self._results(2)
         return np.stack([parts[:, :, 0].min(axis=1), parts[:, :, 1].max(axis=1)], axis=1)
 
@@ -476,11 +479,8 @@ class DeviceShard(Shard):
     def advance(self, primal: Vector, dual: Vector) -> None:
         """See :class:`Shard`."""
         self._affine_target_ready = False
-        steps = self._scalars(primal, dual)
-        self._run(
-            ("advance", self._slot),
-            lambda: self._pass("advance", *self._point_names, **self._step(), steps=steps),
-        )
+        given = {**self._step(), "steps": self._scalars(primal, dual)}
+        self._run(("advance", self._slot), lambda: self._pass("advance", *self._point_names, **given))
 
     def session(self) -> contextlib.AbstractContextManager[None]:
         """A context to hold while many of these methods are called in a row."""

@@ -45,6 +45,12 @@ def _news(found: dict[str, Any], final: bool) -> News:
 class HighsThread(Racer):
     """HiGHS's simplex method in a thread of this process, which starts sooner than a process.
 
+    Parameters
+    ----------
+    problem : LinearProgram
+    tolerance : float
+        Of infeasibilities.
+
     Attributes
     ----------
     here : HighsHere

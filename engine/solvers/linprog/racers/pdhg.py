@@ -34,7 +34,24 @@ class Abandoned(Exception):
 
 
 class PdhgRacer(Racer):
-    """The primal-dual hybrid gradient method, on one device or on several that share the program."""
+    """The primal-dual hybrid gradient method, on one device or on several that share the program.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    sign : float
+        -1 if the user's program is a maximization.
+    options : Options
+    pool : DevicePool
+    members : sequence of Member
+        Devices that share the program.
+    certificates : bool
+        Whether to look for rays now and then: the program is the one given.
+    restored : tuple, optional
+        A checkpoint to go on from.
+    initial : tuple of ndarray, optional
+        Values and row duals to begin with.
+    """
 
     def __init__(
         self,

@@ -28,7 +28,17 @@ _ZERO = (1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest ma
 
 
 class Certificates:
-    """The search for a proof, on the devices of a run; its work is added to ``counters``."""
+    """The search for a proof, on the devices of a run; its work is added to ``counters``.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+        The program as given.
+    options : Options
+    pool : DevicePool
+    run : Run
+    counters : dict
+    """
 
     def __init__(
         self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run, counters: Counters
