@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import OptionError, ProblemError
 from engine.text import bytes_text
 
-__all__ = ["INT64_MAX", "Origin", "capacity_of", "check_range", "integers", "require_host_memory", "shown"]
+__all__ = [
+    "INT64_MAX",
+    "Origin",
+    "capacity_of",
+    "check_range",
+    "integers",
+    "item_indices",
+    "require_host_memory",
+    "shown",
+]
 
 INT64_MAX = 2**63 - 1
 _EXACT_FLOAT = 2**53
@@ -89,6 +98,28 @@ def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
         if isinstance(whole, str):
             raise _refusal(elements[item], noun, item, origin)
     return np.array(wholes, dtype=np.int64)
+
+
+def item_indices(items: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Indices of items as integers, shape (k,).
+
+    Parameters
+    ----------
+    items : array-like, shape (k,)
+    n : int
+        How many items there are.
+
+    Raises
+    ------
+    ProblemError
+        If one is not an integer from 0 to ``n - 1``.
+    """
+    indices = integers(items, "solution", Origin())
+    outside = np.flatnonzero((indices < 0) | (indices >= n))
+    if outside.size:
+        allowed = f"the items run from 0 to {n - 1}" if n else "there are no items"
+        raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
+    return indices
 
 
 def _sound(array: NDArray[Any]) -> NDArray[np.bool_]:

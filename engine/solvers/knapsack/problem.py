@@ -14,7 +14,7 @@ from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from engine.formats.instances import instance_name
 from engine.problem import InstanceOption, Problem, frozen, require_arrays
-from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, shown
+from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices, shown
 from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
 from engine.solvers.knapsack.scaling import scaled
 
@@ -240,11 +240,7 @@ class Knapsack(Problem):
 
     def sums(self, items: ArrayLike) -> tuple[int, int]:
         """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
-        indices = integers(items, "solution", Origin())
-        outside = np.flatnonzero((indices < 0) | (indices >= self.n))
-        if outside.size:
-            allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
-            raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
+        indices = item_indices(items, self.n)
         seen = np.bincount(indices, minlength=self.n)
         repeated = np.flatnonzero(seen > (1 if self.counts is None else self.counts))
         if repeated.size:

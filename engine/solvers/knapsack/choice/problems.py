@@ -13,7 +13,7 @@ from engine.errors import ProblemError
 from engine.formats.instances import instance_name, located
 from engine.formats.knapsack import choice as formats
 from engine.problem import InstanceOption, Problem, frozen, require_arrays
-from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers
+from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers, item_indices
 
 __all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
 
@@ -31,11 +31,7 @@ class _ItemProblem(Problem):
 
     def _set(self, items: ArrayLike) -> NDArray[np.int64]:
         """Indices of distinct items, checked."""
-        indices = integers(items, "solution", Origin())
-        outside = np.flatnonzero((indices < 0) | (indices >= self.n))
-        if outside.size:
-            allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
-            raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
+        indices = item_indices(items, self.n)
         seen = np.bincount(indices, minlength=self.n)
         if (seen > 1).any():
             raise ProblemError(f"item {int(np.argmax(seen > 1))} is given more than once")
