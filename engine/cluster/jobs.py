@@ -24,6 +24,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
+import shutil
 import time
 import tomllib
 import warnings
@@ -139,13 +141,16 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
     except ImportError as error:
         raise ClusterError(f"{path} needs dask-jobqueue: pip install 'quintet[cluster]'") from error
     kind = getattr(dask_jobqueue, _CLASSES[file.kind])
+    command = shlex.split(kind.job_cls.submit_command)[0]
+    if shutil.which(command) is None:
+        raise ClusterError(f"{path}: this computer has no command {command}, with which jobs are submitted")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             cluster = kind(**job_options(file, path))
         except (OSError, ValueError, RuntimeError) as error:
             raise ClusterError(f"the jobs of {path} cannot be prepared: {error}") from error
-    closing.callback(cluster.close)
+    closing.callback(_close, cluster)
     cluster.wait_seconds = file.wait
     cluster.scale(jobs=file.jobs)
     cluster.replacement = Replacement(cluster, file.jobs)
@@ -278,12 +283,13 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
         )
     except (OSError, RuntimeError, TimeoutError) as error:
         raise ClusterError(f"the local workers do not start: {error}") from error
-    closing.callback(_close_local, cluster)
+    closing.callback(_close, cluster)
     cluster.replacement = Replacement(cluster, count)
     return cluster
 
 
-def _close_local(cluster: Any) -> None:
+def _close(cluster: Any) -> None:
+    """Close a cluster, also one whose workers or jobs have never started, which Dask fails to close."""
     with contextlib.suppress(Exception):
         cluster.close(timeout=10)
 

@@ -189,6 +189,17 @@ def test_files_that_describe_no_cluster_are_refused(tmp_path: Path, text: str, m
         jobs.read_file(tmp_path / "nothing.toml")
 
 
+def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dask_jobqueue")
+    path = tmp_path / "hall.toml"
+    path.write_text('kind = "slurm"\n')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match="this computer has no command sbatch"):
+        Connection(str(path))
+
+
 # --- the process that started the run -----------------------------------------------------------------------------
 
 
