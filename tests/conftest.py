@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from engine.devices import DevicePool, Member, available, templates
@@ -25,6 +26,8 @@ def _qt_can_be_loaded() -> bool:
     return True
 
 
+hypothesis.settings.register_profile("quintet", deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+hypothesis.settings.load_profile("quintet")  # a busy machine is no fault, and fixtures of a function hold only devices
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 pytest_plugins = ["pytestqt.plugin"] if _qt_can_be_loaded() else []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -193,7 +193,7 @@ def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
         device.submit(follow, parameters, functions.trap(30, 5), shapes=many).result()
 
 
-@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(max_examples=15)
 @given(data=st.data())
 def test_networks_of_awkward_populations_are_those_of_the_reference(device: Member, data: st.DataObject) -> None:
     """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -212,7 +212,7 @@ def test_classes_have_every_gene_once_and_no_neighbours_inside(n: int, density: 
         assert not joined[np.ix_(genes, genes)].any()
 
 
-@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(max_examples=12)
 @given(data=st.data())
 def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 40), "genes")

@@ -40,7 +40,7 @@ def parameters(n: int, population: int = 20) -> Parameters:
     return resolve(Options(), n, population, seed=3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(n=st.integers(2, 14), seed=st.integers(0, 99), rule=st.sampled_from(["first", "steepest"]))
 def test_improved_individuals_have_their_values_and_ascents_end_in_local_optima(n: int, seed: int, rule: Any) -> None:
     function = Random(n, seed)

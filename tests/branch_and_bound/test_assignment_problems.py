@@ -69,7 +69,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gp
 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n: int, seed: int, make: Any) -> None:
     tree = make(n, seed).tree()
     best = brute_force(tree)

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -126,7 +126,7 @@ def test_bounding_together_works_with_times_of_any_length(device: Member, bound:
 
 # The sizes are fixed, so that one compiled kernel serves all examples.
 @given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10)
 def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
     device: Member, times: NDArray[np.int64], bound: str
 ) -> None:
@@ -140,7 +140,7 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
     hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)),
     st.sampled_from(["partial", "cheapest_arcs", "assignment"]),
 )
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10)
 def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
     problem = ATSP(costs)
     tree = problem.tree(bound, "auto")

@@ -227,7 +227,7 @@ def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
     st.integers(0, 2**32),
     st.sampled_from(["one_machine", "two_machine", "mixed"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
     problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
     tree = problem.tree(bound, "auto")
@@ -236,7 +236,7 @@ def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, s
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
     tree = problem.tree(bound, "auto")

@@ -97,7 +97,7 @@ def test_harmless_differences_change_nothing(format: str, dress: Callable[[str],
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(items=st.lists(st.tuples(INT64, INT64), min_size=1, max_size=12), capacity=INT64, optimum=NATURAL)
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
@@ -278,7 +278,7 @@ def survives(data: bytes) -> None:
     formats.recognize(data[:4096].decode("utf-8", errors="replace"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     format=st.sampled_from(formats.FORMATS),
     start=st.integers(0, 120),
@@ -296,7 +296,7 @@ def test_a_garbled_file_is_refused_or_still_an_instance(format: str, start: int,
     survives(text[:start] + filling + text[start + length :])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(st.binary(max_size=80), st.text("0123 \n-,nczt.", max_size=80).map(str.encode)))
 def test_garbage_is_refused_or_an_instance(data: bytes) -> None:
     survives(data)

@@ -237,7 +237,7 @@ def test_a_second_sitting_is_replayed_from_its_own_time(qtbot: Any, tmp_path: Pa
 # --- the command line ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     options=st.fixed_dictionaries(
         {},

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.text import short_seconds_text, value_text
@@ -32,7 +32,6 @@ def test_an_hour_at_ten_hertz_takes_no_more_room_than_a_minute() -> None:
     assert 1024 <= len(series) <= 2048
 
 
-@settings(deadline=None)
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))
 def test_extremes_and_means_survive_any_merging(values: list[float], capacity: int) -> None:
     series = filled(values, capacity)
@@ -47,7 +46,6 @@ def test_extremes_and_means_survive_any_merging(values: list[float], capacity: i
     assert np.dot(window.mean, counts) == pytest.approx(sum(values), rel=1e-9, abs=1e-3)
 
 
-@settings(deadline=None)
 @given(VALUES, st.integers(1, 50))
 def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], columns: int) -> None:
     window = filled(values).window(columns=columns)
@@ -56,7 +54,6 @@ def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], colu
     assert window.high.max() == max(values)
 
 
-@settings(deadline=None)
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))
 def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values: list[float], capacity: int) -> None:
     slow = filled(values, capacity)

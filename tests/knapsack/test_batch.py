@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -92,7 +92,7 @@ def test_all_kinds_of_problems_are_solved_together(
     assert sum(result.counters["cells"] > 2000 for result in results.values()) > 10  # tables, not only bounds
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(
     items=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 5)), max_size=12),
     capacity=st.integers(1, 150),

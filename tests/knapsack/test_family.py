@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
@@ -18,7 +18,7 @@ from engine.results import Result
 from engine.solvers.knapsack.bits import worker as bit_worker
 from engine.solvers.knapsack.reference import optimal_value
 
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = settings(max_examples=40)
 
 
 def values_of_all_capacities(problem: Knapsack) -> np.ndarray:

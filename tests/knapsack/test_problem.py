@@ -242,7 +242,7 @@ def test_a_description_is_one_line_with_the_sizes() -> None:
     assert Knapsack([], [], 3).describe() == "0/1 knapsack knapsack of 0 items: 0 items, capacity 3"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), items=st.lists(st.tuples(st.integers(0, 2**58), st.integers(1, 2**58)), max_size=16))
 def test_a_solution_is_summed_exactly(data: st.DataObject, items: list[tuple[int, int]]) -> None:
     problem = Knapsack([p for p, _ in items], [w for _, w in items], 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -60,7 +60,7 @@ def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
     assert weight <= problem.capacity
 
 
-some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = settings(max_examples=60)
 
 
 @some
@@ -71,7 +71,7 @@ def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
     assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(problem=problems())
 @pytest.mark.parametrize("value", ["i32", "i64"])
 def test_lock_step_shapes_find_the_same(
@@ -98,7 +98,7 @@ def test_tables_that_grow_on_the_way_lose_nothing(
         assert_solved(one_device, problem, reduce=False, keep_memory=keep)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(problem=problems())
 def test_vectors_of_64_bit_values_find_the_same(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack
@@ -110,7 +110,7 @@ def test_vectors_of_64_bit_values_find_the_same(
 
 
 @given(problem=problems())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_relaxation_bounds_the_best_of_the_items_left(problem: Knapsack) -> None:
     """Prefix sums of gains, interpolated, against Bellman's recurrence over the items still to come."""
     indices = np.arange(problem.n)

@@ -61,7 +61,7 @@ def program(kind: str, m: int, n: int, seed: int) -> dict[str, Any]:
     return {"c": c, "A_ub": a[~equal], "b_ub": b[~equal], "A_eq": a[equal], "b_eq": b[equal], "bounds": bounds}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     kind=st.sampled_from(KINDS),
     m=st.integers(1, 12),

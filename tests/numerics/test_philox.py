@@ -73,7 +73,7 @@ def test_device_gives_the_published_words(
     assert words.tolist() == list(ten)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**64 - 1),
     stream=st.integers(0, 2**8 - 1),

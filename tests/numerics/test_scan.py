@@ -64,7 +64,7 @@ def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device:
     assert np.array_equal(prefixes, np.arange(values.size))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(size=st.integers(0, 20_000), seed=st.integers(0, 2**32 - 1), pair=st.sampled_from(PAIRS))
 def test_device_and_reference_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
     values = random_values(size, pair[0], seed)
