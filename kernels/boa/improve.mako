@@ -125,29 +125,33 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
             unsatisfied[w] = 0;
 % endif
         BARRIER();
-        for (i32 i = LOCAL_ID; i < n; i += ${block}) {
-            sum_t gain = 0;
+        // In rounds that every work-item takes: if the loop began at LOCAL_ID, PoCL 3.0 would let the last work-item, which may
+        // have no gene, decide for all whether to enter it.
+        for (i32 base = 0; base < n; base += ${block}) {
+            const i32 i = base + LOCAL_ID;
+            if (i < n) {
+                sum_t gain = 0;
 % if pairwise:
-            gain = linear[i];
-            for (i32 at = neighbour_starts[i]; at < neighbour_starts[i + 1]; ++at)
-                gain += BIT_OF(bits, neighbours[at]) ? couplings[at] : 0;
-            gain = BIT_OF(bits, i) ? -gain : gain;
+                gain = linear[i];
+                for (i32 at = neighbour_starts[i]; at < neighbour_starts[i + 1]; ++at)
+                    gain += BIT_OF(bits, neighbours[at]) ? couplings[at] : 0;
+                gain = BIT_OF(bits, i) ? -gain : gain;
 % else:
-            for (i32 at = incident_starts[i]; at < incident_starts[i + 1]; ++at) {
-                const i32 f = incidents[at] >> 4;
-                const i32 place = incidents[at] & 15;
-                const i32 start = scope_starts[f];
-                const i32 index = table_index(genes + start, scope_starts[f + 1] - start, bits);
-                gain += tables[table_starts[f] + (index ^ (1 << place))] - tables[table_starts[f] + index];
-            }
+                for (i32 at = incident_starts[i]; at < incident_starts[i + 1]; ++at) {
+                    const i32 f = incidents[at] >> 4;
+                    const i32 place = incidents[at] & 15;
+                    const i32 start = scope_starts[f];
+                    const i32 index = table_index(genes + start, scope_starts[f + 1] - start, bits);
+                    gain += tables[table_starts[f] + (index ^ (1 << place))] - tables[table_starts[f] + index];
+                }
 % endif
-            gains[i] = gain;
+                gains[i] = gain;
 % if keeps_best:
-            free_from[i] = first_flip ? (i32)state[${state_header} + row_words + i] : 0;
+                free_from[i] = first_flip ? (i32)state[${state_header} + row_words + i] : 0;
 % endif
+            }
         }
 % if walk:
-        BARRIER();  // without it PoCL 3.0 leaves the gains of groups with more work-items than genes at zero
         for (i32 f = LOCAL_ID; f < functions; f += ${block}) {
             const i32 start = scope_starts[f];
             const i32 index = table_index(genes + start, scope_starts[f + 1] - start, bits);

@@ -50,7 +50,7 @@ FUNCTIONS = {
     "landscape": landscapes.random_nk(30, 4, 1, seed=2),  # 64-bit gains
     "trap": tables.trap(30, 5),
     "clauses": tables.max_sat(40, random_clauses(40, 170, 1)),
-    "glass": landscapes.random_ising(6, seed=3),
+    "glass": landscapes.random_ising(5, seed=3),  # fewer genes than a group of 32 work-items
     "cut": tables.max_cut(35, random_graph(35, 0.4, 4)),
     "matrix": tables.qubo(33, [(0, 0, -7.5), (3, 3, 2.0), *random_graph(33, 0.5, 5)]),
     "mixed": Decomposable(33, [[0, 32, 5], [7], range(10, 20)], [range(8), [0, 0.25], np.arange(1024) % 7]),
