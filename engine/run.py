@@ -186,9 +186,10 @@ class Run(Reporter, Generic[R]):
         """Let a paused run continue."""
         with self._control:
             if self._state == "paused":
+                at = self.elapsed
                 self._clock.resume()
                 self._state = "running"
-                self.emit(StateChanged(time=self.elapsed, state="running"))
+                self.emit(StateChanged(time=at, state="running"))
                 self._control.notify_all()
 
     def stop(self) -> None:

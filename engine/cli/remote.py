@@ -32,8 +32,8 @@ from engine.folder import RunFolder
 from engine.hosts import Host, host_named, ssh_words
 from engine.observers import Recorder
 from engine.problem import Problem
+from engine.publisher import Observer, Publisher
 from engine.results import Result
-from engine.run import Observer
 from engine.solvers import solver_for_class
 from engine.text import printable
 
@@ -160,9 +160,8 @@ class RemoteRun:
         self._name, self._host, self._command, self._words = name, host, command, list(words)
         self._make, self._path = make, path
         self._stack = contextlib.ExitStack()
-        self._requests: queue.Queue[bytes | None] = queue.Queue()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # of signal handlers, too
         self._errors: deque[str] = deque(maxlen=_MOST_LINES)
-        self._observers: list[Observer] = []
         self._there = ""
         self._last: Event | None = None
         self._begun = False
@@ -202,10 +201,11 @@ class RemoteRun:
         self._stack.callback(archive.close)
         recorder = Recorder(self._own.events_path)
         self._stack.callback(recorder.close)
-        self._observers = [recorder, *observers]
+        self._publisher = Publisher(observers, recorder, self._report)
         with _interrupts_ignored():
             self._process = self._connect()
         self._stack.callback(self._disconnect)
+        self._publisher.start()
         request = {"format": FORMAT, "command": self._command, "words": self._words, "archive": size}
         for thread in (
             threading.Thread(target=self._write, args=(request, archive), name="quintet-remote", daemon=True),
@@ -312,6 +312,8 @@ class RemoteRun:
                 raise DeviceError(f"{self._name} has sent no result")
         except BaseException as error:  # raised again by outcome()
             self._error = error
+        finally:
+            self._publisher.close()
 
     def _read_events(self) -> Event | None:
         """Pass events on as they come; the last one, which is passed on when all else has arrived, or None."""
@@ -354,9 +356,14 @@ class RemoteRun:
         self._own.identity, self._own.description = again.identity, again.description
 
     def _emit(self, event: Event) -> None:
+        """Hand an event to the observers; any thread may, and so may a signal handler."""
         self._last = event
-        for observer in self._observers:
-            observer(event)
+        self._publisher.publish(event)
+
+    def _report(self, message: str, late: bool) -> None:
+        """Tell the other observers that one has failed."""
+        if not late:
+            self.notice(message, "warning")
 
     def _lost(self) -> DeviceError:
         """The error for a connection that ends before the run."""

@@ -48,6 +48,9 @@ __all__ = ["replay", "resume", "solve"]
 _PATIENCE = 5.0
 """Seconds beyond the watchdog of :mod:`engine.isolation` after which this process ends with a snippet on a GPU."""
 
+_UNTIL_DETACHED = 1.0
+"""Seconds in which the request to continue without a reader may still come after the reader has gone."""
+
 _NO_ANSWER = 4
 
 _checkpoint_option = click.option("--checkpoint-interval", metavar="SECONDS", help="Between two checkpoints.")
@@ -246,7 +249,7 @@ def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
             lines(event)
         except BrokenPipeError:
             lines.ended = True
-            if not controls.detached_within(1.0):
+            if not controls.detached_within(_UNTIL_DETACHED):
                 controls.stop()
 
     return write

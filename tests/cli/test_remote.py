@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import far_host
 import pytest
 from printed import value
 
-from engine import events
+from engine import config, events
+from engine.cli.remote import solve_there
 from engine.folder import RunFolder
 from engine.hosts import Host, host_named, save_host, saved_hosts
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 
 pytestmark = [
     pytest.mark.usefixtures("_quiet_surroundings"),
@@ -79,7 +81,7 @@ def test_without_a_run_folder_nothing_is_left_here(quintet: Any) -> None:
 
 def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: Any) -> None:
     Path("long.txt").write_text("count 700\n")
-    child = start("solve", "long.txt", "--host", "far", "--run-folder", "r")
+    child = start("solve", "long.txt", "--host", "far", "--run-folder", "r", "--hold", "100")
     for line in child.stdout:
         if events.from_json(line).type == "progress":
             break
@@ -90,7 +92,7 @@ def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: 
     assert last.status == "interrupted"
     code, output, _ = quintet("resume", "r", "--host", "far", "--time-limit", "0.2")
     assert (code, value(output, "status")) == (0, "time limit")
-    code, output, _ = quintet("resume", "r", "--time-limit", "60")
+    code, output, _ = quintet("resume", "r", "--time-limit", str(PATIENCE))
     assert code == 0
     assert value(output, "objective") == str(counting.expected(700))
     kinds = [event.type for event in RunFolder.open("r").events()]
@@ -106,6 +108,45 @@ def test_sigterm_stops_the_run_there(start: Any) -> None:
     output, _ = child.communicate(timeout=PATIENCE)
     assert events.from_json(output.splitlines()[-1]).type == "finished", output.splitlines()[-1]
     assert any(path.name.startswith("checkpoint-") for path in Path("r").iterdir())
+
+
+def test_events_of_there_and_notices_of_here_reach_an_observer_one_after_the_other() -> None:
+    seen: list[events.Event] = []
+    threads = set()
+
+    def observer(event: events.Event) -> None:
+        threads.add(threading.get_ident())
+        seen.append(event)
+
+    def notices() -> list[str]:
+        return [event.message for event in seen if isinstance(event, events.Notice)]
+
+    resolved = config.resolve({"run_folder": "r"})
+    with solve_there("far", counting.Counting(10**9), resolved, {}, {}, False) as there:
+        there.start([observer])
+        wait_until(lambda: any(event.type == "progress" for event in seen))
+        for number in range(200):
+            there.notice(f"notice {number}")
+        wait_until(lambda: len(notices()) == 200)
+        there.stop()
+        assert there.join(PATIENCE)
+        assert there.outcome().status == "interrupted"
+    assert notices() == [f"notice {number}" for number in range(200)]
+    assert len(threads) == 1
+    assert seen[-1].type == "finished"
+
+
+def test_an_observer_that_raises_is_dropped_and_the_run_there_goes_on() -> None:
+    def clumsy(event: events.Event) -> None:
+        raise ValueError("I spilled it")
+
+    seen: list[events.Event] = []
+    with solve_there("far", counting.Counting(100), config.resolve({}), {}, {}, False) as there:
+        there.start([clumsy, seen.append])
+        assert there.join(PATIENCE)
+        assert there.outcome().objective == counting.expected(100)
+    (notice,) = [event for event in seen if isinstance(event, events.Notice)]
+    assert "ValueError: I spilled it" in notice.message
 
 
 def test_a_connection_that_ends_is_an_error_that_names_the_folder_there(

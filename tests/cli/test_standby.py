@@ -14,6 +14,7 @@ import pytest
 
 from engine import events
 from engine.engine import Engine
+from tests.patience import PATIENCE
 
 SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
 
@@ -44,7 +45,7 @@ def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waitin
     seen: list[str] = []
     while "progress" not in seen:
         seen += event_types(waiting.stdout.readline())
-    output, errors = waiting.communicate("stop\n", 60)
+    output, errors = waiting.communicate("stop\n", PATIENCE)
     assert errors == ""
     assert "started" in seen
     assert event_types(output)[-1] == "finished"
@@ -52,19 +53,19 @@ def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waitin
 
 
 def test_without_a_command_it_ends(waiting: Any) -> None:
-    assert waiting.communicate("", 60) == ("", "")
+    assert waiting.communicate("", PATIENCE) == ("", "")
     assert waiting.returncode == 0
 
 
 def test_an_unreadable_command_and_one_that_fails_are_reported(waiting: Any, tmp_path: Path) -> None:
-    output, errors = waiting.communicate(words("solve", str(tmp_path / "missing.txt")), 60)
+    output, errors = waiting.communicate(words("solve", str(tmp_path / "missing.txt")), PATIENCE)
     assert "missing.txt" in errors
     assert event_types(output) == ["failed"]
     assert waiting.returncode == 2
 
 
 def test_a_line_that_is_no_command_is_refused(waiting: Any) -> None:
-    _, errors = waiting.communicate("solve it\n", 60)
+    _, errors = waiting.communicate("solve it\n", PATIENCE)
     assert "standard input must begin with a JSON list" in errors
     assert waiting.returncode == 2
 

@@ -71,6 +71,7 @@ class Options(SolverOptions):
     style: Literal["plain", "fancy"] = Field(default="plain", description="How to count.")
     aloud: bool = Field(default=True, description="Whether to emit metrics.")
     extra: int | None = Field(default=None, description="Nothing.")
+    hold: int | None = Field(default=None, description="Where to wait for a stop or the time limit, unless resumed.")
     trouble: Literal["none", "device", "audit", "bug"] = Field(default="none", description="How to fail.")
 
 
@@ -108,6 +109,9 @@ def solve(problem: Counting, options: Options, pool: Any, run: Run) -> Result:
                 run.incumbent(at, problem.target)
             if run.checkpoint_due():
                 run.save_checkpoint({"at": np.array(at)}, {"total": total})
+            while options.hold is not None and at >= options.hold and run.restored is None:
+                run.poll()
+                time.sleep(0.002)
     except StopRequested as request:
         status = request.status
         run.save_checkpoint({"at": np.array(at)}, {"total": total})
@@ -185,7 +189,8 @@ def quiet_surroundings(patch: Any, home: Path) -> None:
         if name.startswith("QUINTET_"):
             patch.delenv(name)
     patch.setenv("HOME", str(home / "nobody"))
-    patch.setenv("XDG_CONFIG_HOME", str(home / "nobody"))
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        patch.setenv(f"XDG_{name}_HOME", str(home / "nobody"))
     patch.chdir(home)
     install(patch)
 

@@ -80,6 +80,7 @@ def test_solver_options_have_layers_too(tmp_path: Path) -> None:
         "style": "fancy",
         "aloud": False,
         "extra": 7,
+        "hold": None,
         "trouble": "none",
     }
 

@@ -17,6 +17,7 @@ import engine
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Event, Notice
 from engine.folder import RunFolder
+from tests.stopping import stop_at
 
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
 EVERY = int(os.environ.get("QUINTET_TEST_EVERY_BYTE") or 0)
@@ -26,8 +27,9 @@ ANSWER = counting.expected(TARGET, seed=2)
 
 def stopped(path: Path) -> Path:
     """A run that was stopped, with two checkpoints and a result."""
-    arguments = {"slice_seconds": 0.001, "step": 1, "time_limit": 0.06, "checkpoint_interval": 0.02}
-    engine.solve(Counting(TARGET), seed=2, run_folder=path, **arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "incumbent" and event.objective >= 20)
+        engine.solve(Counting(TARGET), seed=2, run_folder=path, slice_seconds=0.001, checkpoint_interval=1e-9)
     assert len(list(path.glob("checkpoint-*.json"))) == 2
     return path
 
@@ -67,7 +69,7 @@ def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> No
             assert shown is not None
             assert shown.to_dict() == first.to_dict()
             notices: list[Event] = []
-            assert engine.resume(path, on_event=notices.append).objective == ANSWER
+            assert engine.resume(path, on_event=notices.append, checkpoint_interval=60).objective == ANSWER
             fell_back = any(isinstance(event, Notice) and "checkpoint before" in event.message for event in notices)
             outcomes.add("fell back" if fell_back else "harmless")
         except RunFolderError:

@@ -14,6 +14,7 @@ import pytest
 import engine
 from engine.adapters import PUBLIC
 from engine.solvers import discover, public_names
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 CHECK = """
@@ -28,7 +29,7 @@ assert not heavy, heavy
 
 
 def test_import_engine_brings_no_backend_and_no_screen() -> None:
-    subprocess.run([sys.executable, "-c", CHECK], cwd=ROOT, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", CHECK], cwd=ROOT, check=True, timeout=PATIENCE)
 
 
 def test_the_pinned_names_are_there() -> None:
@@ -88,7 +89,7 @@ def test_looking_for_the_solvers_imports_no_device_and_no_heavy_package() -> Non
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True, text=True
     )
     assert done.stdout.split() == []
 
@@ -100,4 +101,4 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
         "assert cli.command_line(['--help']) == 0\n"
         "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.config'} & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60, capture_output=True)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)

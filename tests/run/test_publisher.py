@@ -16,6 +16,7 @@ import engine.publisher
 from engine import events
 from engine.folder import RunFolder
 from engine.observers import Recorder
+from tests.patience import PATIENCE, wait_until
 
 LONG = Counting(10**9)
 
@@ -45,7 +46,7 @@ def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
 
     def observer(event: events.Event) -> None:
         if isinstance(event, events.Progress) and not errors:
-            ready.wait(30)
+            ready.wait(PATIENCE)
             try:
                 {
                     "wait": lambda: box[0].wait(),
@@ -60,7 +61,7 @@ def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
     with engine.Engine() as owner:
         box.append(owner.start(LONG, on_event=observer))
         ready.set()
-        assert box[0].wait(30).status == "interrupted"
+        assert box[0].wait(PATIENCE).status == "interrupted"
         assert isinstance(errors[0], RuntimeError)
         assert "an observer cannot wait for a run of the engine that calls it" in str(errors[0])
 
@@ -83,13 +84,13 @@ def test_a_blocked_observer_does_not_hold_the_end_back(
     release = threading.Event()
 
     def blocked(event: events.Event) -> None:
-        release.wait(60)
+        release.wait(PATIENCE)
 
     try:
         with caplog.at_level(logging.WARNING, "engine"):
             assert engine.solve(Counting(100), on_event=blocked, run_folder=tmp_path / "r").status == "optimal"
         assert "an observer has not returned for 0.3 s" in caplog.text
-        assert kinds(tmp_path / "r")[-1] == "finished"
+        wait_until(lambda: kinds(tmp_path / "r")[-1] == "finished")
     finally:
         release.set()
 

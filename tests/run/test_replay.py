@@ -49,7 +49,7 @@ def test_a_wait_is_one() -> None:
 
 def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     seen: list[events.Event] = []
-    replay = Replay(story(*(step / 100 for step in range(1000))), [seen.append])
+    replay = Replay(story(*(step / 20 for step in range(4000))), [seen.append])
     thread = threading.Thread(target=replay.play)
     thread.start()
     wait_until(lambda: len(seen) > 5)
@@ -65,7 +65,7 @@ def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     replay.stop()
     thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert told < len(seen) < 1000
+    assert told < len(seen) < 4000
     asides = [event for event in seen if not isinstance(event, events.Metric)]
     assert [event.type for event in asides] == ["state", "state", "notice"]
 
@@ -83,5 +83,5 @@ def test_a_stop_between_the_look_and_the_wait_is_obeyed(monkeypatch: pytest.Monk
     monkeypatch.setattr(Replay, "_emit_inserted", interrupted)
     player = threading.Thread(target=replay.play, daemon=True)
     player.start()
-    player.join(10)
+    player.join(PATIENCE)
     assert not player.is_alive()

@@ -23,6 +23,7 @@ from engine.errors import RunFolderError
 from engine.files import write_whole
 from engine.folder import Checkpoint, RunFolder
 from engine.results import Result, Status
+from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
@@ -276,7 +277,7 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -
     for _ in range(30):
         child = spawn(*(["resume", str(path)] if path.exists() else begin))
         try:
-            _, complaint = child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 8 else 30)
+            _, complaint = child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 8 else PATIENCE)
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGKILL)
             child.communicate()

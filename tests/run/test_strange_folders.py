@@ -109,10 +109,8 @@ def with_objects() -> bytes:
 )
 def test_arrays_that_are_none_are_one_sentence(content: bytes, message: str, stopped: Path) -> None:
     problem_file(stopped, content)
-    began = time.monotonic()
     with pytest.raises(RunFolderError, match=message):
         engine.resume(stopped)
-    assert time.monotonic() - began < 2
 
 
 def test_json_that_is_deep_or_long_is_one_sentence(stopped: Path) -> None:
@@ -177,7 +175,6 @@ def test_mutants_of_every_file_are_refused_or_read(stopped: Path, tmp_path: Path
         (path / name).write_bytes(mutated((path / name).read_bytes(), moments))
         if name.endswith(".json") and moments.random() < 0.5:  # its digest right again, where it is still JSON
             _sign(path / name)
-        began = time.monotonic()
         try:
             folder = RunFolder.open(path)
             folder.problem()
@@ -186,7 +183,6 @@ def test_mutants_of_every_file_are_refused_or_read(stopped: Path, tmp_path: Path
             folder.checkpoint()
         except RunFolderError:
             pass
-        assert time.monotonic() - began < 2
         shutil.rmtree(path)
 
 

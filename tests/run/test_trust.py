@@ -32,7 +32,7 @@ def run_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_for_trust.py").write_text(SOURCE)
     mine = importlib.import_module("mine_for_trust")
-    engine.solve(mine.Mine(10**6), run_folder=tmp_path / "r", time_limit=0.05)
+    engine.solve(mine.Mine(60), run_folder=tmp_path / "r", hold=30, time_limit=0.05)
     for name in ("mine_for_trust", "quintet_problem_mine_for_trust"):
         sys.modules.pop(name, None)
     Path("executed.txt").unlink()
@@ -51,7 +51,7 @@ def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine: Pa
     openings: list[Any] = [
         lambda: RunFolder.open(run_of_mine).problem(),
         lambda: read_problem(run_of_mine),
-        lambda: engine.resume(run_of_mine, time_limit=0.2),
+        lambda: engine.resume(run_of_mine),
     ]
     for opening in openings:
         with pytest.raises(UntrustedCode, match=r"mine_for_trust.py contains Python code .* --trust or trust=True"):
@@ -61,7 +61,7 @@ def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine: Pa
     assert code is not None
     assert (code.kind, code.where, code.text) == ("Python", str(Path("mine_for_trust.py").absolute()), SOURCE)
     assert not executed()
-    assert engine.resume(run_of_mine, time_limit=0.2, trust=True).objective is not None
+    assert engine.resume(run_of_mine, trust=True).objective is not None
     assert executed()
 
 
