@@ -7,6 +7,7 @@ every kernel; and mutants of the kernels, which it must kill. Chains with the sa
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -362,6 +363,12 @@ def first_device() -> Any:
     return SimpleNamespace(info=found[0])
 
 
+def some_always(mutants: Iterable[str], *always: str) -> list[Any]:
+    """Parameters of a test: one mutant of each part always, the others when slow tests are asked for."""
+    assert set(always) <= set(mutants)
+    return [name if name in always else pytest.param(name, marks=pytest.mark.slow) for name in mutants]
+
+
 SLAB_MUTANTS = {
     "scales": ("trajectory", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
     "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
@@ -370,7 +377,7 @@ SLAB_MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("mutant", SLAB_MUTANTS)
+@pytest.mark.parametrize("mutant", some_always(SLAB_MUTANTS, "tails"))
 def test_a_slab_missing_from_one_move_is_found(
     first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,7 +400,20 @@ def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
     assert 3 in lines.separable
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize(
+    "mutant",
+    some_always(
+        MUTANTS,
+        "half missing in tau",
+        "expansion of a flat prior",
+        "rate of lambda given tau",
+        "intercept rescaled too",
+        "prior variance missing",
+        "no Jacobian of the tails",
+        "likelihood missing in a jump",
+        "size of the latent variables",
+    ),
+)
 def test_a_wrong_constant_is_found(
     first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
