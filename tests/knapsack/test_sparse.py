@@ -159,6 +159,20 @@ def test_numbers_too_large_for_its_arithmetic_are_refused(one_device: Engine) ->
         one_device.solve(problem, variant="sparse", reduce=False)
 
 
+def test_large_profits_of_light_items_are_exact_or_refused(one_device: Engine) -> None:
+    random = np.random.default_rng(1)
+    for power in (50, 53):
+        for _ in range(4):
+            weights = random.integers(2, 12, 7)
+            profits = 2**power * weights + random.integers(-(2**38), 2**38, 7)
+            problem = Knapsack(profits, weights, int(weights.sum()) // 2)
+            if power == 50:
+                assert_solved(one_device, problem, reduce=False)
+            else:
+                with pytest.raises(OptionError, match="too large for 64-bit arithmetic"):
+                    one_device.solve(problem, variant="sparse", reduce=False)
+
+
 def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
     info = one_device.device_infos[0]
     weights = np.array([4 * 10**13 + 1, 5 * 10**13, 6 * 10**13 - 7])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.solvers.knapsack.ordering import by_efficiency, by_weight
-from engine.solvers.knapsack.programs import ValueType
+from engine.solvers.knapsack.programs import TILE, ValueType
 
 __all__ = ["Relaxations", "SparseItems"]
 
@@ -88,10 +88,10 @@ class SparseItems:
         most_weight = int(self.weights.max())
         most = max(int(self.profits.max()), self.multiplier * most_weight)
         total = int(self.weights.sum()) * max(1, self.multiplier)
-        if total >= 2**61 or most >= 2**61:
+        if total >= 2**61 or most >= 2**61 or self.multiplier * TILE >= 2**61:
             return False
         largest = int(np.abs(self.gains).max())
-        return largest * max(most_weight, 1024) < 2**62 and largest * len(self) < 2**58
+        return largest * max(most_weight, TILE) < 2**62 and largest * len(self) < 2**58
 
     @cached_property
     def gains(self) -> NDArray[np.int64]:
