@@ -15,7 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from engine import Engine, Knapsack, Status
 from engine.devices import Device, Member
 from engine.devices.templates import Source
-from engine.errors import OptionError, OutOfDeviceMemory
+from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
 from engine.run import Run
@@ -245,6 +245,14 @@ def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device:
     problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13], 10**14)
     with pytest.raises(OutOfDeviceMemory, match=r"needs .* TB on .*, which has .*; add devices"):
         one_device.solve(problem, reduce=False)
+
+
+@pytest.mark.parametrize("options", [{"profile": True}, {"profile": True, "variant": "rows"}])
+def test_a_profile_of_too_large_profits_is_refused(one_device: Engine, options: dict[str, Any]) -> None:
+    problem = Knapsack([2**61, 2**60], [3, 4], 10)
+    assert one_device.solve(problem).objective == 2**61 + 2**60  # all fits, and needs no table
+    with pytest.raises(ProblemError, match="sum of profits must be below 2\\^61"):
+        one_device.solve(problem, **options)
 
 
 def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -> None:

@@ -62,16 +62,17 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if options.profile:
         require_host_memory(8 * (problem.capacity + 1), "the profile of every capacity", "set profile = false")
+    all_fit = int(problem.weights[fits].sum()) <= problem.capacity
+    if (options.profile or not all_fit) and int(problem.profits[fits].sum()) >= 2**61:
+        raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
     if options.profile and fits.any():
         if options.variant in ("sparse", "bits"):
             raise OptionError(f"the profile needs a dense table; variant must not be {options.variant}")
         short = plan(problem, options, _undecided(problem), devices, profile=True).shortage(devices)
         if short is not None:
             raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
-    if int(problem.weights[fits].sum()) <= problem.capacity:
+    if all_fit:
         return
-    if int(problem.profits[fits].sum()) >= 2**61:
-        raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
     if options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices):
         return
     until = time.monotonic() + _VALIDATION_SECONDS
