@@ -48,6 +48,12 @@ def test_every_item_is_in_one_group_that_keeps_the_rules(weights: list[int], rul
     assert at == len(array)
 
 
+def test_weights_of_more_than_32_bits_are_processed_one_by_one() -> None:
+    weights = np.array([2**31 - 1] * 2 + [2**31] * 2)
+    schedule, _ = Schedule.build(np.arange(4), weights, weights, GroupRules(halo=100, depths=(2,)))
+    assert [(group.kind, group.items) for group in schedule.groups] == [("row", 1), ("row", 1), ("class", 2)]
+
+
 @given(weights=st.lists(st.integers(1, 40), min_size=2, max_size=60), data=st.data())
 def test_a_row_s_range_holds_all_that_the_next_one_reads(weights: list[int], data: st.DataObject) -> None:
     array = np.array(weights)

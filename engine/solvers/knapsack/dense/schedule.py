@@ -237,7 +237,7 @@ class _Grouping:
         left = sizes.copy()
         at: list[NDArray[np.int64]] = []  # place of each group's first item
         counts: list[NDArray[np.int64]] = []
-        may_fuse = np.full(len(weight), bool(rules.depths))
+        may_fuse = (weight < 2**31) & bool(rules.depths)  # such launches take the weight in 32 bits
         if rules.tiles_first:
             may_fuse &= 4 * weight > rules.halo
         for depth in rules.depths:
