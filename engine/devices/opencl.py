@@ -40,6 +40,7 @@ _UNCHECKED = "bBef"
 
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
 _AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold
+_ALIGNMENT = 128  # of buffers, in bytes: that of the largest vector a kernel may load from the first element on
 
 
 def _has_fine_grained_memory(device: cl.Device) -> bool:
@@ -199,7 +200,7 @@ class OpenCLDevice(Device):
         try:
             if self._shares:
                 shared = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
-                host = cl.svm_empty(self._context, shared, nbytes, np.uint8)
+                host = cl.svm_empty(self._context, shared, nbytes, np.uint8, alignment=_ALIGNMENT)
                 flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
                 memory = _Memory(cl.Buffer(self._context, flags, hostbuf=host), host)
             else:

@@ -36,7 +36,10 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
     i32 best = 0;
     for (i32 group = 0; group < ${groups} && best < enough; ++group) {
         const GLOBAL i32* u = (const GLOBAL i32*)entry;
-        i32 start_u[16], start_v[16], stop_u[16], stop_v[16];
+        // Arrays that are read as vectors have the alignment of these.
+% for name in ("start_u", "start_v", "stop_u", "stop_v"):
+        i32 ${name}[16] __attribute__((aligned(64)));
+% endfor
         for (i32 lane = 0; lane < 16; ++lane) {
             start_u[lane] = done[u[lane]];
             stop_u[lane] = after[u[lane]];
