@@ -10,6 +10,8 @@
     scored = mode in ("score", "margins")
     vectors = serial and mode == "margins"
     conjugate = mode in ("augment", "product")
+    halves = 2 if shuffle or lanes == 1 else 1   # of `dots`: lanes that meet in local memory have barriers between two tiles
+    half = f"tile / {at_once} % 2 * {at_once * chains} + " if halves == 2 else ""
 %>
 // The first half of a pass over a sparse design (see sparse.mako) for ${chains} vectors beta: the margins eta = s x . beta of every row, and
 // its weight in X'w, which sparse_columns.mako adds up:
@@ -59,7 +61,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
     LOCAL_ARRAY(${sum_type}, lanes_, ${block * chains});
 %   endif
 %   if mode != "combine":
-    LOCAL_ARRAY(${sum_type}, dots, ${at_once * chains});
+    LOCAL_ARRAY(${sum_type}, dots, ${at_once * chains * halves});${"    // tiles in turn: the tile before may still be read" if halves == 2 else ""}
     LOCAL_ARRAY(f64, offset, ${chains});
 %   endif
     const i32 lane = LOCAL_ID % ${lanes};
@@ -148,7 +150,7 @@ ${sparse.add_entries("begin", "end", "columns", "0", "gathered", chains, vector,
 ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
             if (lane == 0) {
 %   for c in range(chains):
-                dots[LOCAL_ID / ${lanes} * ${chains} + ${c}] = a${c};
+                dots[${half}LOCAL_ID / ${lanes} * ${chains} + ${c}] = a${c};
 %   endfor
             }
             BARRIER();
@@ -166,9 +168,9 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
 %   elif serial and mode != "combine":
                     const f32 eta = latent[o];
 %   elif conjugate:
-                    const f64 eta = dots[o] + offset[c];
+                    const f64 eta = dots[${half}o] + offset[c];
 %   elif mode != "combine":
-                    const f32 eta = sign * (f32)((f64)dots[o] + offset[c]);
+                    const f32 eta = sign * (f32)((f64)dots[${half}o] + offset[c]);
 %   endif
 %   if mode == "draw":
                     const f32 w = used ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, row, 0u) : 0.0f;

@@ -280,6 +280,7 @@ ${each_row()} {
             cost[n + i] = 0.0;
             b[i] = is_finite(high) ? high - q[i] : is_finite(low) ? low - q[i] : 0.0;
         }
+        SYNCHRONIZE();    // row i is another work-item's than its slack, variable n + i
         f64 size_of_b = 0.0;
 ${each_row()}
             size_of_b = MAX(size_of_b, MAX(b[i], -b[i]));
