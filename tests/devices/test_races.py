@@ -1,0 +1,107 @@
+"""Claims about races: no work-item of a GPU's group reads what another one writes without a barrier between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.devices.as_threads import races
+
+MEAN = """
+KERNEL LAUNCH_BOUNDS(64, 1) neighbours(const GLOBAL f64* values, GLOBAL f64* sums)
+{
+    LOCAL_ARRAY(f64, part, 64);
+    part[LOCAL_ID] = values[LOCAL_ID];
+    ${between}
+    sums[LOCAL_ID] = part[LOCAL_ID] + part[(LOCAL_ID + 1) % 64];
+}
+"""
+
+
+@pytest.mark.parametrize("between", ["BARRIER();", ""])
+def test_a_missing_barrier_is_found(tmp_path: Path, trial_template: Callable[[str, str], str], between: str) -> None:
+    template = trial_template("neighbours", MEAN)
+    values = np.arange(64.0)
+    found, after = races(
+        tmp_path, template, {"between": between}, "neighbours", 1, 64, values=values, sums=np.zeros(64)
+    )
+    if between:
+        assert not found
+        assert np.array_equal(after["sums"], values + np.roll(values, -1))
+    else:
+        assert {place.split(":")[0] for place in found} == {"trial/neighbours.mako"}
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_passes_over_a_sparse_design_have_none(tmp_path: Path, lanes: int) -> None:
+    block, chains, q, rows = 64, 4, 6, 128
+    random = np.random.default_rng(1)
+    columns = np.concatenate([random.choice(q, 3, replace=False) for _ in range(rows)]).astype(np.uint16)
+    values = random.standard_normal(3 * rows).astype(np.float32)
+    beta = random.standard_normal((q, chains)).astype(np.float32)
+    constants: dict[str, Any] = {"block": block, "lanes": lanes, "shuffle": lanes > 1, "start": "i32", "index": "u16"}
+    constants |= {"chains": chains, "mode": "margins", "family": "logit", "vector": "f32", "implicit": False}
+    found, after = races(
+        *(tmp_path, "gibbs/sparse_rows", constants, "pass_rows", 1, block),
+        row_start=np.arange(0, 3 * rows + 1, 3, dtype=np.int32),
+        columns=columns,
+        values=values,
+        coefficients=beta,
+        offsets=np.zeros(chains),
+        tiles=1,
+        q=q,
+        signs=np.ones(rows, np.float32),
+        weighted=np.zeros(rows * chains, np.float32),
+        strip_sums=np.zeros(2 * chains),
+        first_row=0,
+        row_count=rows,
+        strips=1,
+        strip_rows=rows,
+        beta_first=0,
+        margins=np.zeros((chains, rows), np.float32),
+        pitch=rows,
+        betas=chains,
+    )
+    assert not found
+    dense = np.zeros((rows, q))
+    dense[np.repeat(np.arange(rows), 3), columns] = values
+    assert np.allclose(after["margins"], (dense @ beta).T, rtol=1e-5, atol=1e-5)
+
+
+def test_a_group_that_solves_a_linear_program_has_none(tmp_path: Path) -> None:
+    block, rows, m, n, k = 64, 64, 20, 50, 2
+    random = np.random.default_rng(2)
+    a, x = random.standard_normal((m, n)), random.random((k, n))
+    sides = np.where(np.arange(m) % 2, np.inf, x @ a.T)
+    scratch = 19 * (n + m) + 6 * m + m * (rows + 1)
+    found, after = races(
+        *(tmp_path, "linprog/together", {"block": block, "rows": rows}, "solve_programs", 1, block),
+        first=0,
+        count=k,
+        m=m,
+        n=n,
+        matrix_stride=0,
+        A=a,
+        At=np.ascontiguousarray(a.T),
+        c=x + 0.5,
+        lower=np.zeros((k, n)),
+        upper=np.ones((k, n)),
+        row_lower=x @ a.T,
+        row_upper=sides,
+        most=2,
+        patience=12,
+        goal=1e-10,
+        scratch_stride=scratch,
+        scratch=np.full(scratch, np.nan),
+        x_out=np.zeros((k, n)),
+        y_out=np.zeros((k, m)),
+        error_out=np.zeros(k),
+        iterations_out=np.zeros(k, np.int32),
+    )
+    assert not found
+    assert (after["iterations_out"] == 2).all()
+    assert (after["error_out"] < 1e3).all()
