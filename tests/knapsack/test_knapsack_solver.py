@@ -20,8 +20,10 @@ from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
 from engine.run import Run
 from engine.solvers.knapsack.dense import planning
+from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
+from engine.solvers.knapsack.programs import Shapes, ValueType
 from engine.solvers.knapsack.reference import optimal_value
 from tests.stopping import stop_at
 
@@ -76,6 +78,33 @@ def test_every_variant_finds_the_optimum_and_its_items(
 @given(problem=problems(), options=options)
 def test_several_devices_find_the_same(three_devices: Engine, problem: Knapsack, options: dict[str, object]) -> None:
     assert_solved(three_devices.solve(problem, **options), problem, optimal_value(problem))
+
+
+def lock_step(value: ValueType) -> Shapes:
+    """Work-items in lock step as on a GPU, and tiles of a few cells, so that these kernels run where there is none."""
+    return Shapes(value, False, 1, 32, 32, 8, 1, 2, cells_per_item=4, class_unroll=2, class_items_per_unit=64)
+
+
+@pytest.mark.parametrize(
+    ("variant", "heaviest", "total"),
+    [("rows", 500, 2**30 - 1), ("tiles", 30, 2**61 - 2**16), ("classes", 6, 2**30 - 1)],
+)
+def test_lock_step_kernels_are_exact_up_to_the_largest_profits(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, variant: str, heaviest: int, total: int
+) -> None:
+    monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+    random = np.random.default_rng(heaviest)
+    for n in (9, 40):
+        weights = random.integers(1, heaviest, n, endpoint=True)
+        shares = random.random(n) ** 4
+        profits = (shares / shares.sum() * (total - 2**12)).astype(np.int64)  # the sum is below, but for rounding
+        problem = Knapsack(profits, weights, int(weights.sum()) // 2)
+        assert int(profits.sum()) < total
+        result = one_device.solve(problem, variant=variant, reduce=False, profile=True)
+        assert_solved(result, problem, optimal_value(problem))
+        profile = result.arrays["profile"]
+        for capacity in range(1, problem.capacity, 1 + problem.capacity // 20):
+            assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
 
 
 @pytest.mark.parametrize(
