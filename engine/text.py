@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 __all__ = [
+    "UNLIMITED",
     "bytes_text",
+    "counter_text",
     "number_text",
     "option_text",
     "printable",
@@ -15,6 +17,10 @@ __all__ = [
     "short_seconds_text",
     "value_text",
 ]
+
+
+UNLIMITED = 1e290
+"""From here on a counter is a limit that nothing reaches, which JSON has no infinity for."""
 
 
 def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
@@ -46,6 +52,20 @@ def value_text(value: float | int | None) -> str:
     if value == int(value) and abs(value) < 1e15:
         return number_text(int(value), grouped=True)
     return number_text(float(value), 8)
+
+
+def counter_text(value: float | int | None, digits: int | None = None) -> str:
+    """A counter of a result: ``unlimited`` from :data:`UNLIMITED` on, a number otherwise.
+
+    Parameters
+    ----------
+    value : int, float or None
+    digits : int, optional
+        As for :func:`number_text`; as :func:`value_text` by default.
+    """
+    if value is not None and value >= UNLIMITED:
+        return "unlimited"
+    return value_text(value) if digits is None else number_text(value, digits)
 
 
 def printable(text: str) -> str:

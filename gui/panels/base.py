@@ -178,7 +178,7 @@ class Panel(Cleanup, QWidget):
     def on_finished(self, event: Finished) -> None:
         """The run has a result."""
 
-    def postprocessor(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """What makes of a result that which :meth:`on_result` shows, on another thread: it must not hold the panel."""
         return _no_postprocessing
 
@@ -460,5 +460,5 @@ class Panel(Cleanup, QWidget):
         self.state(self._state)
 
 
-def _no_postprocessing(result: Result, problem: Problem) -> None:
+def _no_postprocessing(result: Result, problem: Problem | None) -> None:
     """Nothing has to be made of it."""

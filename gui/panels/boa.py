@@ -179,7 +179,7 @@ class BOAPanel(Panel):
         for figure in (self.seconds, self.network, self.individuals, self.genes):
             figure.hint(text)
 
-    def postprocessor(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """The curves over all generations."""
         return functools.partial(_postprocess, self.run.schema, self.sense == "minimize")
 
@@ -199,7 +199,7 @@ class BOAPanel(Panel):
             self._show_individuals(bits)
 
 
-def _postprocess(schema: Schema | None, minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
+def _postprocess(schema: Schema | None, minimize: bool, result: Result, problem: Problem | None) -> dict[str, Series]:
     """Curves by the names of the history's columns, over the generations of all populations.
 
     Several islands have a row each for a generation: the best of them, the worst, and means of the rest are shown.

@@ -194,12 +194,14 @@ class GibbsPanel(Panel):
         self.tile("Phase").show_value("done")
         if (worst := event.counters.get("worst_r_hat")) is not None:
             self._tell_r_hat(float(worst))
+            self.r_hat.set_unit(f"of the traced quantities, limit {_R_HAT_LIMIT}; of all quantities {float(worst):.3f}")
         if (least := event.counters.get("least_ess")) is not None:
             self.tile("Effective draws").show_value(short(round(least)))
+            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {short(round(least))}")
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def postprocessor(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """Whole traces, autocorrelation, running diagnostics, intervals."""
         options = self.started.options if self.started is not None else {}
         thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
@@ -250,7 +252,7 @@ class ProcessedResult:
 
 
 def _postprocess(
-    traced: Sequence[str], warmup: float, thin: int, wanted: int, result: Result, problem: Problem
+    traced: Sequence[str], warmup: float, thin: int, wanted: int, result: Result, problem: Problem | None
 ) -> ProcessedResult | None:
     arrays = result.arrays
     if "quantiles" not in arrays:

@@ -136,7 +136,7 @@ class KnapsackPanel(Panel):
         if event.solution is not None and self.problem is not None:
             self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 
-    def postprocessor(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """The rows of the items."""
         return _postprocess
 
@@ -175,8 +175,10 @@ class KnapsackPanel(Panel):
         self.chosen.set_unit(unit)
 
 
-def _postprocess(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]], str] | None:
-    return None if result.solution is None else chosen_items(np.asarray(result.solution, np.int64), problem)
+def _postprocess(result: Result, problem: Problem | None) -> tuple[list[tuple[Any, ...]], str] | None:
+    if result.solution is None or problem is None:
+        return None
+    return chosen_items(np.asarray(result.solution, np.int64), problem)
 
 
 def _first_constraint(problem: Any) -> tuple[NDArray[Any], NDArray[np.int64], int]:

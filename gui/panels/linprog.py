@@ -120,6 +120,8 @@ class LinearProgramPanel(Panel):
         """The numbers of the whole run."""
         counters = event.counters
         self._group.flush()
+        if event.gap is not None and self.gap.curves_have_data:
+            self.gap.set_unit(f"relative, of the iterates; of the result {100 * event.gap:.3g} %")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
         if done:
             self.tile("Iteration").show_value(value_text(done[0]))
@@ -140,7 +142,7 @@ class LinearProgramPanel(Panel):
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def postprocessor(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """Curves over all iterations, and the rows of the tables."""
         return functools.partial(_postprocess, self.run.schema)
 
@@ -173,7 +175,7 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     arrays = result.arrays
     if len(arrays.get("racers", ())):
         made |= _postprocess_race(arrays)
-    if result.solution is None:
+    if result.solution is None or problem is None:
         return made
     names = problem.names or [f"x{j}" for j in range(problem.n)]
     columns = [result.solution, problem.lower, problem.upper, problem.c]

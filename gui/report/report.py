@@ -12,7 +12,7 @@ from PySide6.QtCore import QSize
 
 import engine
 from engine.files import write_whole
-from engine.text import value_text
+from engine.text import counter_text
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
 from gui.plot.axes import duration
@@ -95,7 +95,7 @@ def _facts(panel: Panel) -> list[tuple[str, Any]]:
         ]
     if result is not None:
         facts += [("seconds", duration(result.seconds, 0.001))]
-        facts += [(panel.counter_title(name), value_text(value)) for name, value in result.counters.items()]
+        facts += [(panel.counter_title(name), counter_text(value)) for name, value in result.counters.items()]
     if panel.run.folder is not None:
         facts.append(("folder", str(panel.run.folder)))
     return facts

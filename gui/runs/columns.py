@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.text import seconds_text, value_text
+from engine.text import counter_text, seconds_text, value_text
 from gui.runs.notes import RunNote
 from gui.runs.summary import gap_text, state_text
 
@@ -104,7 +104,7 @@ def column_named(name: str) -> Column:
 
     def text(note: RunNote) -> str:
         found = value(note)
-        return value_text(found) if kind == "counter" and isinstance(found, (int, float)) else _shown(found)
+        return counter_text(found) if kind == "counter" and isinstance(found, (int, float)) else _shown(found)
 
     return Column(name, key.replace("_", " "), value, text, numeric=kind == "counter")
 

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.errors import RunFolderError
 from engine.folder import RunFolder
 from engine.problem import Problem
 from engine.results import Result
 
-__all__ = ["Recorded", "open_run", "read_problem_of", "read_recorded"]
+__all__ = ["Opened", "Recorded", "open_run", "read_problem_of", "read_recorded"]
 
 
-def open_run(folder: Path) -> Problem:
-    """The problem of a run folder that has events.
+@dataclass(frozen=True)
+class Opened:
+    """The problem of a run folder that has events; None, with the reason, if only the problem's file is damaged."""
+
+    problem: Problem | None
+    damage: str = ""
+
+
+def open_run(folder: Path) -> Opened:
+    """Open a run folder that has events.
 
     Raises
     ------
     engine.errors.RunFolderError
         If it is none, or has no events.
+    engine.errors.UntrustedCode
+        If reading its problem executes code that is not trusted.
     """
     opened = RunFolder.open(folder)
     opened.first_event()
-    return opened.problem()
+    try:
+        return Opened(opened.problem())
+    except RunFolderError as error:
+        return Opened(None, str(error))
 
 
 def read_problem_of(folder: Path) -> Problem:
@@ -40,24 +55,29 @@ def read_problem_of(folder: Path) -> Problem:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Problem and result of a run that has ended.
+    """Problem and result of a run that has ended; the problem is None if its file is damaged.
 
     ``processed`` is what a dashboard shows of the result.
     """
 
-    problem: Problem
+    problem: Problem | None
     result: Result | None
     processed: Any = None
 
 
-def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem], Any]) -> Recorded:
+def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None], Any]) -> Recorded:
     """Read problem and result, and apply ``postprocessor(result, problem)``.
 
     Raises
     ------
     engine.errors.RunFolderError
-        If something of it cannot be read.
+        If its description or its result cannot be read.
+    engine.errors.UntrustedCode
+        If reading its problem executes code that is not trusted.
     """
     opened = RunFolder.open(folder)
-    problem, result = opened.problem(), opened.result()
+    result = opened.result()
+    problem: Problem | None = None
+    with contextlib.suppress(RunFolderError):
+        problem = opened.problem()
     return Recorded(problem, result, None if result is None else postprocessor(result, problem))

@@ -29,7 +29,7 @@ from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
-from gui.runs.recorded import Recorded, open_run, read_recorded
+from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
 from gui.runs.summary import Summary
 
 __all__ = ["RunTab"]
@@ -152,11 +152,17 @@ class RunTab(Cleanup, QWidget):
             if not self._closed:
                 ask_trust(error, self, lambda: self.show_recorded(speed), self._on_trouble)
 
-        self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), failed).start()
+        self._job = Job(lambda: open_run(folder), lambda opened: self._play(opened, speed), failed).start()
 
-    def _play(self, problem: Problem, speed: float) -> None:
+    def _play(self, opened: Opened, speed: float) -> None:
         self._job = None
-        self._problem = problem
+        self._problem = opened.problem
+        if opened.damage:
+            self.banner.show_message(
+                f"{opened.damage}. The run is shown from its events and its result, without the data of its problem.",
+                "warning",
+            )
+            self.logged.emit("warning", opened.damage)
         self._make_panel()
         QTimer.singleShot(
             0, self, lambda: self._begin_playing(speed)
@@ -309,6 +315,8 @@ class RunTab(Cleanup, QWidget):
     def _on_child_end(self) -> None:
         assert self.child is not None
         state, message = self.child.outcome()
+        if not self.child.own:
+            self.banner.hide()  # it says that the run is in progress elsewhere
         unreported = self.summary.live
         if unreported or message:
             self.summary.end(state, message)

@@ -278,7 +278,8 @@ class RunTable(QWidget):
 
     def _show_count(self) -> None:
         shown, every = self._shown.rowCount(), len(self._library.notes)
-        self.count.setText(f"{every} runs" if shown == every else f"{shown} of {every} runs")
+        what = "run" if every == 1 else "runs"
+        self.count.setText(f"{every} {what}" if shown == every else f"{shown} of {every} {what}")
 
     def shown(self) -> list[RunNote]:
         """The runs that the filter lets through, in the order of the table."""
@@ -302,6 +303,7 @@ class RunTable(QWidget):
         """Show the new numbers of a run."""
         if note in self._library.notes:
             self._model.update_run(note)
+            self._show_count()  # the filter may let it through now, or no longer
 
     def reload(self) -> None:
         """Show the runs of the library again."""

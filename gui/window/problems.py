@@ -162,8 +162,7 @@ class Problems(QObject):
         def fill() -> None:
             self.pane.set_values(options, settings)
             bar = self._tool_bar
-            bar.set_values({name: settings.get(name) for name in ("devices", "time_limit")})
-            bar.set_values({"backend": settings.get("backend", bar.base.backend)})
+            bar.set_values({name: settings.get(name, getattr(bar.base, name, None)) for name in bar.values()})
             self.focus()
 
         self.load(source, fill)

@@ -173,11 +173,7 @@ class Runs(RunController):
         what = f"“{notes[0].title}”" if len(notes) == 1 else f"{len(notes)} runs"
         own = [note for note in notes if self._library.owns(note)]
         box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {what}?", parent=self._window)
-        box.setInformativeText(
-            f"The run folders are moved to the trash, and deleted after {TRASH_DAYS} days."
-            if own
-            else "It is removed from the list; its folder is outside the data folder and is kept."
-        )
+        box.setInformativeText(_consequence(len(own), len(notes) - len(own)))
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._delete(notes) if button is yes else None)
@@ -242,3 +238,15 @@ class Runs(RunController):
         """Watch the folder of runs no more; the window is closing."""
         self._rescan_timer.stop()
         self._watcher.blockSignals(True)
+
+
+def _consequence(own: int, elsewhere: int) -> str:
+    """What becomes of the folders of deleted runs, of which some are in the data folder and some elsewhere."""
+    parts = []
+    if own:
+        what = "The run folder is" if own == 1 else f"{own} run folders are"
+        parts.append(f"{what} moved to the trash, and deleted after {TRASH_DAYS} days.")
+    if elsewhere:
+        what = "One folder is" if elsewhere == 1 else f"{elsewhere} folders are"
+        parts.append(f"{what} outside the data folder and kept: the run is only removed from the list.")
+    return " ".join(parts)

@@ -144,7 +144,7 @@ class ToolBar(QToolBar):
     def set_values(self, values: Mapping[str, Any]) -> None:
         """Show settings."""
         if "time_limit" in values:
-            self.time_limit.setText(f"{values['time_limit']:g}" if values["time_limit"] else "")
+            self.time_limit.setText(f"{values['time_limit']:.12g}" if values["time_limit"] else "")
         if "backend" in values:
             self.backend.setCurrentIndex(max(0, self.backend.findData(values["backend"])))
         if "devices" in values:

@@ -83,7 +83,10 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         If a checkpoint does not belong to the program.
     """
     if problem.integers:
-        run.warn(RelaxationWarning(f"{problem.integers} variables are declared integer and are relaxed"))
+        are = (
+            "variable is declared integer and is" if problem.integers == 1 else "variables are declared integer and are"
+        )
+        run.warn(RelaxationWarning(f"{problem.integers} {are} relaxed"))
     return _Solving(problem, options, pool, run).result()
 
 
