@@ -187,7 +187,7 @@ def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
     Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\ngen\n x\nend\n")
     code, _, errors = quintet("solve", "p.lp")
     assert code == 2
-    assert errors.startswith("error: the file declares 1 integer variables; solve its continuous relaxation by --relax")
+    assert errors.startswith("error: the file declares 1 integer variable; solve its continuous relaxation by --relax")
     problem = reading.read(Path("p.lp"), {"relax": True})
     assert isinstance(problem, engine.LinearProgram)
     assert problem.integers == 1

@@ -204,6 +204,12 @@ def test_key_numbers_are_those_of_the_result_at_the_end_and_in_replay(qtbot: Any
         if result.bound is not None:
             assert numbers["Bound"] == value_text(result.bound)
             assert float(numbers["Gap"].split()[0]) == pytest.approx(100 * result.gap, rel=0.01)
+        units = {figure.key: figure.unit for figure in panel.plots()}
+        if folder.name == "linprog":  # the curve ends with the last iterate, the tile is of the result
+            assert units["gap"] == f"relative, of the iterates; of the result {numbers['Gap']}"
+        if folder.name == "gibbs":
+            assert units["r_hat"].endswith(f"of all quantities {numbers['R-hat']}")
+            assert units["ess"].endswith(f"of the slowest of all {numbers['Effective draws']}")
         for tile, counter in (("Generations", "generations"), ("Evaluations", "evaluations"), ("Nodes", "nodes")):
             if counter in result.counters:
                 assert numbers[tile] == value_text(result.counters[counter])

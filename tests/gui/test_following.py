@@ -49,6 +49,7 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, ope
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert (tab.note.state, child.wait(30)) == ("interrupted", 0)
+    assert tab.banner.isHidden()  # it said that the run is in progress elsewhere
     assert (folder / "result.json").is_file()
 
 

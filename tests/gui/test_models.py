@@ -31,8 +31,9 @@ from gui.problem.instance import read_instance
 from gui.problem.samples import find_samples
 from gui.runs import summary
 from gui.runs.archives import write_zip
+from gui.runs.columns import column_named
 from gui.runs.library import Library
-from gui.runs.notes import COLOURS
+from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
 from gui.runs.summary import Summary
 
@@ -371,3 +372,9 @@ def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path: Path
     note = library.notes[0]
     assert (note.state, note.best, note.bound) == ("optimal", 4174458, 4174458)
     assert note.seconds == pytest.approx(10.2, abs=0.1)
+
+
+def test_a_certificate_without_a_limit_is_named_in_words() -> None:
+    note = RunNote("a", "a", "a", counters={"certificate_reach": 3e300, "nodes": 12345})
+    assert column_named("counter.certificate_reach").text(note) == "unlimited"
+    assert column_named("counter.nodes").text(note) == "12,345"

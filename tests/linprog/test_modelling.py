@@ -75,6 +75,6 @@ def test_integer_variables_of_highs_are_refused_or_relaxed() -> None:
     highspy: Any = pytest.importorskip("highspy")
     highs = highspy.Highs()
     highs.addIntegral(lb=0.0, ub=4.0)
-    with pytest.raises(ProblemError, match="1 integer variables"):
+    with pytest.raises(ProblemError, match="1 integer variable;"):
         engine.LinearProgram.from_highspy(highs, relax=False)
     assert engine.LinearProgram.from_highspy(highs).integers == 1

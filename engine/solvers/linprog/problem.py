@@ -225,7 +225,8 @@ class LinearProgram(Problem):
         parsed = formats.read(path)
         if parsed.integers and not relax:
             rule = "solve its continuous relaxation by --relax (in Python, relax=True)"
-            raise ProblemError(f"the file declares {parsed.integers} integer variables; {rule}", path)
+            what = f"{parsed.integers} integer variable{'s' * (parsed.integers > 1)}"
+            raise ProblemError(f"the file declares {what}; {rule}", path)
         shape = (parsed.row_lower.size, parsed.c.size)
         if parsed.c.size == 0:
             raise ProblemError("the linear program has no variables", path)
@@ -302,7 +303,8 @@ class LinearProgram(Problem):
         lp = highs.getLp()
         integers = sum(int(kind) != 0 for kind in lp.integrality_)
         if integers and not relax:
-            raise ProblemError(f"the program has {integers} integer variables; relax=True makes them continuous")
+            what = "1 integer variable" if integers == 1 else f"{integers} integer variables"
+            raise ProblemError(f"the program has {what}; relax=True takes integer variables as continuous")
         if highs.getModel().hessian_.dim_:
             raise ProblemError("the program has a quadratic objective; only linear ones are solved")
         if not lp.num_col_:
@@ -344,7 +346,9 @@ class LinearProgram(Problem):
         parts = [f"{equal:,} {'equality' if equal == 1 else 'equalities'}"] if equal else []
         parts += [f"{free:,} free"] if free else []
         parts += [f"{boxed:,} with two bounds"] if boxed else []
-        parts += [f"{self.integers:,} integer ones taken as continuous"] if self.integers else []
+        parts += (
+            [f"{self.integers:,} integer one{'s' * (self.integers > 1)} taken as continuous"] if self.integers else []
+        )
         return f"{text} ({', '.join(parts)})" if parts else text
 
     def __repr__(self) -> str:

@@ -83,10 +83,9 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         If a checkpoint does not belong to the program.
     """
     if problem.integers:
-        are = (
-            "variable is declared integer and is" if problem.integers == 1 else "variables are declared integer and are"
-        )
-        run.warn(RelaxationWarning(f"{problem.integers} {are} relaxed"))
+        one = problem.integers == 1
+        which = "1 variable is" if one else f"{problem.integers} variables are"
+        run.warn(RelaxationWarning(f"{which} declared integer and {'is' if one else 'are'} relaxed"))
     return _Solving(problem, options, pool, run).result()
 
 
