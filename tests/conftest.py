@@ -88,7 +88,15 @@ def trial_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return add
 
 
+@pytest.fixture(scope="session")
+def _nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of a user who has never run anything."""
+    return tmp_path_factory.mktemp("nobody")
+
+
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch, _nobody: Path) -> None:
+    for name in ("CONFIG", "DATA", "STATE"):  # kernels that were compiled before stay in the user's cache
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(_nobody / name.lower()))
     for name in [name for name in os.environ if name.startswith("QUINTET_")]:
         monkeypatch.delenv(name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import engine
+from tests.patience import PATIENCE
 
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")  # workers start sooner
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -16,6 +17,17 @@ pytest.importorskip("distributed", reason="the extra `cluster` is not installed"
 
 def _cpu() -> str | None:
     return next((info.id for info in engine.available_devices("opencl") if info.capabilities.kind == "cpu"), None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience() -> Iterator[None]:
+    """Workers may take minutes to start, and to answer, on a busy machine."""
+    from engine.cluster import connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_CONNECT_SECONDS", "_ANSWER_SECONDS", "_START_SECONDS"):
+            patch.setattr(connection, name, 5 * PATIENCE)
+        yield
 
 
 @pytest.fixture(scope="session")

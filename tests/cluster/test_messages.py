@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from engine.cluster import connection, jobs
 from engine.cluster.connection import Connection
 from engine.cluster.dask_transport import Roster
 from engine.errors import ClusterError, InputError, OptionError, RunFolderError
+from tests.patience import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -213,14 +213,14 @@ def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu: str, alone: e
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     child = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 90
-        while time.monotonic() < deadline and child.poll() is None and not list(folder.glob("checkpoint-*.json")):
-            time.sleep(0.05)
+        wait_until(lambda: list(folder.glob("checkpoint-*.json")) or child.poll() is not None, "no checkpoint")
     finally:
         child.send_signal(signal.SIGKILL)
-        child.wait(30)
+        child.wait(PATIENCE)
     words = [sys.executable, "-m", "engine", "resume", str(folder), "--cluster", "local:2", "--json"]
-    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=150, check=True)
+    done = subprocess.run(
+        words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=5 * PATIENCE, check=True
+    )
     found = json.loads(done.stdout)
     assert found["objective"] == expected.objective
     assert found["counters"]["nodes"] == expected.counters["nodes"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup, available
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 from tests.devices.faults import failing
+from tests.patience import PATIENCE
 
 
 class Counter:
@@ -27,8 +27,9 @@ class Counter:
         self.total += amount
         return self.total
 
-    def fail(self, seconds: float, error: Exception) -> None:
-        time.sleep(seconds)
+    def fail(self, others: int, failures: threading.Semaphore, error: Exception) -> None:
+        for _ in range(others):
+            assert failures.acquire(timeout=PATIENCE)
         raise error
 
     def gather(self, communicator: Communicator, rank: int, rounds: int) -> list[int]:
@@ -76,9 +77,13 @@ def test_an_overridden_method_is_called_as_overridden(members: list[Member]) -> 
 
 def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Member]) -> None:
     slow, fast = RuntimeError("slow"), RuntimeError("fast")
+    failures = threading.Semaphore(0)
     with WorkerGroup(members, Counter) as workers:
+        workers.on_failure(failures.release)
         with pytest.raises(RuntimeError, match="fast"):
-            workers.map(Counter.fail, [(0.1, slow), (0.0, PeerFailed("no reason")), (0.02, fast)])
+            workers.map(
+                Counter.fail, [(2, failures, slow), (0, failures, PeerFailed("no reason")), (0, failures, fast)]
+            )
         assert workers.failed.is_set()
         assert workers.each(Counter.add, 1) == [1, 1, 1]  # the group can still be used
 
@@ -90,7 +95,7 @@ def test_who_waits_for_a_failed_device_is_let_go(members: list[Member]) -> None:
         assert workers.gather(futures) == {i: [40, 41, 42] for i in range(3)}
         workers.on_failure(communicator.abort)
         waiting = {i: workers.submit(i, Counter.gather, communicator, i, 5) for i in range(2)}
-        waiting[2] = workers.submit(2, Counter.fail, 0.02, RuntimeError("lost"))  # type: ignore[assignment]
+        waiting[2] = workers.submit(2, Counter.fail, 0, threading.Semaphore(), RuntimeError("lost"))  # type: ignore[assignment]
         with pytest.raises(RuntimeError, match="lost"):
             workers.gather(waiting)
         assert all(isinstance(waiting[i].exception(), PeerFailed) for i in range(2))

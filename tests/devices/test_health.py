@@ -15,6 +15,7 @@ import pytest
 
 from engine.devices import Device, Member
 from engine.devices import health as health_module
+from engine.devices import pool as pool_module
 from engine.devices.health import Health, HealthMonitor
 from engine.events import DeviceStatus, from_json, to_json
 from tests.patience import wait_until
@@ -25,14 +26,30 @@ def pool_of(member: Member) -> Any:
     return SimpleNamespace(members=[member])
 
 
-def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member) -> None:
+@pytest.fixture
+def clock(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The clock of devices' threads and of samples, in seconds, which the test sets; the device is idle before."""
+    now = [time.perf_counter()]
+    fake = SimpleNamespace(perf_counter=lambda: now[0], process_time=time.process_time)
+    device.submit(lambda _: None).result()
+    wait_until(lambda: device._working_since is None)
+    monkeypatch.setattr(health_module, "time", fake)
+    monkeypatch.setattr(pool_module, "time", fake)
+    yield now
+    wait_until(lambda: device._working_since is None)
+
+
+def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member, clock: list[float]) -> None:
+    def work(_: Device) -> None:
+        clock[0] += 0.2
+
     health = Health(pool_of(device))
-    device.submit(lambda _: time.sleep(0.2)).result()
-    busy = health.sample()[device.label]["busy"]
-    health.sample()  # what the thread did after its answer was there
-    time.sleep(0.1)
-    idle = health.sample()[device.label]["busy"]
-    assert idle < 5 < busy
+    device.submit(work).result()
+    wait_until(lambda: device._working_since is None)
+    clock[0] += 0.2
+    assert health.sample()[device.label]["busy"] == pytest.approx(50)
+    clock[0] += 0.1
+    assert health.sample()[device.label]["busy"] == 0
 
 
 @contextlib.contextmanager
@@ -48,19 +65,21 @@ def at_work(device: Member) -> Iterator[None]:
         working.result()
 
 
-def test_a_long_task_is_counted_before_it_ends(device: Member) -> None:
+def test_a_long_task_is_counted_before_it_ends(device: Member, clock: list[float]) -> None:
     health = Health(pool_of(device))
     with at_work(device):
         health.sample()
-        time.sleep(0.1)
-        assert health.sample()[device.label]["busy"] > 90
+        clock[0] += 0.1
+        assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
-def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_driver_does_not_change_how_busy_a_thread_was(
+    device: Member, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     delays = [0.3]
 
     def slow(_: object) -> dict[str, float]:
-        time.sleep(delays.pop() if delays else 0.0)
+        clock[0] += delays.pop() if delays else 0.0
         return {}
 
     monkeypatch.setattr(health_module, "_nvml_handle", lambda _: "a handle")
@@ -68,7 +87,8 @@ def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, mon
     health = Health(pool_of(device))
     with at_work(device):
         health.sample()
-        assert health.sample()[device.label]["busy"] > 90
+        clock[0] += 0.1
+        assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:

@@ -17,6 +17,7 @@ import pytest
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
 from engine.devices.pool import beside_gpus
 from engine.errors import DeviceError, OutOfDeviceMemory
+from tests.patience import PATIENCE
 
 INFO = DeviceInfo(
     language="opencl",
@@ -138,7 +139,7 @@ def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes: tuple[D
     finished: list[int] = []
 
     def late(_: Any, rank: int) -> int:
-        released.wait(5)
+        released.wait(PATIENCE)
         finished.append(rank)
         if rank == 0:
             raise LookupError("first in order")
@@ -287,7 +288,7 @@ assert sys.getswitchinterval() == before
 
 def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member) -> None:
     """In a process of its own, because the interval is the process's, and the pool of another test may be open here."""
-    subprocess.run([sys.executable, "-c", PROMPT, opencl.info.id], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", PROMPT, opencl.info.id], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

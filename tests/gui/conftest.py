@@ -20,7 +20,7 @@ collect_ignore_glob = ["test_[!q]*.py"] if MISSING else []  # test_qt.py says wh
 @pytest.fixture(autouse=True)
 def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No configuration of this machine, and no folder of its user."""
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
 
 
@@ -86,7 +86,7 @@ def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setattr(module, "DeviceQuery", _AbacusQuery)
         window = module.MainWindow(tmp_path / "home", command)
         windows.append(window)
-        with qtbot.waitSignal(window.ready, timeout=30_000):
+        with qtbot.waitSignal(window.ready, timeout=120_000):
             window.show()
             window.activateWindow()
         return window

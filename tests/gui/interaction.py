@@ -23,18 +23,18 @@ def drop(window: Any, path: Path) -> None:
 def load(qtbot: Any, window: Any, path: Path) -> None:
     """Drop a problem and wait for its form."""
     drop(window, path)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=120_000)
 
 
 def begin(qtbot: Any, window: Any) -> Any:
     """Press F5, and wait until the child has begun to solve; the tab."""
     qtbot.keyClick(window, Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.summary.state == "running" or not tab.live, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.summary.state == "running" or not tab.live, timeout=120_000)
     return tab
 
 
-def ended(qtbot: Any, tab: Any, timeout: int = 60_000) -> None:
+def ended(qtbot: Any, tab: Any, timeout: int = 120_000) -> None:
     """Wait until a run is over and its dashboard complete."""
     qtbot.waitUntil(lambda: not tab.live and tab.complete, timeout=timeout)
 
@@ -49,7 +49,7 @@ def solved(qtbot: Any, window: Any, path: Path) -> Any:
 
 def answer(qtbot: Any, window: Any, text: str) -> None:
     """Press the button of that name in the box that is open."""
-    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=120_000)
     box = window.findChildren(QMessageBox)[-1]
     button = next(button for button in box.buttons() if button.text().replace("&", "") == text)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)

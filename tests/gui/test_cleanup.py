@@ -40,7 +40,7 @@ def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) ->
     panel = watched()
     plots = [plot for plot in lines(panel) if plot.isVisible()]
     assert plots
-    qtbot.waitUntil(lambda: all(plot.populated for plot in plots), timeout=30_000)
+    qtbot.waitUntil(lambda: all(plot.populated for plot in plots), timeout=120_000)
     assert all(plot._line.scene() is plot.view.scene() for plot in plots)
     getattr(panel, how)()
     for plot in plots:
@@ -95,7 +95,7 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         worker.join()
         assert not threads
         assert found() is not None
-        qtbot.waitUntil(lambda: found() is None, timeout=30_000)
+        qtbot.waitUntil(lambda: found() is None, timeout=120_000)
         assert threads == {threading.get_ident()}
         generations = []
         for _ in range(30):
@@ -131,7 +131,7 @@ def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(
 
     for number in range(200):
         start(number)
-    qtbot.waitUntil(lambda: len(done) == 100 and len(ran) == 200, timeout=30_000)
+    qtbot.waitUntil(lambda: len(done) == 100 and len(ran) == 200, timeout=120_000)
     assert sorted(done) == [(number, threading.get_ident()) for number in range(0, 200, 2)]
     assert threading.get_ident() not in ran
     QThreadPool.globalInstance().waitForDone()

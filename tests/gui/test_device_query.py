@@ -23,7 +23,7 @@ def answers(qtbot: Any, words: list[str]) -> list[list[Any]]:
     query, seen = DeviceQuery(words), []
     query.found.connect(lambda *found: seen.append(list(found)))
     query.failed.connect(lambda message: seen.append([message]))
-    qtbot.waitUntil(lambda: bool(seen), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(seen), timeout=120_000)
     qtbot.wait(50)
     query.close()
     return seen

@@ -16,11 +16,11 @@ def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, pr
     window.runs.show_folder(SAMPLES / "recorded" / "knapsack")
     if problem:
         window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
-        qtbot.waitUntil(lambda: window.problems.ready, timeout=30_000)
+        qtbot.waitUntil(lambda: window.problems.ready, timeout=120_000)
         window.tabs.setCurrentIndex(1)
     tab = window.run_tabs.current_run()
-    qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=30_000)
-    qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=30_000)
+    qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=120_000)
+    qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=120_000)
     assert (window.width(), window.height()) == (1024, 700)
     for part in (window.tool_bar, window.tabs, window.statusBar(), tab.panel.pages, window.pane):
         shown = part.rect().translated(part.mapTo(window, part.rect().topLeft()))
@@ -39,12 +39,12 @@ def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, pr
     assert window.log.isVisible()
     window.resize(1024, 900)
     window.resize(1024, 701)
-    qtbot.waitUntil(lambda: not window.log.isVisible(), timeout=30_000)
+    qtbot.waitUntil(lambda: not window.log.isVisible(), timeout=120_000)
     window.focus_runs()
-    qtbot.waitUntil(window.run_list.view.isVisible, timeout=30_000)
+    qtbot.waitUntil(window.run_list.view.isVisible, timeout=120_000)
     assert not window.pane.visibleRegion().boundingRect().isValid()
     window.problems.focus()
-    qtbot.waitUntil(lambda: window.pane.visibleRegion().boundingRect().isValid(), timeout=30_000)
+    qtbot.waitUntil(lambda: window.pane.visibleRegion().boundingRect().isValid(), timeout=120_000)
 
 
 def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot: Any, open_window: Any) -> None:
@@ -52,7 +52,7 @@ def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot: Any, open_wind
     areas = []
     for width in (1440, 1000, 1440):
         window.resize(width, 900)
-        qtbot.waitUntil(lambda width=width: window.dock_layout.compact == (width < 1250), timeout=30_000)
+        qtbot.waitUntil(lambda width=width: window.dock_layout.compact == (width < 1250), timeout=120_000)
         areas.append(window.dockWidgetArea(window.docks["runs"]))
         assert window.docks["problem"].isVisible() or window.docks["runs"].isVisible()
     left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea

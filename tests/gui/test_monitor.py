@@ -71,14 +71,14 @@ def test_the_tab_says_nothing_of_the_devices_before_their_first_report(qtbot: An
     tab = window.tabs.currentWidget()
     assert tab.figures["power"]._hint_text == "Waiting for the first report of the devices…"
     tab._process.kill()
-    qtbot.waitUntil(lambda: tab.figures["power"]._hint_text.startswith("The devices can"), timeout=30_000)
+    qtbot.waitUntil(lambda: tab.figures["power"]._hint_text.startswith("The devices can"), timeout=120_000)
 
 
 def test_the_tab_asks_while_it_is_visible(qtbot: Any, open_window: Any) -> None:
     window = open_window(COUNTING)
     window.actions_by_name["monitor"].trigger()
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.figures["memory_used"].curves_have_data, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.figures["memory_used"].curves_have_data, timeout=120_000)
     assert [curve.name for curve in tab.figures["memory_used"].curves] == ["host"]
     assert tab.figures["power"]._hint_text == "not reported by these devices"
     process = {"pid": 5, "name": "train", "memory": 2.5e9}

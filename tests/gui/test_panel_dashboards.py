@@ -112,9 +112,9 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
     panel = played(qtbot, folder, part=part)
     for page in range(panel.pages.count()):
         panel.pages.setCurrentIndex(page)
-        qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=30_000)
+        qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=120_000)
     panel.set_theme(DARK)
-    qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=30_000)
+    qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=120_000)
     state = dict(panel.summary())["State"]
     assert (state == "waiting") == (part == 0.0)
     if 0 < part < 1:
@@ -294,7 +294,7 @@ def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -
     panel = played(qtbot, RECORDED / "knapsack", part=0.2)
     for width, cut in ((1600, False), (420, True)):
         panel.resize(width, 720)
-        qtbot.waitUntil(lambda cut=cut: panel._about.shown_text().endswith("…") == cut, timeout=30_000)
+        qtbot.waitUntil(lambda cut=cut: panel._about.shown_text().endswith("…") == cut, timeout=120_000)
         assert panel._about.toolTip() == (panel._about.text() if cut else "")
 
 
@@ -303,10 +303,10 @@ def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -
     panel.resize(820, 300)
     page = panel.pages.widget(0)
     bar = page.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=120_000)
     around, two_rows = 300 - page.viewport().height(), 2 * panel.plots()[0].minimumHeight() + 18
     panel.resize(820, around + two_rows + 2)
-    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=30_000)
+    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=120_000)
 
 
 def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -> None:
@@ -415,7 +415,7 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: py
     assert not set(hidden) & set(drawn)
     assert not any(one.populated for one in panel.plots() if one.title in hidden)
     panel.pages.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: "Exchanged between devices" in drawn, timeout=30_000)
+    qtbot.waitUntil(lambda: "Exchanged between devices" in drawn, timeout=120_000)
 
 
 def test_metrics_that_are_not_declared_are_shown_too(qtbot: Any) -> None:
@@ -445,7 +445,7 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
             assert max(places) == columns - 1
             assert page.widget().width() <= page.viewport().width()
 
-        qtbot.waitUntil(fits, timeout=30_000)
+        qtbot.waitUntil(fits, timeout=120_000)
 
 
 def test_the_gap_is_said_in_percent_from_the_beginning(qtbot: Any) -> None:

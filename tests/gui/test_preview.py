@@ -65,7 +65,7 @@ def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     assert [(tile.name, tile.value) for tile in preview.tiles] == data.numbers
     assert len(preview.figures) == len(data.figures)
     assert all(figure.table()[1] for figure in preview.figures)
-    qtbot.waitUntil(lambda: not any(figure.dirty for figure in preview.figures), timeout=30_000)
+    qtbot.waitUntil(lambda: not any(figure.dirty for figure in preview.figures), timeout=120_000)
     preview.set_theme(DARK)
     preview.show_data(preview_data(PROBLEMS["queens"]()), "F5")
     assert preview.figures == []
@@ -159,7 +159,7 @@ def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, cou
     window.tabs.setCurrentWidget(tab)
     assert start.iconText() == "Run strongly-1000"
     drop(window, counting_files / "bad.txt")
-    qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=30_000)
+    qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
     assert (window.tabs.tabText(0), start.iconText()) == ("Start", "Run")
 
 

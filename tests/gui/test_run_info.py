@@ -56,7 +56,7 @@ def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: P
         notes.append(RunNote(str(place), str(folder), "same title", COLOURS[place]))
     tab = CompareTab(notes, LIGHT)
     qtbot.addWidget(tab)
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     (at,) = (figure for figure in tab.plots() if figure.title == "At")
     assert [curve.name for curve in at.curves] == [f"same title ({place + 1})" for place in range(3)]
     assert len({(curve.colour, curve.dash) for curve in at.curves}) == 3
@@ -91,7 +91,7 @@ def test_curves_are_compared_against_what_all_runs_count(qtbot: Any, tmp_path: P
     qtbot.addWidget(tab)
     tab.resize(900, 700)
     tab.show()
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     assert [tab.against.itemText(row) for row in range(tab.against.count())] == ["time", "nodes"]
     by_time = tab.plots()
     tab.against.setCurrentIndex(1)
@@ -123,5 +123,5 @@ def test_runs_that_count_nothing_in_common_are_compared_over_time(qtbot: Any, tm
         notes.append(RunNote(unit, str(folder), unit, COLOURS[place]))
     tab = CompareTab(notes, LIGHT)
     qtbot.addWidget(tab)
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     assert tab.against.count() == 1

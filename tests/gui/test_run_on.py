@@ -70,15 +70,15 @@ def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, count
     qtbot.keyClicks(dialog.destination, "anna@far.example")
     dialog.command.setText("no-such-program")
     qtbot.mouseClick(dialog.connect_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "could not be started there" in dialog.state.text(), timeout=30_000)
+    qtbot.waitUntil(lambda: "could not be started there" in dialog.state.text(), timeout=120_000)
     dialog.command.setText(far.COMMAND)
     qtbot.mouseClick(dialog.connect_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "Abacus" in dialog.state.text(), timeout=30_000)
+    qtbot.waitUntil(lambda: "Abacus" in dialog.state.text(), timeout=120_000)
     dialog.name.setText("far")
     qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.Save), Qt.MouseButton.LeftButton)
     assert bar.place.currentText() == "ssh:far"
     window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
     assert bar.given()["host"] == "far"
     tab = solved(qtbot, window, counting_files / "small.txt")
     assert "--host far" in window.pane.command_text()

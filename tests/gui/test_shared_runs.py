@@ -21,7 +21,7 @@ from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
 
-PATIENCE = 30_000
+PATIENCE = 120_000
 RECORDED = SAMPLES / "recorded" / "knapsack"
 
 

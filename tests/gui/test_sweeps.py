@@ -40,7 +40,7 @@ def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, countin
     dialog.options.setPlainText("step = 20, 50\n")
     assert dialog.message.text() == "4 runs"
     queue.click()
-    qtbot.waitUntil(lambda: all_ended(window, 4), timeout=60_000)
+    qtbot.waitUntil(lambda: all_ended(window, 4), timeout=120_000)
     found = {(note.options["step"], note.seed): note for note in window.library.notes}
     assert set(found) == {(step, seed) for step in ("20", "50") for seed in (1, 3)}
     for (_, seed), note in found.items():
@@ -49,7 +49,7 @@ def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, countin
         assert (note.path / "result.json").is_file()
     assert window.run_tabs.open_runs() == []  # a hundred runs open no hundred tabs
     window.run_tabs.show_run(found["20", 1])
-    qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=30_000)
+    qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=120_000)
 
 
 def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: Any, counting_files: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: An
     (counting_files / "sweep.toml").write_text('problems = ["*.txt"]\nseeds = 1\ntime_limit = 0.5\n')
     drop(window, counting_files / "sweep.toml")
     answer(qtbot, window, "Queue")
-    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=60_000)
+    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=120_000)
     assert {note.problem: note.state for note in window.library.notes} == {
         counting.Counting(100).describe(): "optimal",
         counting.Counting(1_000_000_000).describe(): "time_limit",
@@ -72,7 +72,7 @@ def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_
     window = open_window(COUNTING)
     window.actions_by_name["queue_hold"].trigger()
     window.launcher.open_sweep(Sweep((counting_files / "small.txt",), (1, 2, 3, 4)), "four")
-    qtbot.waitUntil(lambda: len(window.launcher.queued) == 4, timeout=30_000)
+    qtbot.waitUntil(lambda: len(window.launcher.queued) == 4, timeout=120_000)
     notes = {note.settings["seed"]: note for note in window.library.notes}
 
     def order() -> list[int]:
@@ -97,7 +97,7 @@ def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_
     window.run_tabs.show_run(notes[2])
     assert "Queued" in window.run_tabs.current_run()._waiting.text()
     window.actions_by_name["queue_hold"].trigger()
-    qtbot.waitUntil(lambda: all_ended(window, 4), timeout=60_000)
+    qtbot.waitUntil(lambda: all_ended(window, 4), timeout=120_000)
     assert [notes[seed].state for seed in (1, 2, 3, 4)] == ["optimal", "optimal", "cancelled", "optimal"]
 
 
@@ -108,7 +108,7 @@ def test_a_run_is_started_again_with_the_same_options(qtbot: Any, open_window: A
     tab = begin(qtbot, window)
     ended(qtbot, tab)
     window.actions_by_name["retry"].trigger()
-    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=60_000)
+    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=120_000)
     first, second = window.library.notes
     assert first.folder != second.folder
     assert (first.options, first.seed, first.best) == (second.options, second.seed, second.best)

@@ -111,7 +111,7 @@ def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_show
     folders = sorted((SAMPLES / "recorded").iterdir())[:2]
     for folder in folders:
         window.runs.show_folder(folder)
-        qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=30_000)
+        qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=120_000)
     window.appearance.choose("dark")
     hidden, shown = window.run_tabs.open_runs()
     assert window.run_tabs.current_run() is shown
@@ -122,5 +122,5 @@ def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_show
     parts = [window.menuBar(), window.tool_bar, *window.docks.values(), window.home, hidden, shown]
     assert {part.styleSheet() for part in parts} == {style_sheet(DARK)}
     window.help.shortcuts()
-    qtbot.waitUntil(window.help.sheet.isVisible)
+    qtbot.waitUntil(window.help.sheet.isVisible, timeout=120_000)
     assert window.help.sheet.styleSheet() == style_sheet(DARK)

@@ -25,7 +25,7 @@ def test_a_deletion_is_undone(qtbot: Any, open_window: Any, counting_files: Path
     assert window.run_list.count() == 0
     assert list(window.library.runs.iterdir()) == []
     window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow, timeout=30_000)
+    qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
     qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL)
     assert window.run_list.count() == 2
     assert {path.relative_to(window.library.runs): path.read_bytes() for path in notes[0].path.iterdir()} == before

@@ -25,34 +25,34 @@ def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(
 ) -> None:
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
-    qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
+    qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
     process = waiting._child.pid
     tab = begin(qtbot, window)
     ended(qtbot, tab)
     assert tab.note.state == "optimal"
     assert tab.child.words[0] == "solve"
     assert tab.note.path.joinpath("result.json").is_file()
-    qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
+    qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
     assert waiting._child.pid != process
 
 
 def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_files: Path) -> None:
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
-    qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
+    qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
     first = waiting._child.pid
     window.tool_bar.set_values({"backend": "opencl"})
     window.tool_bar.changed.emit()
-    qtbot.waitUntil(lambda: waiting.waiting and waiting._child.pid != first, timeout=30_000)
+    qtbot.waitUntil(lambda: waiting.waiting and waiting._child.pid != first, timeout=120_000)
     assert waiting._child.words == ["standby", "--backend", "opencl"]
 
 
 def test_a_process_that_died_meanwhile_is_replaced(qtbot: Any, window: Any, counting_files: Path) -> None:
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
-    qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
+    qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
     waiting._child.kill()
-    qtbot.waitUntil(lambda: not waiting.waiting, timeout=30_000)
+    qtbot.waitUntil(lambda: not waiting.waiting, timeout=120_000)
     assert solved(qtbot, window, counting_files / "small.txt").note.state == "optimal"
 
 

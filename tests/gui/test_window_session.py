@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import shutil
+import time
 import weakref
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import counting
@@ -36,6 +38,13 @@ def window(open_window: Any, counting_files: Path) -> Any:
 
 
 @pytest.fixture
+def _slow_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replays take a hundred times longer, so that none ends before it is paused."""
+    slow = SimpleNamespace(monotonic=lambda: time.monotonic() / 100)
+    monkeypatch.setattr("gui.runs.player.time", slow)
+
+
+@pytest.fixture
 def notes(tmp_path: Path, counting_files: Path) -> list[Any]:
     """Two runs of the same file that differ in an option, kept from an earlier session."""
     library = Library(tmp_path / "home")
@@ -57,7 +66,7 @@ def tabs(qtbot: Any, notes: list[Any], window: Any) -> list[Any]:
         window.run_list.select(window.library.find(note.key))
         window.runs.open_selected()
         opened.append(window.tabs.currentWidget())
-    qtbot.waitUntil(lambda: all(tab.complete for tab in opened), timeout=30_000)
+    qtbot.waitUntil(lambda: all(tab.complete for tab in opened), timeout=120_000)
     return opened
 
 
@@ -82,11 +91,11 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     assert again.docks["log"].isHidden()
     assert again.theme.dark
     assert [tab.note.key for tab in again.run_tabs.open_runs()] == [first.key]
-    qtbot.waitUntil(lambda: again.pane.instance is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: again.pane.instance is not None, timeout=120_000)
     assert again.pane.options() == {"step": 5, "style": "fancy", "extra": 4}
     assert again.tool_bar.given() == {"time_limit": 12.5, "devices": ["opencl:0"]}
     tab = again.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     assert tab.summary.best == first.best
     assert "small.txt" in again.pane.gallery.topLevelItem(0).child(0).text(0)
 
@@ -102,7 +111,7 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     qtbot.keyClick(window, Qt.Key.Key_D, CONTROL)
     tab = window.tabs.currentWidget()
     assert isinstance(tab, CompareTab)
-    qtbot.waitUntil(lambda: tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     figure = next(figure for figure in tab.plots() if figure.title == "Number reached")
     assert len(figure.curves) == 2
     assert figure.curves[0].dash != figure.curves[1].dash
@@ -122,24 +131,25 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     assert len(window.run_tabs.opened()) == 2
 
 
+@pytest.mark.usefixtures("_slow_replays")
 def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, tabs: list[Any], window: Any) -> None:
     tab = tabs[0]
     live = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
     window.run_list.select(tab.note)
     qtbot.keyClick(window, Qt.Key.Key_F7)
-    qtbot.waitUntil(lambda: tab.bar is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.bar is not None, timeout=120_000)
     bar = tab.bar
     assert tab.player.speed == 1.0
     bar.play.click()
     assert tab.player.paused
     bar.slider.setValue(0)
     tab.player.seek(tab.player.duration / 2)
-    qtbot.waitUntil(lambda: not tab.player.seeking, timeout=30_000)
+    qtbot.waitUntil(lambda: not tab.player.seeking, timeout=120_000)
     assert tab.panel.time == pytest.approx(tab.player.duration / 2, abs=0.2)
     assert tab.summary.state == "running"
     bar.speed.setCurrentIndex(bar.speed.findText("at once"))
     bar.play.click()
-    qtbot.waitUntil(lambda: tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     assert tab.summary.state == "optimal"
     again = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
     assert [name for name, *_ in again] == [name for name, *_ in live]
@@ -158,7 +168,7 @@ def test_a_sleeping_tab_is_replayed_once_at_its_speed(
     again.run_list.select(note)
     again.runs.replay()
     again.runs.replay()
-    qtbot.waitUntil(lambda: tab.bar is not None and tab._job is None, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.bar is not None and tab._job is None, timeout=120_000)
     qtbot.wait(100)
     assert tab.findChildren(ReplayBar) == [tab.bar]
     assert tab.player.speed == 1.0
@@ -178,7 +188,7 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
     for folder in (odd, SAMPLES / "recorded" / "linprog"):
         window.runs.show_folder(folder)
     tabs = list(window.run_tabs.runs.values())
-    qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=30_000)
+    qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=120_000)
     assert [tab.summary.state for tab in tabs] == ["optimal", "optimal"]
     assert "shown incompletely" in tabs[0].banner.text.text()
     assert tabs[1].banner.isHidden()
@@ -196,7 +206,7 @@ def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_pat
         notes.append(RunNote(title, str(tmp_path / title), title))
     tab = CompareTab(notes, LIGHT)
     qtbot.addWidget(tab)
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     (at,) = (figure for figure in tab.plots() if figure.title == "At")
     assert [curve.data.last_time for curve in at.curves if curve.name == "a"] == [1.0]
     assert [curve.data.last_time for curve in at.curves if curve.name == "a longer title"] == [4.0]
@@ -207,7 +217,7 @@ def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(
 ) -> None:
     window.problems.load(counting_files / "small.txt")
     window.problems.load(counting_files / "endless.txt")
-    qtbot.waitUntil(lambda: window.problems.loading is None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.problems.loading is None, timeout=120_000)
     assert window.pane.instance.path.name == "endless.txt"
     assert window.jobs.pending == []
 
@@ -232,11 +242,11 @@ def test_a_run_is_renamed_run_again_with_changes_and_deleted(
     window.run_tabs.update_titles()
     qtbot.keyClick(window, Qt.Key.Key_R, CONTROL | SHIFT)
     qtbot.waitUntil(
-        lambda: window.pane.title.text() == "small" and window.pane.options() == note.options, timeout=30_000
+        lambda: window.pane.title.text() == "small" and window.pane.options() == note.options, timeout=120_000
     )
     assert note.options == {"step": 5, "slice_seconds": 0.02}
     window.activateWindow()  # as a window manager does when a dialog has closed
-    qtbot.waitUntil(window.isActiveWindow, timeout=30_000)
+    qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
     window.run_list.select(note)
     qtbot.keyClick(window, Qt.Key.Key_3, CONTROL)
     qtbot.keyClick(window.run_list.view, Qt.Key.Key_Delete, SHIFT)
@@ -252,9 +262,9 @@ def test_a_stopped_run_continues_from_its_checkpoint(
 ) -> None:
     (counting_files / "long.txt").write_text(f"count 400 {counting.expected(400)}\n")
     load(qtbot, window, counting_files / "long.txt")
-    window.pane.form.set_values({"slice_seconds": 0.05})
+    window.pane.form.set_values({"hold": 100})
     tab = begin(qtbot, window)
-    qtbot.waitUntil(lambda: tab.summary.done > 50, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.summary.done > 50, timeout=120_000)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
@@ -262,12 +272,12 @@ def test_a_stopped_run_continues_from_its_checkpoint(
     monkeypatch.setattr(Child, "take", lambda child, most: [] if silent else take(child, most))
     window.launcher.resume()
     window.launcher.resume()  # pressed twice
-    qtbot.waitUntil(lambda: not window.jobs.pending, timeout=30_000)
+    qtbot.waitUntil(lambda: not window.jobs.pending, timeout=120_000)
     qtbot.waitUntil(
-        lambda: window.tabs.currentWidget() is not tab and len(window.run_tabs.opened()) == 1, timeout=30_000
+        lambda: window.tabs.currentWidget() is not tab and len(window.run_tabs.opened()) == 1, timeout=120_000
     )
     again = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: again.panel is not None and again.player is None, timeout=30_000)
+    qtbot.waitUntil(lambda: again.panel is not None and again.player is None, timeout=120_000)
     assert (again.summary.state, dict(again.panel.summary())["State"]) == ("starting", "starting")
     silent.clear()  # what the process reports arrives from now on
     ended(qtbot, again)
@@ -279,13 +289,13 @@ def test_a_stopped_run_continues_from_its_checkpoint(
 def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     window.exports.write_zip(tabs[0].note, tmp_path / "run.zip")
-    qtbot.waitUntil((tmp_path / "run.zip").is_file, timeout=30_000)
+    qtbot.waitUntil((tmp_path / "run.zip").is_file, timeout=120_000)
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(moved)
     (folder,) = moved.iterdir()
     drop(window, folder)
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     assert tab.note.folder == str(folder)
     assert tab.note.best == tabs[0].note.best
 
@@ -333,7 +343,7 @@ def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counti
     assert tab.live
     window.close()
     answer(qtbot, window, "Stop and quit")
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=30_000)
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=120_000)
     assert RunFolder.open(tab.note.folder).result().status == "interrupted"
     assert json.loads((window.library.runs / f"{tab.note.key}.json").read_text())["state"] == "interrupted"
 
@@ -347,7 +357,7 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     while palette.list.currentItem().text(0) != "Sample: strongly-1000":
         qtbot.keyClick(palette.line, Qt.Key.Key_Down)
     qtbot.keyClick(palette.line, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.pane.instance is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.pane.instance is not None, timeout=120_000)
     qtbot.keyClick(window, Qt.Key.Key_1, CONTROL)
     assert window.focusWidget() is window.pane.form.editor("variant")
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
@@ -371,27 +381,28 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     window.help.sheet.close()
 
 
+@pytest.mark.usefixtures("_slow_replays")
 def test_a_whole_session_goes_by_keys(
     qtbot: Any, notes: list[Any], window: Any, counting_files: Path, tmp_path: Path
 ) -> None:
     def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         window.activateWindow()
-        qtbot.waitUntil(window.isActiveWindow, timeout=30_000)
+        qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
         qtbot.keyClick(window.focusWidget() or window, key, modifier)
 
     load(qtbot, window, counting_files / "endless.txt")
     press(Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=30_000)
+    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
     press(Qt.Key.Key_F6)
-    qtbot.waitUntil(lambda: tab.paused, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.paused, timeout=120_000)
     press(Qt.Key.Key_F6)
-    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=30_000)
+    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
     press(Qt.Key.Key_F5, SHIFT)
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
     press(Qt.Key.Key_F7)
-    qtbot.waitUntil(lambda: tab.player is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: tab.player is not None, timeout=120_000)
     press(Qt.Key.Key_F6)
     assert tab.player.paused
     press(Qt.Key.Key_3, CONTROL)
@@ -402,17 +413,17 @@ def test_a_whole_session_goes_by_keys(
     assert {note.key for note in window.run_list.selected()} == {note.key for note in notes}
     press(Qt.Key.Key_D, CONTROL)
     compared = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: compared.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: compared.complete, timeout=120_000)
     press(Qt.Key.Key_E, CONTROL)
     dialog = window.findChild(QFileDialog)
     dialog.activateWindow()
-    qtbot.waitUntil(dialog.isActiveWindow, timeout=30_000)
+    qtbot.waitUntil(dialog.isActiveWindow, timeout=120_000)
     line = dialog.findChild(QLineEdit, "fileNameEdit")
     line.selectAll()
     (tmp_path / "tables").mkdir()
     qtbot.keyClicks(line, str(tmp_path / "tables"))
     qtbot.keyClick(line, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: len(list((tmp_path / "tables").glob("*.csv"))) == len(compared.plots()), timeout=30_000)
+    qtbot.waitUntil(lambda: len(list((tmp_path / "tables").glob("*.csv"))) == len(compared.plots()), timeout=120_000)
     press(Qt.Key.Key_W, CONTROL)
     press(Qt.Key.Key_W, CONTROL)
     assert window.run_tabs.opened() == []
@@ -448,7 +459,7 @@ def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot: Any, 
 
 def test_the_log_is_filtered_by_level_and_words(qtbot: Any, window: Any, counting_files: Path) -> None:
     drop(window, counting_files / "bad.txt")
-    qtbot.waitUntil(lambda: any("whole number" in line for line in window.log.messages()), timeout=30_000)
+    qtbot.waitUntil(lambda: any("whole number" in line for line in window.log.messages()), timeout=120_000)
     everything = len(window.log.messages())
     window.log.level.setCurrentIndex(2)
     assert window.log.messages() == [line for line in window.log.messages() if "whole number" in line]
@@ -501,11 +512,11 @@ def test_a_tab_that_is_closed_is_forgotten(qtbot: Any, notes: list[Any], window:
 
     window.run_list.select(window.library.find(notes[0].key))
     window.runs.open_selected()
-    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=30_000)
+    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=120_000)
     close()
     window.run_list.select(*(window.library.find(note.key) for note in notes))
     window.runs.compare()
-    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=30_000)
+    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=120_000)
     close()
     solved(qtbot, window, counting_files / "small.txt")
     close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine
+from tests.patience import PATIENCE
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 ENTRY = ROOT / "packaging" / "quintet_app.py"
@@ -18,7 +19,7 @@ ENTRY = ROOT / "packaging" / "quintet_app.py"
 pytestmark = pytest.mark.skipif(not ENTRY.is_file(), reason="needs a source tree")
 
 
-def run(*words: str, cwd: Path, timeout: int = 120) -> str:
+def run(*words: str, cwd: Path, timeout: float = 5 * PATIENCE) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine
+from tests.patience import PATIENCE
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 
@@ -24,7 +25,12 @@ def run(code: str, *paths: Path) -> str:
     """Run Python elsewhere, with these folders first on its path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=paths[0], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=paths[0],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=5 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -35,7 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that the wheel is installed into."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)
     (wheel,) = folder.glob("*.whl")
     site = folder / "site"
     install = [
@@ -50,7 +56,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(site),
         str(wheel),
     ]
-    subprocess.run(install, check=True, capture_output=True, timeout=120)
+    subprocess.run(install, check=True, capture_output=True, timeout=5 * PATIENCE)
     return site
 
 

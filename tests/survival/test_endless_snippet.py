@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from engine.devices import available
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -32,15 +32,13 @@ def test_a_snippet_that_never_returns_is_ended(tmp_path: Path) -> None:
         "boa snippet n=20\nfor (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);\n"
     )
     words = ["solve", str(tmp_path / "x.boa"), "--trust", "--devices", cpus[0], "--time-limit", "8", "--events", "-"]
-    began = time.monotonic()
     child = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(tmp_path / "data")},
         capture_output=True,
-        timeout=120,
+        timeout=5 * PATIENCE,
         check=False,
     )
-    assert time.monotonic() - began < 100
     last = json.loads(child.stdout.splitlines()[-1])
     assert (child.returncode, last["type"]) == (3, "failed"), child.stderr
     assert b"the C snippet did not return within 1 s" in child.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from lasting import CASES, SMALL, differences, seed_of_today, slow_device, solve
 
 import engine
 from engine.errors import DeviceError, QuintetError
+from tests.patience import PATIENCE, wait_until
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "devices"))
 from faults import failing
@@ -38,11 +38,9 @@ def test_a_device_that_fails_leaves_an_answer_or_one_error(
             run = owner.start(problem, seed=7, run_folder=tmp_path / "r", checkpoint_interval=0.05, **case.options)
             while not failures[0] and not run.join(0.01):
                 pass
-            failed_at = time.monotonic()
-            if failures[0] and count == 1:
-                assert run.join(30), "the run hangs"
+            assert run.join(5 * PATIENCE), "the run hangs"
             try:
-                result = run.wait(120)
+                result = run.wait()
             except QuintetError as error:
                 raised = error
         if not failures[0]:
@@ -52,7 +50,6 @@ def test_a_device_that_fails_leaves_an_answer_or_one_error(
             assert "fallen off the bus" in str(raised)
         else:
             assert result.objective is not None or result.arrays
-        assert time.monotonic() - failed_at < 120
         again = owner.solve(problem, seed=7, **case.options)
     assert differences(name, again, _whole(name)) == []
 
@@ -71,7 +68,7 @@ def test_a_device_may_fail_at_any_launch_or_allocation(name: str, kind: str) -> 
         for k in [1, 2, *sorted(moments.sample(range(3, 50), 3))]:
             with failing(DEVICES[0], **{kind: k}) as failures:
                 run = owner.start(problem, seed=7, **case.options)
-                assert run.join(120), f"{k}: the run hangs"
+                assert run.join(5 * PATIENCE), f"{k}: the run hangs"
             if run.error is None:
                 result = run.outcome()
                 assert not failures[0] or result.objective == whole.objective or result.status.stopped
@@ -80,7 +77,7 @@ def test_a_device_may_fail_at_any_launch_or_allocation(name: str, kind: str) -> 
                 assert "fallen off the bus" in str(run.error)
             failed += bool(failures[0])
         again = owner.solve(problem, seed=7, **case.options)
-        assert threading.active_count() <= threads
+        wait_until(lambda: threading.active_count() <= threads)
     assert failed
     assert (again.status, again.objective) == (whole.status, whole.objective)
 

@@ -15,6 +15,7 @@ import engine
 from engine import isolation
 from engine.devices import available
 from engine.errors import AuditError, DeviceError
+from tests.patience import PATIENCE
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
 pytestmark = pytest.mark.skipif(not CPUS, reason="this machine has no OpenCL CPU device")
@@ -64,7 +65,7 @@ def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
             assert not run.join(0.05)
         run.stop()
         with pytest.raises(DeviceError, match=r"did not return within 0\.5 s"):
-            run.wait(60)
+            run.wait(PATIENCE)
 
 
 def test_a_stop_is_heard_however_many_events_there_are() -> None:
@@ -76,7 +77,7 @@ def test_a_stop_is_heard_however_many_events_there_are() -> None:
         while sum(event.type == "metric" for event in seen) < 30 and not run.join(0.01):
             pass
         run.stop()
-        assert run.join(20)
+        assert run.join(PATIENCE)
         assert run.outcome().status == "interrupted"
 
 
