@@ -30,7 +30,7 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     said: list[str] = []
     tab.logged.connect(lambda _level, message: said.append(message))
     tab.open()
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=60_000)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     assert "problem.npz" in tab.banner.text.text()
     assert "without the data of its problem" in tab.banner.text.text()
     assert all("problem.npz" in message for message in said)  # no other trouble
