@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,6 +53,13 @@ def sampled(
         return found
 
     return member.submit(work).result()
+
+
+@pytest.mark.parametrize("upper", [2122984497, 10**9, INFINITY])
+def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device: Member, upper: int) -> None:
+    tree = engine.Flowshop(engine.Flowshop.taillard(21).times[:, :14]).tree()
+    found = sampled(device, tree, FlowshopOptions(), upper, range(1), plan=short_plan_for(14, simt=False))
+    assert found == pytest.approx(sum(math.perm(14, level) for level in range(13)))
 
 
 @pytest.mark.parametrize(("number", "upper", "nodes"), KNOWN)

@@ -353,7 +353,8 @@ class TreeSampler:
             if not left.any():
                 break
             gain *= _GAIN
-            children, _ = self._decomposed(left, level, int(upper - gaps[index]))
+            lower = max(int(upper - gaps[index]), min(0, upper))  # no objective is less; kernels take 16 or 32 bits
+            children, _ = self._decomposed(left, level, lower)
             below = count_of(children).astype(np.float64)
             scores += gain * below
             grows = float(nodes.weights @ below) > share * whole
