@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
 from engine.batch import BatchControl
-from engine.devices import DevicePool, Member
+from engine.devices import Device, DevicePool, Member
 from engine.errors import AuditError
 from engine.results import Result
 from engine.solvers.knapsack import SOLVER
@@ -114,6 +115,23 @@ def test_the_largest_problems_of_a_batch_are_solved(pool: DevicePool) -> None:
     results = solved(pool, problems)
     for index, problem in enumerate(problems):
         assert_proved(problem, results[index])
+
+
+def test_fewer_groups_run_at_once_where_buffers_are_limited(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(4)
+    problems = [problem_of("strong", 40, 300, random) for _ in range(6)]
+    packed, shapes = Packed.of(problems), BatchShapes(1, 32, 300, 1, 6)
+    each = shapes.group_bytes(int(packed.sizes.max()), int(packed.capacities.max()))
+
+    def work(running: Device) -> list[int]:
+        monkeypatch.setattr(running, "info", dataclasses.replace(running.info, max_allocation=2 * each))
+        worker = BatchWorker(running, shapes, packed)
+        try:
+            return worker.solve(lambda _: None, lambda: False).profits.tolist()
+        finally:
+            worker.close()
+
+    assert device.submit(work).result() == [optimal_value(problem) for problem in problems]
 
 
 def test_two_devices_share_a_batch(device: Member) -> None:

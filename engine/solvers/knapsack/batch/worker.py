@@ -55,7 +55,8 @@ class BatchWorker:
         each = shapes.group_bytes(most_items, most_capacity)
         free = device.memory().free
         needed = 9 * len(packed.items) + 40 * (len(packed) + 1)
-        self._groups = min(shapes.groups, len(packed), int(min(_SCRATCH_SHARE * free, _MOST_SCRATCH)) // each)
+        scratch = int(min(_SCRATCH_SHARE * free, _MOST_SCRATCH, device.info.max_allocation))
+        self._groups = min(shapes.groups, len(packed), scratch // each)
         if self._groups < 1 or needed > free - self._groups * each:
             raise OutOfDeviceMemory(f"a batch needs {needed + each} bytes on {device.info.id}, which has {free} free")
         self._kernel = device.program("knapsack/batch", **shapes.constants()).solve_batch
