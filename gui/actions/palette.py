@@ -31,6 +31,7 @@ class Palette(QDialog):
 
     def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName("Command palette")
         self._entries = list(entries)
         self._chosen: Callable[[], object] | None = None

@@ -26,6 +26,7 @@ class ShortcutSheet(QDialog):
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget) -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Keyboard shortcuts")
         inner = QWidget()
         inner.setObjectName("scrolled")

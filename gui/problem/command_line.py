@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,6 +56,6 @@ def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[s
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))
     read = f"engine.{type(instance.problem).__name__}.read({source})"
-    if instance.source.is_dir():
+    if os.path.isdir(instance.source):
         read = f"engine.folder.RunFolder.open({source}).problem()"
     return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"

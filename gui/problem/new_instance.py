@@ -133,7 +133,7 @@ class NewInstance(QDialog):
         self.help.reset()
         if self.path.text() == self._suggested:
             count, path = 1, self._folder / f"{name}{generator.suffix}"
-            while path.exists():
+            while os.path.exists(path):
                 count += 1
                 path = self._folder / f"{name}-{count}{generator.suffix}"
             self._suggested = str(path)
@@ -157,11 +157,11 @@ class NewInstance(QDialog):
         own = tuple(f"{field} must" for field in self.form.names)  # shown below its field
         invalid = [text for text in self.form.errors() if not text.startswith(own)]
         remark = ""
-        if not text or path.is_dir():
+        if not text or os.path.isdir(path):
             invalid.append("name a file to write to")
-        elif not path.parent.is_dir():
+        elif not os.path.isdir(path.parent):
             invalid.append(f"there is no folder {path.parent}")
-        elif path.exists():
+        elif os.path.exists(path):
             remark = "This file exists and will be replaced."
         self.error.setText("; ".join(invalid) or remark)
         self.error.setVisible(bool(invalid or remark))

@@ -26,11 +26,11 @@ from typing import Any
 
 import platformdirs
 
-from engine.errors import QuintetError
+from engine.errors import QuintetError, RunFolderError
 from engine.files import write_whole
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
-__all__ = ["TRASH_DAYS", "Library", "default_home"]
+__all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
 
 _START_SECONDS, _SCAN_SECONDS = 2.0, 0.4
 _LEAST_TAKEN_IN = 3  # folders in one scan, however long they take
@@ -42,6 +42,21 @@ TRASH_DAYS = 30
 def default_home() -> Path:
     """The user's data folder."""
     return Path(platformdirs.user_data_dir("quintet", appauthor=False))
+
+
+def read_folder(folder: Path) -> RunNote:
+    """What a run folder says of its run, for :meth:`Library.adopt`; it may have many events, or be on a slow disk.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If it is none, or cannot be read.
+    """
+    folder = folder.resolve()
+    try:
+        return described(folder, folder.name, COLOURS[0])
+    except OSError as error:
+        raise RunFolderError(f"{folder} cannot be read: {error.strerror or error}") from error
 
 
 class Library:
@@ -125,7 +140,7 @@ class Library:
                 with contextlib.suppress(QuintetError, OSError):
                     self.notes.append(self._indexed(folder.parent))
         self._save_index()
-        gone = [note for note in self.notes if note.key not in self._stamps and not note.path.is_dir()]
+        gone = [note for note in self.notes if note.key not in self._stamps and not os.path.isdir(note.path)]
         for note in gone:
             self.notes.remove(note)
         return len(self.notes) != before or bool(gone)
@@ -151,7 +166,7 @@ class Library:
         if self._index is None or not self._index_changed:
             return
         self._index_changed = False
-        kept = {name: entry for name, entry in self._index.items() if (self.runs / name / "run.toml").is_file()}
+        kept = {name: entry for name, entry in self._index.items() if os.path.isfile(self.runs / name / "run.toml")}
         with contextlib.suppress(OSError):
             write_whole(self.home / "index.json", json.dumps(kept).encode())
 
@@ -181,23 +196,36 @@ class Library:
         self._add(note)
         return note
 
-    def adopt(self, folder: Path) -> RunNote:
+    def adopt(self, folder: Path, read: RunNote | None = None) -> RunNote:
         """Take in a run folder from elsewhere; it stays where it is.
+
+        Parameters
+        ----------
+        folder : Path
+        read : RunNote, optional
+            What :func:`read_folder` has returned for it on another thread; it is read here otherwise.
+
+        Returns
+        -------
+        RunNote
+            The one that there is already, if the folder is known.
 
         Raises
         ------
         engine.errors.RunFolderError
             If it is none.
         """
-        folder = folder.resolve()
+        folder = folder.resolve() if read is None else read.path
+        inside = folder.parent == self.runs.resolve()
         for note in self.notes:
-            if note.path.resolve() == folder:
+            if note.path.name == folder.name if inside and self.owns(note) else note.path.resolve() == folder:
                 return note
         key, count = folder.name, 1
         while self.find(key):
             count += 1
             key = f"{folder.name}-{count}"
-        note = described(folder, key, self._next_colour())
+        note = read or read_folder(folder)
+        note.key, note.colour = key, self._next_colour()
         self._add(note)
         return note
 
@@ -228,7 +256,7 @@ class Library:
             place = self.home / "trash" / f"{note.key}.{count}"
         place.mkdir(parents=True)
         write_whole(place / "note.json", json.dumps(asdict(note), indent=1).encode())
-        if self.owns(note) and note.path.is_dir():
+        if self.owns(note) and os.path.isdir(note.path):
             os.rename(note.path, place / "run")
         (self.runs / f"{note.key}.json").unlink(missing_ok=True)
         self._stamps.pop(note.key, None)

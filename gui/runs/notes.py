@@ -83,7 +83,9 @@ class RunNote:
     @property
     def has_checkpoint(self) -> bool:
         """Whether its folder has a checkpoint."""
-        return any(self.path.glob("checkpoint-*.json"))
+        with contextlib.suppress(OSError):  # such as of a disk that is not connected
+            return any(self.path.glob("checkpoint-*.json"))
+        return False
 
     @property
     def resumable(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import traceback
 
@@ -138,7 +139,7 @@ class RunTab(Cleanup, QWidget):
     def _show_earlier_sessions(self) -> None:
         """Show the recorded events of a run that is resumed."""
         events = self.note.path / "events.jsonl"
-        if events.is_file():
+        if os.path.isfile(events):
             self.player = Player(events, math.inf, self, events.stat().st_size)
 
     def show_recorded(self, speed: float = math.inf) -> None:
@@ -213,7 +214,7 @@ class RunTab(Cleanup, QWidget):
         note = self.note
         solver = discover().get(note.solver)
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
-        folder = note.path if note.path.is_dir() else None
+        folder = note.path if os.path.isdir(note.path) else None
         schema = solver.schema if solver is not None else None
         run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour, schema, self.usual_kernels)
         former, self.panel = self.panel, panel_for(run, self.theme, self)
@@ -359,7 +360,7 @@ class RunTab(Cleanup, QWidget):
         if self._closed:  # signals that arrive while the tab is closed
             return
         panel = self.panel
-        folder = self.note.path if (self.note.path / "run.toml").is_file() else None
+        folder = self.note.path if os.path.isfile(self.note.path / "run.toml") else None
         if panel is None or folder is None:
             self._show_result(None)
             return

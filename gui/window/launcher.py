@@ -122,8 +122,8 @@ class Launcher(RunController):
         for old in self._targets():
             if old.live or not self.accepting:
                 continue
-            source = Path(old.source) if old.source and Path(old.source).is_file() else old.path
-            if not source.exists():
+            source = Path(old.source) if old.source and os.path.isfile(old.source) else old.path
+            if not os.path.exists(source):
                 self._log.add("the problem's file and the run folder no longer exist", "error", old.title)
                 continue
             settings = {name: value for name, value in old.settings.items() if name != "run_folder"}

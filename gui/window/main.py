@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -337,9 +338,9 @@ class MainWindow(QMainWindow):
             "one": len(targets) == 1,
             "several": 2 <= len(selected) <= MOST_COMPARED
             and len({note.solver for note in selected}) == 1
-            and all((note.path / "events.jsonl").is_file() for note in selected),
+            and all(os.path.isfile(note.path / "events.jsonl") for note in selected),
             "many": sum(not note.live for note in selected) >= 2,
-            "folder": len(targets) == 1 and targets[0].path.is_dir(),
+            "folder": len(targets) == 1 and os.path.isdir(targets[0].path),
             "ended": any(not note.live for note in targets),
             "queued": any(note.key in self.launcher.queued for note in targets),
             "replayable": len(targets) == 1 and self.runs.replayable(targets[0]),

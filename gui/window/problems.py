@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ class Problems(QObject):
             self.pane.show_instance(instance)
             known = self._tool_bar.values()
             self._tool_bar.set_values({name: value for name, value in instance.settings.items() if name in known})
-            if path.is_file() and not self._is_sample(path):
+            if os.path.isfile(path) and not self._is_sample(path):
                 self.pane.gallery.add_recent(path)
             self._log.add(f"read {path}: {instance.problem.describe()}")
             if then is not None:
@@ -185,7 +186,7 @@ class Problems(QObject):
 
     def open_path(self, path: Path) -> None:
         """Show a run folder, import an archive of a run, or load a problem."""
-        if path.is_dir():
+        if os.path.isdir(path):
             self.folder_requested.emit(path, float("inf"))
         elif path.suffix.lower() == ".zip":
             self.import_archive(path)
@@ -245,7 +246,7 @@ class Problems(QObject):
     def new_instance(self) -> None:
         """Ask for the options of a random instance, then write and load it."""
         folder = self._folder()
-        self.dialog = NewInstance(folder if folder.is_dir() else Path.home(), self._window)
+        self.dialog = NewInstance(folder if os.path.isdir(folder) else Path.home(), self._window)
         self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.dialog.requested.connect(self._make_instance)
         self.dialog.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,8 +10,7 @@ from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
-from engine.errors import QuintetError
-from gui.runs.library import TRASH_DAYS
+from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote
 from gui.runs.tab import RunTab
 from gui.window.controller import Parts, RunController
@@ -18,6 +18,7 @@ from gui.window.controller import Parts, RunController
 __all__ = ["MOST_COMPARED", "Runs"]
 
 MOST_COMPARED = 12
+_STATUS_MILLISECONDS = 3000
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
@@ -80,7 +81,7 @@ class Runs(RunController):
     @staticmethod
     def replayable(note: RunNote) -> bool:
         """Whether a run has ended and has recorded events."""
-        return not note.live and (note.path / "events.jsonl").is_file()
+        return not note.live and os.path.isfile(note.path / "events.jsonl")
 
     # --- showing ------------------------------------------------------------------------------------------------
 
@@ -90,14 +91,15 @@ class Runs(RunController):
             self._tabs.show_run(note)
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
-        """Show the run in a folder, wherever it is."""
-        try:
-            note = self._library.adopt(path)
-        except QuintetError as error:
-            self._problems.show_error(path, error)
-            return
-        self._list.reload()
-        self._tabs.show_run(note, speed)
+        """Show the run in a folder, wherever it is; the folder is read in the background."""
+
+        def done(read: RunNote) -> None:
+            note = self._library.adopt(read.path, read)
+            self._list.reload()
+            self._tabs.show_run(note, speed)
+
+        self._window.statusBar().showMessage(f"Opening {path.name}…", _STATUS_MILLISECONDS)
+        self._jobs.start(lambda: read_folder(path), done, lambda error: self._problems.show_error(path, error))
 
     def replay(self) -> None:
         """Replay the first of the targets that has ended."""
@@ -125,9 +127,9 @@ class Runs(RunController):
             return
         note = notes[0]
         source = Path(note.source) if note.source else None
-        if source is None or not source.is_file():
+        if source is None or not os.path.isfile(source):
             missing = f"the file {note.source} no longer exists" if note.source else "its source file is not known"
-            if not (note.path / "problem.npz").is_file():
+            if not os.path.isfile(note.path / "problem.npz"):
                 reason = f"{missing}, and the run folder has no copy of the problem"
                 self._log.add(f"cannot load the problem of {note.title}: {reason}", "error", note.title)
                 self._tabs.show_banner(note, f"The problem of this run cannot be loaded: {reason}.")

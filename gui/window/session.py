@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +71,13 @@ class Session:
         self._pane.gallery.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         try:
             session = json.loads(str(self._settings.value("session", "{}")))
-        except ValueError:
+        except (ValueError, RecursionError):
+            session = {}
+        if not isinstance(session, dict):  # the file was damaged
             session = {}
         for key in session.get("open", []):
             note = self._library.find(str(key))
-            if note is not None and (note.path / "events.jsonl").is_file():
+            if note is not None and os.path.isfile(note.path / "events.jsonl"):
                 self._tabs.add(note).loaded = False
         for note in self._library.notes:
             if note.live and note.key not in self._tabs.runs and writer_of(note.path) is not None:
@@ -85,7 +88,7 @@ class Session:
         elif self._tabs.open_runs():
             self._tabs.show(self._tabs.open_runs()[0])
         problem = session.get("problem")
-        if problem and Path(problem).exists():
+        if problem and os.path.exists(problem):
             options, settings = session.get("options", {}), session.get("settings", {})
             self._problems.load(
                 Path(problem), lambda: self._pane.set_values(options, settings), requested=not self._tabs.open_runs()

@@ -120,7 +120,8 @@ def main(seconds: float, speed: float) -> None:
         frames = Frames(window)
         began = time.perf_counter()
         window.runs.show_folder(Path(place) / "run", speed)
-        tab = window.tabs.currentWidget()
+        while (tab := window.run_tabs.current_run()) is None:
+            loop.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         tab.ready.connect(loop.quit)
         QTimer.singleShot(590_000, loop.quit)
         loop.exec()

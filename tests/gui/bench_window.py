@@ -73,8 +73,7 @@ def tabs() -> None:
         for number in range(TABS):
             copy = Path(folder) / f"run-{number}"
             shutil.copytree(recorded[number % len(recorded)], copy)
-            app.window.runs.show_folder(copy)
-            tab = app.window.run_tabs.current_run()
+            tab = app.open(copy)
             app.wait_until(lambda tab=tab: tab.complete, 60)
         opened = resident()
         switched = app.longest(app.window.appearance.switch, 300)

@@ -26,6 +26,23 @@ def load(qtbot: Any, window: Any, path: Path) -> None:
     qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=120_000)
 
 
+def opened(qtbot: Any, window: Any, folder: Path) -> Any:
+    """Open a run folder, and wait for its tab."""
+    window.runs.show_folder(folder)
+    return shown(qtbot, window, folder)
+
+
+def shown(qtbot: Any, window: Any, folder: Path) -> Any:
+    """Wait until the current tab is that of the run in a folder; the tab."""
+
+    def there() -> bool:
+        tab = window.run_tabs.current_run()
+        return tab is not None and tab.note.path.resolve() == folder.resolve()
+
+    qtbot.waitUntil(there, timeout=120_000)
+    return window.run_tabs.current_run()
+
+
 def begin(qtbot: Any, window: Any) -> Any:
     """Press F5, and wait until the child has begun to solve; the tab."""
     qtbot.keyClick(window, Qt.Key.Key_F5)

@@ -111,6 +111,16 @@ class Measured:
         self.pieces.append(time.thread_time() - began)
         return self.pieces[-1]
 
+    def open(self, folder: Path) -> Any:
+        """Open a run folder; its tab."""
+        self.window.runs.show_folder(folder)
+        self.wait_until(lambda: self._shown(folder) is not None, 60)
+        return self._shown(folder)
+
+    def _shown(self, folder: Path) -> Any:
+        tab = self.window.run_tabs.current_run()
+        return tab if tab is not None and tab.note.path.resolve() == folder.resolve() else None
+
     def longest(self, work: Callable[[], object], milliseconds: int) -> float:
         """The longest piece of something and what follows from it in that time."""
         self.pieces.clear()

@@ -38,8 +38,7 @@ class Camera:
         folder = self.home / "runs" / solver
         if not folder.exists():
             shutil.copytree(ROOT / "samples" / "recorded" / solver, folder)
-        self.window.runs.show_folder(folder)
-        tab = self.window.run_tabs.current_run()
+        tab = self.app.open(folder)
         self.app.wait_until(lambda: tab.complete, 90)
         return tab
 

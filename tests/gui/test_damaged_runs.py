@@ -10,9 +10,12 @@ import pytest
 from environment import SAMPLES
 
 from gui.app.theme import LIGHT
+from gui.problem.new_instance import NewInstance
 from gui.runs.library import Library
+from gui.runs.notes import RunNote
 from gui.runs.tab import RunTab
 
+UNREADABLE = "/" + 300 * "x"  # the system refuses to look there, as it does on a disk that is not connected
 RECORDED = sorted(folder.name for folder in (SAMPLES / "recorded").iterdir())
 
 
@@ -39,3 +42,51 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     assert tab.summary.state == str(tab.panel.result.status)
     assert not tab._incomplete
     tab.close_sources()
+
+
+def test_a_run_on_a_disk_that_cannot_be_read_disturbs_nothing(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="name too long"):
+        Path(UNREADABLE).is_dir()
+    library = Library(tmp_path / "home")
+    for number, state in enumerate(("interrupted", "optimal", "running")):
+        library.save(RunNote(f"run-{number}", UNREADABLE, f"run {number}", solver="knapsack", state=state))
+    (tmp_path / "home" / "window.ini").write_text('[General]\nsession="[1, 2]"\n')
+    window = open_window()
+    assert {note.key: note.state for note in window.library} == {
+        "run-0": "interrupted",
+        "run-1": "optimal",
+        "run-2": "killed",
+    }
+    for note in list(window.library):
+        window.run_list.select(note)
+        assert not {"folder", "replayable", "resumable"} & window.available()
+        window.runs.rerun()
+    window.runs.open_selected()
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
+    assert "cannot be read" in tab.banner.text.text()
+    window.launcher.retry()
+    window.runs.rescan()
+    window.close()
+    assert window.session.closed
+
+
+def test_a_folder_that_is_no_run_is_refused_in_the_problem_pane(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+    window = open_window()
+    for path, reason in ((tmp_path, "is not a run folder"), (Path(UNREADABLE), "cannot be read")):
+        window.runs.show_folder(path)
+        qtbot.waitUntil(lambda reason=reason: reason in window.pane.error.text(), timeout=120_000)
+    assert window.run_tabs.opened() == []
+    assert list(window.library) == []
+
+
+def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot: Any, tmp_path: Path) -> None:
+    from PySide6.QtWidgets import QWidget
+
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = NewInstance(tmp_path, parent)
+    assert dialog.make.isEnabled()
+    dialog.path.setText(f"{UNREADABLE}/new.txt")
+    assert not dialog.make.isEnabled()
+    assert "there is no folder" in dialog.error.text()

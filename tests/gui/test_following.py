@@ -13,7 +13,7 @@ from typing import Any
 import counting
 import pytest
 from environment import COUNTING
-from interaction import answer, begin, ended, load
+from interaction import answer, begin, ended, load, opened
 
 from engine.lock import writer_of
 from tests.patience import PATIENCE, wait_until
@@ -47,8 +47,7 @@ def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess
 def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
     child, folder = elsewhere
     window = open_window(COUNTING)
-    window.runs.show_folder(folder)
-    tab = window.run_tabs.current_run()
+    tab = opened(qtbot, window, folder)
     qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > 0, timeout=120_000)
     seen = tab.panel.time
     qtbot.waitUntil(lambda: tab.panel.time > seen + 0.2, timeout=120_000)  # live
@@ -65,8 +64,7 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, ope
 def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
     child, folder = elsewhere
     window = open_window(COUNTING)
-    window.runs.show_folder(folder)
-    tab = window.run_tabs.current_run()
+    tab = opened(qtbot, window, folder)
     qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
     child.kill()
     child.wait()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from environment import COUNTING, SAMPLES
+from interaction import opened
 from PySide6.QtCore import Qt
 
 
@@ -13,12 +14,11 @@ from PySide6.QtCore import Qt
 def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, problem: bool) -> None:
     window = open_window(COUNTING)
     window.resize(1024, 700)
-    window.runs.show_folder(SAMPLES / "recorded" / "knapsack")
+    tab = opened(qtbot, window, SAMPLES / "recorded" / "knapsack")
     if problem:
         window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
         qtbot.waitUntil(lambda: window.problems.ready, timeout=120_000)
         window.tabs.setCurrentIndex(1)
-    tab = window.run_tabs.current_run()
     qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=120_000)
     qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=120_000)
     assert (window.width(), window.height()) == (1024, 700)

@@ -11,7 +11,7 @@ from typing import Any
 import counting
 import pytest
 from environment import COUNTING, SAMPLES
-from interaction import CONTROL, SHIFT, begin, drop, ended, load
+from interaction import CONTROL, SHIFT, begin, drop, ended, load, opened
 from PySide6.QtCore import Qt
 
 import engine
@@ -240,8 +240,7 @@ def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path: Pat
 
 
 def test_a_replay_at_its_end_offers_to_play_again(qtbot: Any, window: Any) -> None:
-    window.runs.show_folder(RECORDED)
-    tab = window.tabs.currentWidget()
+    tab = opened(qtbot, window, RECORDED)
     qtbot.waitUntil(lambda: tab.complete, timeout=PATIENCE)
     pause = window.actions_by_name["pause"]
     assert (pause.text(), pause.isEnabled()) == ("&Play again", True)

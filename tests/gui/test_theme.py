@@ -7,6 +7,7 @@ from typing import Any
 import counting
 import pytest
 from environment import SAMPLES
+from interaction import opened
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QStyleOptionButton, QWidget
 
@@ -110,8 +111,8 @@ def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_show
     window.appearance.choose("light")
     folders = sorted((SAMPLES / "recorded").iterdir())[:2]
     for folder in folders:
-        window.runs.show_folder(folder)
-        qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=120_000)
+        tab = opened(qtbot, window, folder)
+        qtbot.waitUntil(lambda tab=tab: tab.complete, timeout=120_000)
     window.appearance.choose("dark")
     hidden, shown = window.run_tabs.open_runs()
     assert window.run_tabs.current_run() is shown

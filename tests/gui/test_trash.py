@@ -12,6 +12,7 @@ from interaction import CONTROL, answer, solved
 from PySide6.QtCore import Qt
 
 from gui.runs.library import TRASH_DAYS, Library
+from gui.window.runs import _consequence
 
 
 def test_a_deletion_is_undone(qtbot: Any, open_window: Any, counting_files: Path) -> None:
@@ -44,3 +45,11 @@ def test_the_trash_is_emptied_after_some_days(tmp_path: Path) -> None:
     os.utime(places[0] / "note.json", (age, age))
     Library(tmp_path).load()
     assert [place.exists() for place in places] == [False, True]
+
+
+def test_the_question_says_what_becomes_of_every_folder() -> None:
+    assert _consequence(1, 0) == "The run folder is moved to the trash, and deleted after 30 days."
+    assert _consequence(2, 1) == (
+        "2 run folders are moved to the trash, and deleted after 30 days. "
+        "One folder is outside the data folder and kept: the run is only removed from the list."
+    )

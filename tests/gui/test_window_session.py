@@ -15,7 +15,7 @@ from typing import Any
 import counting
 import pytest
 from environment import COUNTING, SAMPLES
-from interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
+from interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, shown, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QLineEdit, QWidget
@@ -185,9 +185,7 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
     trace["values"] = trace["values"][:1]
     lines[place] = json.dumps(trace)
     (odd / "events.jsonl").write_text("\n".join(lines) + "\n")
-    for folder in (odd, SAMPLES / "recorded" / "linprog"):
-        window.runs.show_folder(folder)
-    tabs = list(window.run_tabs.runs.values())
+    tabs = [opened(qtbot, window, folder) for folder in (odd, SAMPLES / "recorded" / "linprog")]
     qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=120_000)
     assert [tab.summary.state for tab in tabs] == ["optimal", "optimal"]
     assert "shown incompletely" in tabs[0].banner.text.text()
@@ -294,7 +292,7 @@ def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any]
         archive.extractall(moved)
     (folder,) = moved.iterdir()
     drop(window, folder)
-    tab = window.tabs.currentWidget()
+    tab = shown(qtbot, window, folder)
     qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     assert tab.note.folder == str(folder)
     assert tab.note.best == tabs[0].note.best
