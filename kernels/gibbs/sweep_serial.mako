@@ -85,11 +85,12 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
     const int8 high = mean > 0.469839f;
     const int8 first = high ? normal0 > 0.0f : u1 < exp(-0.5f * (tail0 - inverse) * (tail0 - inverse));
     const int8 second = high ? normal1 > 0.0f : UNIFORM(c3) < exp(-0.5f * (tail2 - inverse) * (tail2 - inverse));
-    f32 out[8];
+    // arrays that are read as vectors have the alignment of these
+    f32 out[8] __attribute__((aligned(32)));
     *(float8*)out = high ? (first ? normal0 : normal1) : (first ? tail0 : tail2);
-    i32 done[8];
+    i32 done[8] __attribute__((aligned(32)));
     *(int8*)done = first | second;
-    f32 means[8];
+    f32 means[8] __attribute__((aligned(32)));
     *(float8*)means = mean;
     for (i32 i = 0; i < 8; ++i)
         if (!done[i])
