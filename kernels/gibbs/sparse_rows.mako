@@ -53,7 +53,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
 % endif
     const GLOBAL f32* RESTRICT signs, GLOBAL ${vector}* RESTRICT weighted, GLOBAL f64* RESTRICT strip_sums,
     i64 first_row, i64 row_count, i32 strips, i32 strip_rows, i32 beta_first,
-   ${likelihoods.parameters(family) if scored else ""}${" u64 seed, u32 stream, u32 step," if mode in ("draw", "augment") else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${" GLOBAL f64* RESTRICT omega," if conjugate else ""} i32 betas)
+   ${likelihoods.parameters(family) if scored else ""}${" u64 seed, u32 stream, u32 step," if mode in ("draw", "augment") else ""}${" u32 noise_stream," if mode == "augment" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${" GLOBAL f64* RESTRICT omega," if conjugate else ""} i32 betas)
 {
 % if not serial:
     LOCAL_ARRAY(f64, part, ${2 * block});
@@ -183,7 +183,7 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
                     const f64 added = 0.0;
 %   elif mode == "augment":
                     const u32 number = stream + ((u32)(beta_first + c) << 8);
-                    const f64 d = normal_of(philox_words(seed, number + 1u, step, row, 0u));
+                    const f64 d = normal_of(philox_words(seed, noise_stream + ((u32)(beta_first + c) << 8), step, row, 0u));
 %     if family == "logit":
                     const f64 drawn = draw_polya_gamma(eta, seed, number, step, row);
                     const f64 u = 0.5;

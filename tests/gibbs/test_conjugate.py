@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from samplers import sampling, state_of
 from scipy import sparse
+from scipy.stats import spearmanr
 
 import engine
 from engine.devices import Member
@@ -19,8 +20,8 @@ from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import required_bytes, validate_memory
 from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
-from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE
+from engine.solvers.gibbs.moves.conjugate import STREAM_ROWS, ConjugateMoves
+from engine.solvers.gibbs.moves.latent import STREAM_NOISE
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.solve import settings_for
 from tests.engines import engine_of
@@ -63,13 +64,29 @@ def errors_of_a_draw(device: Member, tolerance: float, slab: float | None) -> li
     errors = []
     for chain, first, group in ((0, 0, 2), (1, 0, 2), (2, 2, 1)):
         weights = omega[first * padded :][: group * padded].reshape(padded, group)[: layout.rows, chain - first]
-        d = normals(4, STREAM_LATENT + 1, 0, layout.rows, chain)
+        d = normals(4, STREAM_ROWS, 0, layout.rows, chain)
         e = normals(4, STREAM_NOISE, 0, layout.columns, chain)
         matrix = design.T @ (weights[:, None] * design) + np.diag(prior[chain])
         rhs = design.T @ (np.where(y, 0.5, -0.5) + np.sqrt(weights) * d) + np.sqrt(prior[chain]) * e
         apart = beta[chain] - np.linalg.solve(matrix, rhs)
         errors.append(float(np.sqrt(apart @ matrix @ apart)))
     return errors
+
+
+def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Member) -> None:
+    """Row j has an entry in column j alone, so that beta_j shows the noise of that row."""
+    count = 1500
+    X, y = sparse.eye_array(count, format="csr"), np.random.default_rng(3).random(count) < 0.5
+    options: dict[str, Any] = {"kernel": "cg", "chains": 1, "intercept": False, "standardize": False}
+    with sampling(device, X, y, seed=5, tolerance=1e-9, **options) as sampler:
+        sampler.set_state(state_of(np.full((1, count), 1e-3)))
+        sampler.advance(0, 1, 0)
+        state = sampler.state()
+    local = state["local_precision"][0]
+    prior = state["whole"][0, 0] * local
+    of_rows = (1.0 + prior) * state["beta"][0] - np.sqrt(prior) * normals(5, STREAM_NOISE, 0, count, 0)
+    assert of_rows.std() > 1.0  # the latent variables, and standard normals
+    assert abs(spearmanr(local, of_rows**2).statistic) < 0.1
 
 
 @pytest.mark.parametrize("slab", [None, 2.0])

@@ -23,7 +23,10 @@ from engine.solvers.gibbs.moves.hamiltonian import STREAM_RESCALE, rescale_inter
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from engine.solvers.gibbs.moves.wide import DiagonalMatrices
 
-__all__ = ["MOST_STEPS", "ConjugateMoves"]
+__all__ = ["MOST_STEPS", "STREAM_ROWS", "ConjugateMoves"]
+
+STREAM_ROWS = 7
+"""The stream of the rows' noise; those of :mod:`engine.solvers.gibbs.moves.latent` are below."""
 
 MOST_STEPS = 2000
 """Steps of the conjugate gradients after which a chain keeps its coefficients."""
@@ -158,7 +161,7 @@ class ConjugateMoves:
         rows, settings, chains = self._rows, self._settings, self._chains
         rows.spread(self._passed, "f64", chains.beta, rows.layout.columns)
         numbers = {"seed": settings.seed, "stream": settings.stream(STREAM_LATENT), "step": step}
-        self._pass("augment", **numbers)
+        self._pass("augment", **numbers, noise_stream=settings.stream(STREAM_ROWS))
         rows.add_squares(self._passed, self.omega, self._diagonals)
         self.passes += 1
 

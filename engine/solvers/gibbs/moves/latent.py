@@ -15,7 +15,7 @@ from engine.solvers.gibbs.device.rows import Rows
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
 
 STREAM_LATENT, STREAM_SCALES, STREAM_NOISE = 0, 1, 4
-"""Streams of random numbers; see ``kernels/common/philox.mako``. The scales take three, the noise two."""
+"""Streams of random numbers; see ``kernels/common/philox.mako``. The scales and the noise take three each."""
 
 
 class LatentMoves:
