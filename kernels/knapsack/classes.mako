@@ -4,7 +4,7 @@
 // Items of equal weight w only connect the cells c, c + w, c + 2 w, ...: a chain. A work-item walks ${lanes} neighbouring
 // chains upwards and carries, for each of the ${depth} items, the value of the cell before:
 //     f_k(c) = max(f_{k-1}(c), f_{k-1}(c - w) + p_k),   before[k] = f_{k-1}(c - w)
-// It starts ${depth} cells below its own `length` cells; what it makes there is not all right and is not written.
+// It starts ${depth} cells below its own `length` cells; values there are not all valid, and are not written.
 // Launch: work-item t owns chains (t mod columns) * ${lanes} ... of segment t / columns, columns = ceil(w / ${lanes}).
 // Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi may be written,
 // up to ${lanes - 1} of them.

@@ -2,11 +2,11 @@
 // target = the row after `count` items:  f[c] = max(f[c], f[c - weight] + profit), item by item, in local memory
 //
 // A group makes the `span` cells from target_lo + g * span on. It loads them and the `halo` = sum of the fused weights cells
-// before them; after each item the cells that are still right begin one weight later, and after the last they are the
+// before them; after each item the valid cells begin one weight later, and after the last item they are the
 // span. Position q of the tile is capacity start - halo + q.
 // Launch: `block` work-items a group, each with ${cells} cells of the tile in registers, at q = j * block + LOCAL_ID. They
-// are worked on in strips of ${strip} * block positions: a strip is passed over when it has nothing right left to make, and only
-// a strip that begins below the weight needs its index clamped (what it then reads makes nothing that is right).
+// are worked on in strips of ${strip} * block positions: a strip without valid cells is skipped, and only
+// a strip that begins below the weight needs its index clamped (a clamped read only enters cells that are not valid).
 ${row.declarations()}
 <%
     width = strip * block

@@ -3,7 +3,7 @@
 //
 // A group is one work-item. It walks its tile downwards in vectors of ${lanes} cells, in place: a vector is written after
 // both of its sources were read, and the cells above it are not read again for this item.
-// tile[${lanes} + q] is capacity start - halo + q; the first ${lanes} cells are never right and never read into right ones.
+// tile[${lanes} + q] is capacity start - halo + q; the first ${lanes} cells are never valid, and no valid cell is made from them.
 ${row.declarations()}
 
 KERNEL LAUNCH_BOUNDS(1, 1) advance_tile(${row.arguments()}, i64 span,
