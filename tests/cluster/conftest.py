@@ -39,7 +39,7 @@ def cpu() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def crew(cpu: str) -> Iterator[Any]:
     """A cluster of two worker processes, encrypted; ``crew`` is the engine."""
     with engine.Engine("opencl", [cpu], cluster="local:2") as owner:

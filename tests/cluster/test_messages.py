@@ -120,8 +120,11 @@ def test_workers_that_cannot_be_used_are_named_with_the_reason() -> None:
 
 
 def test_a_worker_without_devices_is_refused(cpu: str) -> None:
-    with pytest.raises(engine.QuintetError, match="nonsense"), engine.Engine("opencl", ["nonsense"], cluster="local:1"):
-        engine.Engine("opencl", ["nonsense"], cluster="local:1").solve(engine.Queens(4))
+    with (
+        pytest.raises(engine.QuintetError, match="nonsense"),
+        engine.Engine("opencl", ["nonsense"], cluster="local:1") as owner,
+    ):
+        owner.solve(engine.Queens(4))
 
 
 def test_a_connection_without_tls_to_another_host_is_warned_of() -> None:

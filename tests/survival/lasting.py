@@ -281,17 +281,35 @@ def _work(name: str, folder: str, devices: Sequence[str]) -> None:
             owner.solve(case.problem(), seed=7, run_folder=folder, checkpoint_interval=0.05, **case.options)
 
 
+def _checkpoints(folder: Path) -> list[str]:
+    """The names of a run's checkpoints."""
+    return sorted(path.name for path in folder.glob("checkpoint-*.json"))
+
+
+def _recorded(folder: Path) -> int:
+    """How many bytes of events a run has recorded."""
+    file = folder / "events.jsonl"
+    return file.stat().st_size if file.exists() else 0
+
+
 def kill_until_done(
     name: str, folder: Path, devices: Sequence[str], moments: random.Random, longest: float, most: int
 ) -> tuple[engine.Result, int]:
-    """Kill a run at random moments, at most so often, and let it end; its result, and how often it was killed."""
+    """Kill a run at random moments, at most so often, and let it end; its result, and how often it was killed.
+
+    Each process is killed within ``longest`` seconds of a new checkpoint, of the begin of its work, or of its own
+    begin, in turn, so that however long a process takes to start, some are killed at work.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["engine.api", "engine.solvers", "lasting"])
     kills = 0
     while True:
         child = context.Process(target=_work, args=(name, str(folder), list(devices)), daemon=True)
+        seen = [_checkpoints(folder), _recorded(folder), None]
         child.start()
         if kills < most:
+            while child.is_alive() and [_checkpoints(folder), _recorded(folder), True][kills % 3] == seen[kills % 3]:
+                child.join(0.005)
             child.join(moments.uniform(0.0, longest))
         else:
             child.join()

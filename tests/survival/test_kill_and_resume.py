@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from lasting import CASES, differences, kill_until_done, seed_of_today, slow_device, solve_whole
+
+from engine.folder import RunFolder
 
 KILLS = 12
 SEED = seed_of_today()
@@ -22,13 +23,15 @@ def test_a_run_killed_a_dozen_times_gives_the_answer_of_an_unbroken_one(name: st
         pytest.skip("this machine has no device")
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(f"{SEED} {name}")
-    began = time.monotonic()
     whole = solve_whole(name, devices)
-    longest = min(1.2 * (time.monotonic() - began), 1.0)
-    kills = attempt = 0
+    longest = 0.3 * whole.seconds
+    kills = attempt = continued = 0
     while kills < KILLS:
         attempt += 1
         most = min(6, KILLS - kills)
         result, killed = kill_until_done(name, tmp_path / f"run{attempt}", devices, moments, longest, most)
         assert differences(name, result, whole) == []
         kills += killed
+        events = RunFolder.open(tmp_path / f"run{attempt}").events()
+        continued += sum(event.type == "started" and event.time > 0 for event in events)
+    assert continued > 0  # from a checkpoint
