@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.devices.variants import CUDA_GPU, GPU
+from engine.solvers.boa.device.local_search import gain_arrays, improve_program
+from engine.solvers.boa.device.programs import improve_spec, shapes_for
+from engine.solvers.boa.fitness.tables import max_sat
+from engine.solvers.boa.options import Improvement
+from engine.solvers.gibbs.device.programs import sweep_shape
 from tests.devices.as_threads import races
 
 MEAN = """
@@ -105,3 +111,85 @@ def test_a_group_that_solves_a_linear_program_has_none(tmp_path: Path) -> None:
     assert not found
     assert (after["iterations_out"] == 2).all()
     assert (after["error_out"] < 1e3).all()
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_passes_over_a_dense_design_have_none(tmp_path: Path, shuffle: bool) -> None:
+    stride, strip_rows, strips, chains = 64, 64, 3, 2
+    rows = strip_rows * strips
+    random = np.random.default_rng(3)
+    shape = sweep_shape(CUDA_GPU if shuffle else GPU, stride, strip_rows, chains, "float32")
+    template, constants = shape.constants(chains, "float32", "margins", "logit")
+    design, beta = (random.standard_normal((count, stride)).astype(np.float32) for count in (rows, chains))
+    found, after = races(
+        *(tmp_path, template, constants, "sweep", 1, shape.size),
+        design=design,
+        beta=beta,
+        out=np.zeros(strips * chains * (stride + 8), np.float32),
+        first_row=0,
+        row_count=rows,
+        strips=strips,
+        strip_first=0,
+        strip_rows=strip_rows,
+        chunk_count=stride // 4,
+        beta_first=0,
+        betas=chains,
+        margins=np.zeros((chains, rows), np.float32),
+        pitch=rows,
+        queue=np.zeros(2, np.uint32),
+        spared=0,
+    )
+    assert (shape.reduction, found) == ("shuffle" if shuffle else "local", set())
+    assert np.allclose(after["margins"], beta @ design.T, rtol=1e-4, atol=1e-4)
+    assert not after["queue"].any()
+
+
+@pytest.mark.parametrize("rule", ["tabu", "walk"])
+def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> None:
+    n, individuals, flips = 100, 2, 40
+    random = np.random.default_rng(4)
+    clauses = [
+        [int((gene + 1) * random.choice([-1, 1])) for gene in random.choice(n, 3, replace=False)] for _ in range(400)
+    ]
+    fitness = max_sat(n, clauses)
+    program = improve_program(fitness, Improvement(rule, flips, 5, 5))
+    template, constants = improve_spec(shapes_for(GPU), program)
+    constants["block"] = 64  # two warps
+    words = -(-n // 32)
+    bits = random.integers(0, 2, (individuals, n))
+    state_words = 2 * -(-(6 + words + n) // 2)
+    given: dict[str, Any] = {name: np.ascontiguousarray(a) for name, a in gain_arrays(fitness, program).items()}
+    if rule == "walk":
+        given["functions"] = program.functions
+    found, after = races(
+        *(tmp_path, f"boa/{template}", constants, "improve", 1, 64),
+        rows=packed(bits),
+        n=n,
+        first=0,
+        last=individuals,
+        first_flip=0,
+        last_flip=flips,
+        tenure=5,
+        tenure_spread=5,
+        seed=1,
+        stream=6,
+        step=0,
+        status=np.zeros(11, np.int64),
+        work_field=10,
+        states=np.zeros((individuals, state_words), np.uint32),
+        state_words=state_words,
+        keeps_state=1,
+        **given,
+    )
+    assert not found
+    best = np.unpackbits(after["rows"].view(np.uint8), axis=1, bitorder="little")[:, :n]
+    gained = after["states"][:, 2:4].copy().view(np.int64)[:, 0]  # what the best found is better by
+    assert np.array_equal(fitness.keys(best) - fitness.keys(bits.astype(np.uint8)), gained)
+    assert (gained > 0).all()
+
+
+def packed(bits: Any) -> Any:
+    """Rows of bits as rows of 32-bit words."""
+    padded = np.zeros((len(bits), -(-bits.shape[1] // 32) * 32), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint32)
