@@ -22,6 +22,12 @@ pytestmark = pytest.mark.skipif(not CPUS, reason="this machine has no OpenCL CPU
 ONES = "fitness = 0; for (i32 i = 0; i < N; i++) fitness += BIT(i);"
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take long to hear a stop."""
+    monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 5 * PATIENCE)
+
+
 def snippet(code: str, n: int = 24, **arguments: Any) -> engine.BOA:
     return engine.BOA.snippet(code, n, **arguments)
 
