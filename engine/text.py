@@ -8,6 +8,7 @@ from typing import Any
 __all__ = [
     "UNLIMITED",
     "bytes_text",
+    "counted",
     "counter_text",
     "number_text",
     "option_text",
@@ -66,6 +67,11 @@ def counter_text(value: float | int | None, digits: int | None = None) -> str:
     if value is not None and value >= UNLIMITED:
         return "unlimited"
     return value_text(value) if digits is None else number_text(value, digits)
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 run``, ``2 runs``: a number with a noun whose plural ends with s."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:

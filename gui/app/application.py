@@ -20,7 +20,9 @@ from gui.runs.child import Child
 from gui.runs.library import default_home
 from gui.window.main import MainWindow
 
-__all__ = ["make_application", "run"]
+__all__ = ["finish", "make_application", "run"]
+
+_PATIENCE = 10_000  # milliseconds
 
 
 def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
@@ -53,15 +55,25 @@ def run(arguments: Sequence[str]) -> int:
     collector = Collector(app)
     window.ready.connect(collector.freeze)
     try:
-        return app.exec()
+        code = app.exec()
     finally:
-        QThreadPool.globalInstance().clear()
-        QThreadPool.globalInstance().waitForDone(10_000)
+        finish(_PATIENCE)
         collector.close()
-        if Child.any_detached():
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)
+    return code
+
+
+def finish(milliseconds: int) -> None:
+    """Wait for work on other threads.
+
+    The process ends here if some of it does not end, such as reading from a disk that does not answer, for Qt would
+    wait for it without a limit; or if runs continue without the window, which the end of their objects would kill.
+    """
+    pool = QThreadPool.globalInstance()
+    pool.clear()
+    if not pool.waitForDone(milliseconds) or Child.any_detached():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _report_errors(window: MainWindow) -> None:

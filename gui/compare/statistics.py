@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
+from engine.text import counted
 from gui.app.theme import Theme
 from gui.compare.groups import VALUES, differing_options, grouped, values_of
 from gui.plot.area import Cleanup
@@ -67,7 +68,8 @@ class StatisticsTab(Cleanup, QWidget):
         spreads = [(group, spread(values_of(group, name))) for group in self.groups]
         known = [(group.name, one) for group, one in spreads if one is not None]
         self.boxes.put(known, f"{title} (s)" if name == "time" else title)
-        self.boxes.set_unit(f"{title.lower()} of {len(self.notes)} runs in {len(self.groups)} groups")
+        groups = counted(len(self.groups), "group")
+        self.boxes.set_unit(f"{title.lower()} of {counted(len(self.notes), 'run')} in {groups}")
         self.boxes.draw_later()
         options = differing_options(self.notes)
         headers = [*options, "runs", "solved", f"median {title.lower()}", "least", "largest"]

@@ -35,13 +35,12 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.schema import Schema
 from engine.solver import MetricSpec
-from engine.text import value_text
+from engine.text import seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
 from gui.plot.area import Cleanup
-from gui.plot.axes import duration
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
@@ -255,7 +254,7 @@ class Panel(Cleanup, QWidget):
             for plot in self._live_plots():
                 if plot.across == "s":
                     plot.now(self.time)
-            self.tile("Elapsed").show_value(duration(self.time))
+            self.tile("Elapsed").show_value(seconds_text(self.time))
         if draw:
             self.refresh()
 

@@ -22,11 +22,13 @@ class TableModel(QAbstractTableModel):
         super().__init__(parent)
         self._headers: list[str] = []
         self._rows: Sequence[Sequence[Any]] = []
+        self._sorted_by: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.AscendingOrder)
 
     def show(self, table: Table) -> None:
-        """Replace headers and rows."""
+        """Replace headers and rows; they are sorted as those before were."""
         self.beginResetModel()
         self._headers, self._rows = table
+        self._sort()
         self.endResetModel()
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
@@ -49,20 +51,35 @@ class TableModel(QAbstractTableModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column; missing values come last."""
+        self._sorted_by = column, order
+        self.layoutAboutToBeChanged.emit()
+        self._sort()
+        self.layoutChanged.emit()
+
+    def _sort(self) -> None:
+        column, order = self._sorted_by
         if not 0 <= column < len(self._headers):
             return
-        there = [row for row in self._rows if row[column] is not None]
-        missing = [row for row in self._rows if row[column] is None]
-        self.layoutAboutToBeChanged.emit()
+        there = [row for row in self._rows if not _is_missing(row[column])]
+        missing = [row for row in self._rows if _is_missing(row[column])]
         descending = order == Qt.SortOrder.DescendingOrder
-        self._rows = sorted(there, key=lambda row: row[column], reverse=descending) + missing
-        self.layoutChanged.emit()
+        self._rows = sorted(there, key=lambda row: _rank(row[column]), reverse=descending) + missing
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Names of columns, numbers of rows."""
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         return self._headers[section] if orientation == Qt.Orientation.Horizontal else section + 1
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, or a number that is not one."""
+    return value is None or value != value
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    """What a cell is sorted by: numbers by size, then texts by alphabet."""
+    return isinstance(value, str), value
 
 
 def cell_text(value: Any) -> str:

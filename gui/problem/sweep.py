@@ -16,6 +16,7 @@ from engine.errors import InputError, QuintetError
 from engine.folder import read_problem
 from engine.solvers import solver_for
 from engine.sweep import Sweep, SweepRun, parse_seeds
+from engine.text import counted
 from gui.problem.instance import Instance
 
 __all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "parse_options", "plan_sweep"]
@@ -162,7 +163,7 @@ class SweepDialog(QDialog):
             self.message.setText(str(error))
             count = 0
         else:
-            self.message.setText(f"{count} run{'s' * (count != 1)}")
+            self.message.setText(counted(count, "run"))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(count > 0)
 
     def accept(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.events import Compiling, Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
+from engine.text import counted
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 
@@ -199,4 +200,4 @@ def remaining_text(estimate: tuple[float, float] | None) -> str:
 def state_text(state: str, warnings: int = 0) -> str:
     """A state or status in words, with the number of warnings."""
     text = state.replace("_", " ")
-    return text if not warnings else f"{text}, {warnings} warning{'s' if warnings > 1 else ''}"
+    return text if not warnings else f"{text}, {counted(warnings, 'warning')}"

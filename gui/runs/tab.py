@@ -19,7 +19,7 @@ from engine.lock import writer_of
 from engine.problem import Problem
 from engine.solver import MetricSpec
 from engine.solvers import discover
-from engine.text import seconds_text
+from engine.text import counted, seconds_text
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.app.trust import ask_trust
@@ -323,15 +323,14 @@ class RunTab(Cleanup, QWidget):
             self.summary.end(state, message)
         self.note.follow(self.summary)
         if message:
-            self.banner.show_message(f"{message[:1].upper()}{message[1:]}. {self._resume_hint()}")
+            self.banner.show_message(f"{message[:1].upper()}{message[1:].rstrip('.')}. {self._resume_hint()}")
             if (unreported and state != "failed") or not isinstance(self.child.last, Failed):
                 self.logged.emit("error", message)
             if self.panel is not None:
                 self.panel.state(state)
         elif self.child.invalid_lines:
-            self.logged.emit(
-                "warning", f"{self.child.invalid_lines} lines from the solver were not events and were ignored"
-            )
+            lines = counted(self.child.invalid_lines, "line")
+            self.logged.emit("warning", f"ignored {lines} from the solver that no event is in")
         self.child_ended.emit()
         self.logged.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
         self._finish()

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.text import counted
 from gui.app.icons import dot
 from gui.app.style import state_colour
 from gui.app.theme import Theme
@@ -216,7 +217,6 @@ class RunTable(QWidget):
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(lambda at: self.columns_menu.popup(header.mapToGlobal(at)))
-        view.doubleClicked.connect(lambda _index: self.open_requested.emit())
         view.activated.connect(lambda _index: self.open_requested.emit())
         view.selectionModel().selectionChanged.connect(lambda *_: self.selection_changed.emit())
         view.customContextMenuRequested.connect(lambda at: self.menu_requested.emit(view.viewport().mapToGlobal(at)))
@@ -278,8 +278,8 @@ class RunTable(QWidget):
 
     def _show_count(self) -> None:
         shown, every = self._shown.rowCount(), len(self._library.notes)
-        what = "run" if every == 1 else "runs"
-        self.count.setText(f"{every} {what}" if shown == every else f"{shown} of {every} {what}")
+        runs = counted(every, "run")
+        self.count.setText(runs if shown == every else f"{shown} of {runs}")
 
     def shown(self) -> list[RunNote]:
         """The runs that the filter lets through, in the order of the table."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from engine.errors import RunFolderError
+from engine.text import counted
 from gui.app.jobs import Jobs
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
@@ -74,7 +75,7 @@ class Exports:
         except OSError as error:
             self._log.add(f"cannot write to {folder}: {error}", "error")
             return
-        self._log.add(f"wrote {len(written)} files to {folder}")
+        self._log.add(f"wrote {counted(len(written), 'file')} to {folder}")
 
     def export_report(self) -> None:
         """Ask where to write the HTML report of the current run."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QInputDialog
 
 from engine.problem import Problem
 from engine.sweep import Sweep
+from engine.text import counted
 from gui.problem.command_line import resume_words, solve_words
 from gui.problem.sweep import SweepPlan, plan_sweep
 from gui.runs.child import Child
@@ -169,7 +170,7 @@ class Launcher(RunController):
             note.state, note.window = "queued", os.getpid()
             self._library.save(note)
             self._queue.append(_Entry(note, _words(note), None, False, False))
-        self._log.add(f"queued {len(plan.runs)} runs", run=name)
+        self._log.add(f"queued {counted(len(plan.runs), 'run')}", run=name)
         self._list.reload()
         self.changed.emit()
         self._start_queued()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 
 from engine.errors import InputError
 from engine.sweep import is_sweep, read_sweep
+from engine.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.instance import Instance, read_instance
@@ -202,7 +203,7 @@ class Problems(QObject):
         except InputError as error:
             self.show_error(path, error)
             return
-        box = QMessageBox(QMessageBox.Icon.Question, "Sweep", f"Queue the {len(sweep)} runs of {path.name}?")
+        box = QMessageBox(QMessageBox.Icon.Question, "Sweep", f"Queue {counted(len(sweep), 'run')} of {path.name}?")
         box.setParent(self._window, box.windowFlags())
         yes = box.addButton("Queue", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)

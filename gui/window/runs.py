@@ -10,6 +10,7 @@ from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
+from engine.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote
 from gui.runs.tab import RunTab
@@ -191,8 +192,8 @@ class Runs(RunController):
             except OSError as error:
                 self._log.add(f"{note.folder} cannot be deleted: {error}", "error")
         if self._trashed:
-            count = len(self._trashed)
-            self._log.add(f"moved {count} run{'s' * (count > 1)} to the trash; Runs > Undo delete restores them")
+            runs = counted(len(self._trashed), "run")
+            self._log.add(f"moved {runs} to the trash; Runs > Undo delete restores what was deleted")
         self._list.reload()
         self.changed.emit()
 

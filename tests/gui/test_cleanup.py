@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from pathlib import Path
@@ -145,3 +148,26 @@ def test_a_closed_tab_reads_nothing_more(qtbot: Any, open_window: Any, counting_
     tab.close_sources()
     tab._on_player_end()  # what its player still says
     assert tab._job is None
+
+
+_STUCK = """
+import time
+from PySide6.QtCore import QThreadPool
+from gui.app.application import finish, make_application
+from gui.app.jobs import Job
+
+app = make_application()
+job = Job(lambda: time.sleep(600), print, print).start()
+while not QThreadPool.globalInstance().activeThreadCount():
+    time.sleep(0.01)
+finish(100)
+print("not reached")
+"""
+
+
+def test_work_that_does_not_end_does_not_keep_the_app_from_ending() -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    ended = subprocess.run(
+        [sys.executable, "-c", _STUCK], env=environment, check=False, capture_output=True, text=True, timeout=300
+    )
+    assert (ended.returncode, ended.stdout) == (0, "")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
 
 import engine
@@ -220,6 +221,27 @@ def test_a_listing_sorts_by_numbers(qtbot: Any) -> None:
     listing._table.sortByColumn(1, listing._table.horizontalHeader().sortIndicatorOrder().DescendingOrder)
     model = listing._table.model()
     assert [model.data(model.index(row, 0)) for row in range(4)] == ["1", "3", "0", "2"]
+
+
+def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
+    listing = Listing("Processes", theme=LIGHT)
+    qtbot.addWidget(listing)
+    rows = [("b", 2.0), ("a", math.nan), ("d", None), ("c", 10.0), ("e", "none")]
+
+    def names() -> list[str]:
+        return [str(listing._model.index(row, 0).data()) for row in range(listing._model.rowCount())]
+
+    listing.put(["name", "GB"], rows)
+    assert names() == ["b", "a", "d", "c", "e"]  # as they were given
+    listing._table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    assert names()[:3] == ["e", "c", "b"]
+    listing.put(["name", "GB"], [*rows, ("f", 5.0)])
+    assert names()[:4] == ["e", "c", "f", "b"]
+    listing.set_theme(DARK)
+    listing.show()
+    listing.resize(500, 300)
+    listing.refresh()
+    assert names()[:4] == ["e", "c", "f", "b"]
 
 
 # --- pictures of solutions ----------------------------------------------------------------------------------------
