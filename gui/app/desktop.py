@@ -77,11 +77,20 @@ def install() -> list[Path]:
 
 
 def uninstall() -> list[Path]:
-    """Remove what :func:`install` has written; the files that were there."""
+    """Remove what :func:`install` has written; the files that were there.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If one cannot be removed.
+    """
     places = _places()
-    removed = [path for path in places.values() if path.is_file()]
+    removed = [path for path in places.values() if os.path.isfile(path)]
     for path in removed:
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError as error:
+            raise InputError(f"cannot remove {path}: {error.strerror or error}") from error
     _update_databases(places)
     return removed
 

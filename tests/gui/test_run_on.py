@@ -34,6 +34,17 @@ def test_the_chosen_cluster_is_in_the_command_and_the_code(qtbot: Any, window: A
     assert bar.place.cluster is None
 
 
+def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
+    qtbot: Any, window: Any, counting_files: Path
+) -> None:
+    bar, small = window.tool_bar, counting_files / "small.txt"
+    base = bar.values()
+    given = {"cluster": "local:2", "time_limit": 1234567.5}
+    for settings, expected in ((given, {**base, **given}), ({}, base), ({"host": "far"}, {**base, "host": "far"})):
+        window.problems.load_with_options(small, {}, settings)
+        qtbot.waitUntil(lambda expected=expected: bar.values() == expected, timeout=120_000)
+
+
 def test_a_run_is_resumed_where_it_was_started() -> None:
     from gui.problem.command_line import resume_words
 
