@@ -46,8 +46,12 @@ class LinearProgramPanel(Panel):
         self.objectives = self.add(
             plot("Objectives", "", "objective", y_title="objective", from_zero=False, whole=True), page, wide=2
         )
-        self.gap = self.add(plot("Duality gap and mu", "relative", "gap", log=True), page)
-        self.infeasibilities = self.add(plot("Infeasibilities", "relative", "infeasibilities", log=True), page)
+        self.gap = self.add(
+            plot("Duality gap and mu", "relative, of the iterates", "gap", y_title="relative", log=True), page
+        )
+        self.infeasibilities = self.add(
+            plot("Infeasibilities", "relative, of the iterates", "infeasibilities", y_title="relative", log=True), page
+        )
         self.steps = self.add(
             plot("Step lengths", "share of the largest feasible step", "steps", y_title="step length", top=1.0), page
         )

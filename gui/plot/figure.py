@@ -32,7 +32,7 @@ _MINIMUM_SIZE = QSize(250, 182)
 class Figure(Cleanup, QFrame):
     """A titled plot or chart with its table.
 
-    Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
+    Subclasses draw into ``self.plot`` (a :class:`gui.plot.area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
     The plot is created when it is first visible or used, so that figures on hidden pages cost little; subclasses add
     their items in :meth:`populate`.
 

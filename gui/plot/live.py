@@ -44,7 +44,7 @@ class LivePlot(Figure):
         Logarithmic vertical axis; values at or below 0 are left out.
     theme : Theme
     key : str
-        See :class:`gui.figure.Figure`.
+        See :class:`gui.plot.figure.Figure`.
     across : str
         What the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
     from_zero : bool

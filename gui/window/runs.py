@@ -19,7 +19,6 @@ from gui.window.controller import Parts, RunController
 __all__ = ["MOST_COMPARED", "Runs"]
 
 MOST_COMPARED = 12
-_STATUS_MILLISECONDS = 3000
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
@@ -95,12 +94,18 @@ class Runs(RunController):
         """Show the run in a folder, wherever it is; the folder is read in the background."""
 
         def done(read: RunNote) -> None:
+            status.clearMessage()
             note = self._library.adopt(read.path, read)
             self._list.reload()
             self._tabs.show_run(note, speed)
 
-        self._window.statusBar().showMessage(f"Opening {path.name}…", _STATUS_MILLISECONDS)
-        self._jobs.start(lambda: read_folder(path), done, lambda error: self._problems.show_error(path, error))
+        def failed(error: Exception) -> None:
+            status.clearMessage()
+            self._problems.show_error(path, error)
+
+        status = self._window.statusBar()
+        status.showMessage(f"Opening {path.name}…")
+        self._jobs.start(lambda: read_folder(path), done, failed)
 
     def replay(self) -> None:
         """Replay the first of the targets that has ended."""

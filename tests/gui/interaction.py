@@ -40,6 +40,7 @@ def shown(qtbot: Any, window: Any, folder: Path) -> Any:
         return tab is not None and tab.note.path.resolve() == folder.resolve()
 
     qtbot.waitUntil(there, timeout=120_000)
+    assert window.statusBar().currentMessage() == ""  # which would cover the state of the run
     return window.run_tabs.current_run()
 
 
