@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -18,6 +19,7 @@ import engine
 from engine.devices import available
 from engine.errors import RunFolderError
 from engine.folder import RunFolder
+from engine.run import Run
 from engine.storage import Checkpoint, RunFiles
 
 __all__ = [
@@ -182,21 +184,24 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
     """
     case = CASES[name]
     interval = 1e6 if checkpoints == 1 else 0.01
-    with engine.Engine(devices=list(devices)) as owner:
-        began: list[Any] = []
-        run = owner.start(
-            case.problem(),
-            seed=7,
-            run_folder=path,
-            checkpoint_interval=interval,
-            on_event=began.append,
-            **case.options,
-        )
-        while not run.join(0.005):
-            under_way = any(case.under_way(event) for event in list(began))
-            if under_way and (checkpoints == 1 or list(path.glob("checkpoint-*.json"))):
-                break
-        run.stop()
+    emit, poll, under_way = Run.emit, Run.poll, False
+
+    def watched_emit(run: Run, event: Any) -> None:
+        nonlocal under_way
+        emit(run, event)
+        under_way = under_way or case.under_way(event)
+
+    def stopping_poll(run: Run) -> None:
+        """Stop on the thread of the run, which cannot end meanwhile."""
+        if under_way and (checkpoints == 1 or _checkpoints(path)):
+            run.stop()
+        poll(run)
+
+    with (
+        engine.Engine(devices=list(devices)) as owner,
+        mock.patch.multiple(Run, emit=watched_emit, poll=stopping_poll),
+    ):
+        run = owner.start(case.problem(), seed=7, run_folder=path, checkpoint_interval=interval, **case.options)
         if run.outcome().status != "interrupted":
             return None
     return RunFolder.open(path)
