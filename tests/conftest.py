@@ -40,6 +40,14 @@ def _devices() -> list[Any]:
     return present + absent
 
 
+@pytest.fixture(scope="module")
+def unoptimized() -> Iterator[None]:
+    """Let PoCL compile without optimization: of kernels in the shapes of GPUs it takes a quarter of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+        yield
+
+
 @pytest.fixture(scope="session", params=_devices())
 def device(request: pytest.FixtureRequest) -> Iterator[Member]:
     """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""

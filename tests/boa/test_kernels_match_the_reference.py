@@ -23,6 +23,8 @@ from engine.solvers.boa.options import Counting, Parameters
 from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 BASE = Parameters(
     n=30,
     population=1000,

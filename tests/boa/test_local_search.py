@@ -29,6 +29,8 @@ from engine.solvers.boa.population import permutations
 from engine.solvers.boa.reference import anneal, improve
 from engine.solvers.boa.reference_partition import combine, partition_child
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 INDIVIDUALS = 35
 IMPROVED = 6
 FLIPS = 30

@@ -26,6 +26,8 @@ from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import Tree
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 
 def assignment(n: int, seed: int, largest: int = 9) -> engine.QuadraticAssignment:
     flows, distances = np.random.default_rng(seed).integers(0, largest, (2, n, n))

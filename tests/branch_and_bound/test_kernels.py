@@ -27,6 +27,8 @@ from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
 
 # Solutions (OEIS A000170), and decomposed nodes with the first queen in the left half, the root counted.

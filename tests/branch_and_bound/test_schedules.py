@@ -18,6 +18,8 @@ from engine.solvers import recognize
 from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
 from engine.solvers.branch_and_bound.reference import search
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 CLASSES = (FlowTime, BlockingFlowshop, NoWaitFlowshop)
 
 

@@ -16,6 +16,8 @@ from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 UPPER = 4892
 
 

@@ -16,6 +16,8 @@ from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra, Provider, lapack, linear_algebra, providers
 from engine.numerics.linear_algebra.kernels import Kernels
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 SIZES = (1, 2, 31, 33, 100, 257)
 BATCHES = (0, 1, 4)  # 0: one matrix without a batch axis
 

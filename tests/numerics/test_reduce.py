@@ -16,6 +16,8 @@ from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.reduce import Reducer, argmin, ordered_sum, reduce_max, reduce_min, reduce_sum
 
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
 DTYPES = ("int32", "int64", "float32", "float64")
 SIZES = (1, 2, 255, 256, 257, 4095, 4096, 4097, 7919, 65_537, 1_048_583, 4_194_319)
 
