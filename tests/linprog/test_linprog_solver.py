@@ -21,7 +21,9 @@ from engine.events import Metric
 from engine.run import Run
 from engine.solvers.linprog import SOLVER
 from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 
@@ -382,6 +384,16 @@ def test_a_maximum_is_reported_in_the_files_own_sense(owner: engine.Engine, tmp_
 def test_updates_need_affine_scaling_on_one_device(owner: engine.Engine) -> None:
     with pytest.raises(OptionError, match='requires method = "pdas" on one device'):
         owner.solve(engine.LinearProgram.read(SAMPLE), linear_solver="sherman_morrison")
+
+
+def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = engine.LinearProgram([1.0, 1.0], sp.csr_array([[1.0, 2.0]]), [3.0])
+    monkeypatch.setattr(engine.LinearProgram, "nonzeros", 2**31)
+    with pytest.raises(OptionError, match=r"method = \"mpc\" requires at most 2147483647 nonzeros"):
+        owner.start(problem, method="mpc")
+    assert method_for(problem, Options()) == "pdhg"
 
 
 def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) -> None:

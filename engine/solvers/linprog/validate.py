@@ -20,6 +20,7 @@ __all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
 
 _RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
 _RACE_ROWS = 400  # and those of more rows
+_MOST_NONZEROS = 2**31 - 1  # of a sparse matrix on a device, but for PDHG's, whose row starts have 64 bits
 _PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
 PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 
@@ -36,6 +37,8 @@ def method_for(problem: LinearProgram, options: Options) -> str:
         return options.method
     if options.linear_solver != "auto" or not problem.is_sparse:
         return "mpc"
+    if problem.nonzeros > _MOST_NONZEROS:
+        return "pdhg"
     return "race" if problem.nonzeros > _RACE_NONZEROS or problem.m > _RACE_ROWS else "mpc"
 
 
@@ -72,6 +75,11 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
         if not info.capabilities.fp64:
             raise DeviceError(f"{info.id} ({info.name}) has no float64, which linear programs need")
     method = method_for(problem, options)
+    if problem.is_sparse and method != "pdhg" and problem.nonzeros > _MOST_NONZEROS:
+        raise OptionError(
+            f'method = "{method}" requires at most {_MOST_NONZEROS} nonzeros in a sparse matrix; the problem has '
+            f'{problem.nonzeros}, for which there is method = "pdhg"'
+        )
     if method == "pdhg":
         require_fit(devices[:1], *pdhg_bytes(problem.m, problem.n, problem.nonzeros), "the matrix in both orders")
     elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
