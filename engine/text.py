@@ -70,7 +70,14 @@ def counter_text(value: float | int | None, digits: int | None = None) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 run``, ``2 runs``: a number with a noun whose plural ends with s."""
+    """``1 run``, ``2 runs``: a number with its noun.
+
+    Parameters
+    ----------
+    count : int
+    noun : str
+        In the singular; its plural ends with s.
+    """
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 

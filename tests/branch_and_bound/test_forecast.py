@@ -177,7 +177,7 @@ def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
     return dataclasses.replace(frontier, depths=np.full_like(frontier.depths, -1))
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.02)
     monkeypatch.setattr(progress, "_SHARE", 0.5)

@@ -280,6 +280,7 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device: Member,
     assert proof.counters["nodes"] == search(problem.tree("auto", "auto"), reference.best).nodes
 
 
+@pytest.mark.slow
 def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
     problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
     assert solve(device, problem, upper_bound=579).objective == 578

@@ -296,7 +296,7 @@ def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
 def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, phase: str) -> None:
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
-    problem = generate(GeneratorOptions(type="strongly-correlated", n=6000, seed=4))
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=4))
     whole = one_device.solve(problem, reduce=False)
     arguments = {"reduce": False, "variant": "rows", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
     with pytest.MonkeyPatch.context() as patch:
