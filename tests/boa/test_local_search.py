@@ -234,7 +234,7 @@ def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: s
         assert (keys >= fitness.keys(before)).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, seed: int) -> None:
     every = np.array(list(itertools.product((0, 1), repeat=16)), np.uint8)
     random = np.random.default_rng(seed)

@@ -327,7 +327,7 @@ TAILLARD = [
     (30, "one_machine", "min_min", 2178, 2_742_968, 53),
     (30, "one_machine", "max_sum", 2178, 3_045_577, 58),
     (29, "one_machine", "min_branch", 2237, 12_233_362, 67),
-    (28, "one_machine", "min_branch", 2200, 12_869_871, 36),
+    pytest.param(28, "one_machine", "min_branch", 2200, 12_869_871, 36, marks=pytest.mark.slow),
 ]
 
 

@@ -154,7 +154,7 @@ def test_the_assignment_bound_solves_tsplib_instances(
     assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == optimum
 
 
-@pytest.mark.parametrize("again", [1, 2])
+@pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
     first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
