@@ -15,7 +15,7 @@ from counting import Counting
 
 import engine
 from engine.errors import QuintetError, RunFolderError
-from engine.events import Event, Notice, Progress
+from engine.events import Event, Notice
 from engine.folder import RunFolder
 from tests.stopping import stop_at
 
@@ -144,17 +144,16 @@ def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_
 
 
 def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path: Path) -> None:
+    other = stopped(tmp_path / "other")
+    before = {file.name: file.read_bytes() for file in other.iterdir()}
     with engine.Engine() as owner:
         seen: list[Event] = []
         run = owner.start(Counting(10**9), run_folder=tmp_path / "r", on_event=seen.append)
-        while not any(isinstance(event, Progress) for event in list(seen)):  # until then there is nothing to keep
-            assert not run.join(0.01)
         os.rename(tmp_path / "r", tmp_path / "moved")
-        other = stopped(tmp_path / "r")
-        before = {file.name: file.read_bytes() for file in other.iterdir()}
+        os.rename(other, tmp_path / "r")
         run.stop()
         run.wait()
-    assert {file.name: file.read_bytes() for file in other.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in (tmp_path / "r").iterdir()} == before
     messages = [event.message for event in seen if isinstance(event, Notice)]
     assert any("is no longer the folder of this run" in message for message in messages)
 
