@@ -79,8 +79,7 @@ class Run(Reporter, Generic[R]):
     """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
 
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
-    From a solver, on the run's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint`, and the methods
-    of :class:`engine.reporting.Reporter`.
+    From a solver's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint`, and those of a ``Reporter``.
 
     Parameters
     ----------

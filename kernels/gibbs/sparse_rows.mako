@@ -10,7 +10,7 @@
     scored = mode in ("score", "margins")
     vectors = serial and mode == "margins"
     conjugate = mode in ("augment", "product")
-    halves = 2 if shuffle or lanes == 1 else 1   # of `dots`: lanes that meet in local memory have barriers between two tiles
+    halves = 2 if shuffle or lanes == 1 else 1   # of `dots`: lanes that add up in local memory have barriers between two tiles
     half = f"tile / {at_once} % 2 * {at_once * chains} + " if halves == 2 else ""
 %>
 // The first half of a pass over a sparse design (see sparse.mako) for ${chains} vectors beta: the margins eta = s x . beta of every row, and

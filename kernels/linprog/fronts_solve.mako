@@ -45,13 +45,13 @@
             for (i32 k = LOCAL_ID % ${lanes}; k < count; k += ${lanes})
                 sum += from[k] * y[k];
         }
-        meet[i * ${lanes + 1} + LOCAL_ID % ${lanes}] = sum;
+        partial[i * ${lanes + 1} + LOCAL_ID % ${lanes}] = sum;
     }
     BARRIER();
     f64 product = 0.0;
     if (LOCAL_ID < ${size})
         for (i32 k = 0; k < ${lanes}; ++k)
-            product += meet[LOCAL_ID * ${lanes + 1} + k];
+            product += partial[LOCAL_ID * ${lanes + 1} + k];
 </%def>
 <%
     layout = """const GLOBAL i32* tasks, i64 task, const GLOBAL i32* first, const GLOBAL i32* widths,
@@ -67,7 +67,7 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) forward(${layout}, ${given}, GLOBAL f64* work,
     LOCAL_ARRAY(f64, right, ${size});
     LOCAL_ARRAY(f64, y, ${size});
     LOCAL_ARRAY(f64, sums, ${items});
-    LOCAL_ARRAY(f64, meet, ${size * (lanes + 1)});
+    LOCAL_ARRAY(f64, partial, ${size * (lanes + 1)});
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
     const i32 n = sizes[f];
@@ -111,7 +111,7 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* 
     LOCAL_ARRAY(f64, rights, ${span});
     LOCAL_ARRAY(f64, y, ${span});
     LOCAL_ARRAY(f64, sums, ${items});
-    LOCAL_ARRAY(f64, meet, ${size * (lanes + 1)});
+    LOCAL_ARRAY(f64, partial, ${size * (lanes + 1)});
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
     const i32 n = sizes[f];

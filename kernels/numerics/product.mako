@@ -21,7 +21,7 @@
 % endif
 <%
     items = tile // each
-    pad = tile + (4 if block > 1 else 0)  # so that lanes that read or write together meet different banks
+    pad = tile + (4 if block > 1 else 0)  # so that lanes that read or write together use different banks
     loads = tile * depth // block if block > 1 else 0  # of each matrix, by each work-item, for a strip
     pointers = max(1, 4 * tile // block) if block > 1 else 0
     buffers = 2 if block > 1 else 1

@@ -14,7 +14,7 @@
 // has left above the diagonal (transposed, less its own diagonal, 1 / L_kk). Launch: `groups` groups of ${block} a right-hand side,
 // one a span, counted from the next span on.
 //
-// Where rows of L are read along themselves, ${lanes} work-items read a row, and their sums meet in local memory.
+// Where rows of L are read along themselves, ${lanes} work-items read a row, and their sums are added in local memory.
 // What a later block needs of L is read while an earlier one is at work.
 <%
     subs = block // lanes                # rows read at a time

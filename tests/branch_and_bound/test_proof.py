@@ -199,8 +199,8 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
     workers[0].expect(10)
     workers[0].begin(True, 0.0)
     sharing, lock = Sharing(workers, store, Options(), 0), threading.Condition()
-    told: Any = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
-    told.prove(workers[0], None, 0.0, lambda: best[0], proved.append)
+    reporter: Any = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
+    reporter.prove(workers[0], None, 0.0, lambda: best[0], proved.append)
     assert proved == [159]
 
 

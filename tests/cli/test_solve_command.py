@@ -87,9 +87,9 @@ def test_settings_of_every_layer_meet_in_solve(quintet: Any, monkeypatch: pytest
 def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
     code, output, errors = quintet("solve", "small.txt", "--events", "-")
     assert (code, errors) == (0, "")
-    told = [events.from_json(line) for line in output.splitlines()]
-    assert told[0].type == "started"
-    assert told[-1].type == "finished"
+    emitted = [events.from_json(line) for line in output.splitlines()]
+    assert emitted[0].type == "started"
+    assert emitted[-1].type == "finished"
     assert output.endswith("\n")
 
 
@@ -97,8 +97,8 @@ def test_events_can_go_to_a_file_beside_the_table(quintet: Any) -> None:
     code, output, _ = quintet("solve", "small.txt", "--events", "e.jsonl")
     assert code == 0
     assert value(output, "status") == "optimal"
-    told = [events.from_json(line) for line in Path("e.jsonl").read_text().splitlines()]
-    assert told[-1].type == "finished"
+    emitted = [events.from_json(line) for line in Path("e.jsonl").read_text().splitlines()]
+    assert emitted[-1].type == "finished"
 
 
 def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:

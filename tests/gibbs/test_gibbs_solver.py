@@ -331,7 +331,7 @@ def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
 
 
 def test_chains_that_explain_every_latent_normal_stay_finite(device: Member) -> None:
-    random = np.random.default_rng(8)  # where z'z less what the coefficients explain cannot be told from 0 in f32
+    random = np.random.default_rng(8)  # where z'z less what the coefficients explain is indistinguishable from 0 in f32
     X = random.standard_normal((60, 3))
     for data, y in ((X, X[:, 0] > 0), (random.standard_normal((20, 50)), np.arange(20) % 2)):
         for seed in range(2):

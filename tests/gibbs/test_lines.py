@@ -63,10 +63,10 @@ def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_oth
                 direction[0] = lines.intercept[line]
             begin, end = lines.member_start[line : line + 2]
             direction[lines.member_column[begin:end]] += lines.member_weight[begin:end]
-            told = np.zeros(len(y))
+            stored = np.zeros(len(y))
             begin, end = lines.row_start[line : line + 2]
-            told[lines.row_index[begin:end]] = lines.row_value[begin:end]
-            assert np.abs(rows @ direction - told).max() < 1e-4 * np.abs(direction).max()
+            stored[lines.row_index[begin:end]] = lines.row_value[begin:end]
+            assert np.abs(rows @ direction - stored).max() < 1e-4 * np.abs(direction).max()
 
 
 def test_a_rare_column_is_found_among_many_rows() -> None:

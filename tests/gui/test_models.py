@@ -259,8 +259,8 @@ def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit
     line = command_line(Path("a file.txt"), {"time_limit": limit, "devices": ["opencl:0", "opencl:0"]}, options)
     words = shlex.split(line)
     assert words[:3] == ["quintet", "solve", "a file.txt"]
-    rest, told = split_options(words[2:], own_options(solve), [counting.Options])
-    given_options = {name: Given(value) for name, value in told.items()}
+    rest, given = split_options(words[2:], own_options(solve), [counting.Options])
+    given_options = {name: Given(value) for name, value in given.items()}
     assert (
         validated(counting.Options, given_options, what="option").model_dump()
         == counting.Options(**options).model_dump()

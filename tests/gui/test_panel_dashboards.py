@@ -72,7 +72,7 @@ def points(plot: LivePlot, name: str) -> list[tuple[float, float]]:
     return list(zip(*(axis.tolist() for axis in curve.data.points()), strict=True))
 
 
-def told(events: list[Event], metric: str, device: str | None) -> list[tuple[float, float]]:
+def values_of(events: list[Event], metric: str, device: str | None) -> list[tuple[float, float]]:
     chosen = [e for e in events if isinstance(e, Metric) and (e.name, e.device) == (metric, device)]
     return [(event.time, event.value) for event in chosen]
 
@@ -152,7 +152,7 @@ def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: 
     specs = {spec.name: spec for spec in panel.run.metrics}
     for name, device in series:
         title = device or (specs[name].title if name in specs else name.replace("_", " "))
-        assert points(figure(panel, name), title) == told(events, name, device)
+        assert points(figure(panel, name), title) == values_of(events, name, device)
     plotted = {one.key for one in panel.plots()}
     assert {spec.name for spec in panel.run.metrics} <= plotted
     assert {f"trace {event.name}" for event in events if isinstance(event, Trace)} <= plotted
@@ -215,16 +215,16 @@ def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbo
     assert len(devices) == 2
     for key, metric in (("active_ivms", "active_ivms"), ("nodes_per_second", "nodes_per_second"), ("steals", "steals")):
         for device in devices:
-            assert points(figure(panel, key), device) == told(events, metric, device)
-    assert points(figure(panel, "steals"), "between devices") == told(events, "exchanged_intervals", None)
+            assert points(figure(panel, key), device) == values_of(events, metric, device)
+    assert points(figure(panel, "steals"), "between devices") == values_of(events, "exchanged_intervals", None)
     bars = dict(figure(panel, "explored").table()[1])
-    assert bars == {device: told(events, "explored_here", device)[-1][1] for device in devices}
+    assert bars == {device: values_of(events, "explored_here", device)[-1][1] for device in devices}
     assert sum(bars.values()) == pytest.approx(1.0)
     incumbents = [(e.time, e.objective) for e in events if isinstance(e, Incumbent) and e.objective is not None]
     assert points(figure(panel, "objective"), "incumbent") == incumbents
     assert panel.result is not None
     assert max(row[3] for row in figure(panel, "schedule").table()[1]) == panel.result.objective
-    shares = [value for _, value in told(events, "explored_share", None)]
+    shares = [value for _, value in values_of(events, "explored_share", None)]
     assert shares == sorted(shares)
 
 
@@ -233,9 +233,9 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) 
     events = events_of(folder)
     panel = panel_for(info(folder), LIGHT)
     qtbot.addWidget(panel)
-    told = [event for event in events if isinstance(event, Incumbent) and event.solution]
-    assert len(told) >= 2
-    for event in told:
+    solutions = [event for event in events if isinstance(event, Incumbent) and event.solution]
+    assert len(solutions) >= 2
+    for event in solutions:
         panel.feed(events[: events.index(event) + 1])
         schedule = figure(panel, "schedule")
         assert max(row[3] for row in schedule.table()[1]) == event.objective
@@ -369,8 +369,8 @@ def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> Non
     sizes = [abs(row[1]) for row in forest]
     assert sizes == sorted(sizes, reverse=True)
     assert {row[0] for row in forest} == set(result.arrays["names"].tolist()) - {"log_tau"}
-    heard = [value for _, value in told(events[: int(0.9 * len(events))], "r_hat", None)]
-    assert [value for _, value in points(figure(live, "r_hat"), "R-hat")] == heard
+    reported = [value for _, value in values_of(events[: int(0.9 * len(events))], "r_hat", None)]
+    assert [value for _, value in points(figure(live, "r_hat"), "R-hat")] == reported
     running = points(figure(panel, "r_hat"), "R-hat")
     assert len(running) > 20
     traced_rows = [k for k, name in enumerate(result.arrays["names"].tolist()) if f"trace {name}" in titles(panel)]

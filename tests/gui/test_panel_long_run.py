@@ -160,9 +160,5 @@ def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any, monkeypat
 
 
 @pytest.mark.slow
-def test_an_hour_of_four_devices_stays_small_and_smooth(
-    qtbot: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    if "slow" not in str(request.config.getoption("-m")):
-        pytest.skip("takes half a minute; run with -m slow")
+def test_an_hour_of_four_devices_stays_small_and_smooth(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     check(qtbot, monkeypatch, 3600, 200)

@@ -103,10 +103,10 @@ def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(
 ) -> None:
     archive = packed(tmp_path / "odd.zip", *names, link=link)
     runs = tmp_path / "home" / "runs"
-    with pytest.raises(RunFolderError, match=said) as told:
+    with pytest.raises(RunFolderError, match=said) as refusal:
         unpack_run(archive, runs)
-    assert "odd.zip" in str(told.value)
-    assert "unpacking" not in str(told.value)
+    assert "odd.zip" in str(refusal.value)
+    assert "unpacking" not in str(refusal.value)
     assert list(runs.iterdir()) == []
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["odd.zip"]
 

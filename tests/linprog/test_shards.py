@@ -233,7 +233,7 @@ def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pyte
         plain = type(shard)
 
         class Failing(plain):  # type: ignore[misc, valid-type]
-            """The same shard, whose form() fails when it is told to."""
+            """The same shard, whose form() fails on demand."""
 
             fails = False
 

@@ -329,16 +329,16 @@ def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(
     monkeypatch.setattr(cusolver, "missing", lambda: "cuSOLVER needs the package cupy")
 
     def ask(running: Device) -> tuple[str, list[str]]:
-        kept, told = running.capabilities, []
+        kept, notices = running.capabilities, []
         running.capabilities = replace(kept, linear_algebra="cusolver")
         try:
-            return linear_algebra(running, notice=told.append).provider, told
+            return linear_algebra(running, notice=notices.append).provider, notices
         finally:
             running.capabilities = kept
 
-    chosen, told = device.submit(ask).result()
+    chosen, notices = device.submit(ask).result()
     assert chosen == "kernels"
-    assert "cupy" in told[0]
+    assert "cupy" in notices[0]
 
 
 def test_shapes_and_types_that_do_not_fit_are_refused(device: Member, provider: str) -> None:

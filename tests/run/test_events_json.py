@@ -95,5 +95,5 @@ def test_a_viewer_needs_only_json() -> None:
     line = events.to_json(events.Incumbent(time=1.5, objective=2**62, bound=0.5))
     about = {"objective": 2**62, "bound": 0.5, "gap": None, "solution": None}
     assert json.loads(line) == {"time": 1.5, "type": "incumbent"} | about
-    del about["solution"]  # as in logs from before it was told
+    del about["solution"]  # as in logs from before it was recorded
     assert events.from_json(json.dumps({"time": 1.5, "type": "incumbent"} | about)) == events.from_json(line)

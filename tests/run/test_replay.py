@@ -56,16 +56,16 @@ def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     replay.pause()
     replay.pause()
     wait_until(lambda: seen[-1].type == "state")
-    told = len(seen)
+    at_pause = len(seen)
     time.sleep(0.1)
-    assert len(seen) == told
+    assert len(seen) == at_pause
     replay.resume()
     replay.notice("hello")
-    wait_until(lambda: len(seen) > told + 5)
+    wait_until(lambda: len(seen) > at_pause + 5)
     replay.stop()
     thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert told < len(seen) < 4000
+    assert at_pause < len(seen) < 4000
     asides = [event for event in seen if not isinstance(event, events.Metric)]
     assert [event.type for event in asides] == ["state", "state", "notice"]
 
