@@ -5,7 +5,8 @@ bytes) and that many bytes, a run folder with the problem. It answers with a lin
 where the run is kept), writes the events of the run as ``--events -`` does, reads ``pause``, ``resume`` and ``stop``,
 and ends with a line (``archive``: a number of bytes) and the run folder.
 
-The run folder is kept for a day after it has been sent, and for 30 days if the connection was lost.
+The run folder is kept for a day after it has been sent, and for 30 days if the connection was lost; never removed
+while a run writes to it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from engine.cli.archive import FORMAT, pack, unpack
 from engine.cli_options import debug_option
 from engine.control import first_line_of_stdin
 from engine.errors import OptionError
+from engine.lock import writer_of
 from engine.observers import JsonLines
 from engine.version import version
 
@@ -85,7 +87,7 @@ def _place() -> Path:
     for old in root.iterdir():
         with contextlib.suppress(OSError):
             days = 1 if (old / _SENT).exists() else 30
-            if now - old.stat().st_mtime > days * _DAY:
+            if now - old.stat().st_mtime > days * _DAY and writer_of(old / "run") is None:
                 shutil.rmtree(old)
     place = root / uuid.uuid4().hex
     place.mkdir(mode=0o700)

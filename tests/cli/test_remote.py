@@ -8,18 +8,22 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import counting
 import far_host
+import platformdirs
 import pytest
 from printed import value
 
 from engine import config, events
+from engine.cli import receiving
 from engine.cli.remote import solve_there
 from engine.folder import RunFolder
 from engine.hosts import Host, host_named, save_host, saved_hosts
+from engine.lock import FolderLock
 from tests.patience import PATIENCE, wait_until
 
 pytestmark = [
@@ -215,3 +219,21 @@ def test_hosts_are_saved_and_found_by_name() -> None:
     assert saved_hosts()["two"] == saved
     assert host_named("two") == Host(destination="a@b", command='say "quintet"')
     assert host_named("user@elsewhere") == Host(destination="user@elsewhere")
+
+
+def test_what_was_kept_long_enough_is_removed_unless_a_run_writes_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_, **__: str(tmp_path))
+    root = tmp_path / "received"
+    kept = {"sent": 2, "lost": 20, "lost long ago": 40, "at work": 40}  # days
+    for name in kept:
+        (root / name / "run").mkdir(parents=True)
+    (root / "sent" / "sent").touch()
+    lock = FolderLock(root / "at work" / "run")
+    for name, days in kept.items():
+        then = time.time() - days * 86400
+        os.utime(root / name, (then, then))
+    new = receiving._place()
+    lock.release()
+    assert {place.name for place in root.iterdir()} == {"lost", "at work", new.name}
