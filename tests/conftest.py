@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from engine.devices import DevicePool, Member, available, templates
+from engine.devices import DevicePool, Member, available, opencl, templates
 from tests.engines import close_engines
 
 
@@ -45,6 +46,7 @@ def unoptimized() -> Iterator[None]:
     """Let PoCL compile without optimization: of kernels in the shapes of GPUs it takes a quarter of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+        patch.setattr(opencl, "_CONTEXTS", weakref.WeakValueDictionary())  # and keep the results apart
         yield
 
 

@@ -8,8 +8,9 @@ import struct
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +79,38 @@ class _Memory:
     host: NDArray[np.uint8] | None = None
 
 
+@dataclass(eq=False)
+class _Context:
+    """The context of a device and the programs compiled in it, for all in this process that open the device.
+
+    A driver takes long to compile what it has compiled before: PoCL preprocesses the source to find it in its cache.
+    """
+
+    context: cl.Context
+    programs: dict[str, cl.Program] = field(default_factory=dict)
+    compiling: threading.Lock = field(default_factory=threading.Lock)
+
+
+_CONTEXTS: weakref.WeakValueDictionary[int, _Context] = weakref.WeakValueDictionary()
+"""Those in use, by the index of their device."""
+_OPENING = threading.Lock()
+
+
+def _context_of(index: int, native: cl.Device, part: cl.Device) -> _Context:
+    """The context of a device; of its own for a part of one, and for GPUs, whose faults end all work of a context."""
+    if part is not native or not native.type & pyopencl().device_type.CPU:
+        return _Context(pyopencl().Context([part]))
+    with _OPENING:
+        found = _CONTEXTS.get(index)
+        if found is None:
+            found = _CONTEXTS[index] = _Context(pyopencl().Context([native]))
+        return found
+
+
 class OpenCLDevice(Device):
     """A device, its context and an in-order queue for each stream.
+
+    Those of a CPU share a context, and so what has been compiled in it.
 
     On CPUs whose driver has fine-grained shared virtual memory (OpenCL 2.0, section 5.6), buffers lie in it: the host
     reads and writes them itself once the queue is done, which takes a fraction of what a copy or a mapping by the
@@ -100,7 +131,8 @@ class OpenCLDevice(Device):
             native = native_devices()[info.index]
             self._part = part = _part_of(native, info.capabilities)
             self._awake_seconds = _AWAKE_SECONDS if part is native else 0.0
-            self._context = self._cl.Context([part])
+            self._shared = _context_of(info.index, native, part)
+            self._context = self._shared.context
             self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context, part)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
@@ -109,7 +141,6 @@ class OpenCLDevice(Device):
         self._clock_offset = 0.0
         self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each stream, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
-        self._programs: dict[str, cl.Program] = {}
         self._shares = self.capabilities.host_visible_memory and _has_fine_grained_memory(part)
         self.allocated_bytes: int = 0
         self._owned.stack.callback(self._finish)
@@ -142,21 +173,22 @@ class OpenCLDevice(Device):
 
     def _program(self, source: Source) -> cl.Program:
         """Rendered source compiled for this device, once."""
-        program = self._programs.get(source.digest)
-        if program is None:
-            self._report_compile(source)
-            try:
-                program = self._compiled(source.text)
-            except self._cl.Error as error:
-                log = str(error)
-                where = compiler_location(log, source.text)
-                message = "does not compile" + (f" ({where})" if where else "")
-                raise KernelError(
-                    source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)
-                ) from error
-            self._programs[source.digest] = program
-            if os.environ.get("QUINTET_DUMP_KERNELS"):
-                dump(source)
+        with self._shared.compiling:
+            program = self._shared.programs.get(source.digest)
+            if program is None:
+                self._report_compile(source)
+                try:
+                    program = self._compiled(source.text)
+                except self._cl.Error as error:
+                    log = str(error)
+                    where = compiler_location(log, source.text)
+                    message = "does not compile" + (f" ({where})" if where else "")
+                    raise KernelError(
+                        source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)
+                    ) from error
+                self._shared.programs[source.digest] = program
+                if os.environ.get("QUINTET_DUMP_KERNELS"):
+                    dump(source)
         return program
 
     def _compiled(self, text: str) -> cl.Program:
@@ -183,7 +215,7 @@ class OpenCLDevice(Device):
                 kernel = None
         if kernel is None:  # the driver's cache has a damaged binary, left by a process that was killed or a full disk
             try:
-                program = self._programs[source.digest] = self._compiled(source.text + _ANEW)
+                program = self._shared.programs[source.digest] = self._compiled(source.text + _ANEW)
                 kernel = self._cl.Kernel(program, signature.name)
             except self._cl.Error as error:
                 message = f"has no kernel {signature.name}"

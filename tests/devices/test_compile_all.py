@@ -1,6 +1,7 @@
 """Every kernel with every set of constants compiles, for OpenCL and, without a GPU, for one generation of CUDA.
 
-Four generations take turns; what asks for its own compiles for all four.
+Four generations take turns; what asks for its own compiles for all four. For OpenCL, sets of constants that bring no
+value of their own are slow tests: other tests run these.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import functools
 import importlib
 import pkgutil
 import zlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from engine.devices import Device, Member, templates
 from engine.devices.nvrtc import compile_cubin
@@ -42,12 +45,21 @@ def _empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def in_language(language: str) -> pytest.MarkDecorator:
-    wanted = [variant for variant in variants() if language in variant.languages]
-    return pytest.mark.parametrize("variant", wanted, ids=label)
+def in_language(language: str) -> list[Variant]:
+    return [variant for variant in variants() if language in variant.languages]
 
 
-@in_language("opencl")
+def parameters(some: list[Variant]) -> Iterator[ParameterSet]:
+    """All of them; slow are those whose every constant has a value that it had in one before."""
+    seen: set[tuple[str, ...]] = set()
+    for variant in some:
+        values = {(variant.template, name, repr(value)) for name, value in variant.constants.items()}
+        values.add((variant.template,))
+        yield pytest.param(variant, id=label(variant), marks=[pytest.mark.slow] if values <= seen else [])
+        seen |= values
+
+
+@pytest.mark.parametrize("variant", parameters(in_language("opencl")))
 def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> None:
     def build(running: Device) -> list[str]:
         program = running.program(variant.template, **variant.constants)
@@ -56,7 +68,7 @@ def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> 
     assert opencl.submit(build).result()
 
 
-@in_language("cuda")
+@pytest.mark.parametrize("variant", in_language("cuda"), ids=label)
 def test_every_variant_compiles_for_cuda(variant: Variant) -> None:
     source = render(variant.template, "cuda", **variant.constants)
     assert signatures(source)
