@@ -10,7 +10,6 @@ import functools
 import importlib
 import pkgutil
 import zlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,14 +48,19 @@ def in_language(language: str) -> list[Variant]:
     return [variant for variant in variants() if language in variant.languages]
 
 
-def parameters(some: list[Variant]) -> Iterator[ParameterSet]:
+def parameters(some: list[Variant]) -> list[ParameterSet]:
     """All of them; slow are those whose every constant has a value that it had in one before."""
+    found: list[ParameterSet] = []
     seen: set[tuple[str, ...]] = set()
     for variant in some:
-        values = {(variant.template, name, repr(value)) for name, value in variant.constants.items()}
+        values: set[tuple[str, ...]] = {
+            (variant.template, name, repr(value)) for name, value in variant.constants.items()
+        }
         values.add((variant.template,))
-        yield pytest.param(variant, id=label(variant), marks=[pytest.mark.slow] if values <= seen else [])
+        marks = [pytest.mark.slow] if values <= seen else []
+        found.append(pytest.param(variant, id=label(variant), marks=marks))
         seen |= values
+    return found
 
 
 @pytest.mark.parametrize("variant", parameters(in_language("opencl")))
