@@ -1,60 +1,81 @@
-"""The number of threads that the BLAS libraries of the process use."""
+"""The number of threads that the BLAS libraries of the process use.
+
+OpenBLAS wakes its threads even for vectors of ten numbers, and they spin for a while afterwards: on a busy machine what
+takes a microsecond in one thread takes milliseconds in two.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["OneThread"]
+__all__ = ["all_threads", "one_thread"]
+
+
+def one_thread() -> contextlib.AbstractContextManager[None]:
+    """BLAS with one thread, in all threads of the process while any of them is inside; for many small operations."""
+    return _ONE
+
+
+def all_threads() -> contextlib.AbstractContextManager[None]:
+    """BLAS with all its threads again, whoever is inside :func:`one_thread`; for a large operation."""
+    return _ALL
+
+
+class _Threads:
+    """The threads of one library.
+
+    threadpoolctl lets the first thread that asks set the number, and ignores all others, because they would restore
+    each other's; here those who want one thread are counted. Libraries that use OpenMP count for each thread.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._release = getattr(library, "clear_controlling_thread", lambda force: None)
+        self._lock = threading.Lock()
+        self._state: Any = (
+            threading.local() if getattr(library, "threading_layer", "") == "openmp" else SimpleNamespace()
+        )
+
+    def add(self, ones: int, alls: int) -> None:
+        """So many more want one thread, or all."""
+        with self._lock:
+            state = self._state
+            before = getattr(state, "ones", 0), getattr(state, "alls", 0)
+            state.ones, state.alls = before[0] + ones, before[1] + alls
+            was, now = (wanted > 0 and not unwanted for wanted, unwanted in (before, (state.ones, state.alls)))
+            if now and not was:
+                state.count = self._library.get_num_threads()
+            if now != was and state.count > 1:
+                self._release(force=True)
+                self._library.set_num_threads(1 if now else state.count)
+                self._release(force=True)
 
 
 @functools.cache
-def _libraries() -> list[Any]:
+def _libraries() -> list[_Threads]:
     """The BLAS libraries of the process; to be asked for once SciPy's is loaded."""
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
+    return [_Threads(library) for library in ThreadpoolController().select(user_api="blas").lib_controllers]
 
 
-class OneThread(contextlib.AbstractContextManager[None]):
-    """Lets the BLAS libraries of the process use one thread; threadpoolctl's own context takes ten times as long.
+class _Wish(contextlib.AbstractContextManager[None]):
+    """Counted while it is entered; threadpoolctl's own context takes ten times as long."""
 
-    It may be entered again inside, which does nothing.
-    """
-
-    def __init__(self) -> None:
-        self._libraries = _libraries()
-        self._before: list[int] = []
-        self._depth = 0
+    def __init__(self, ones: int, alls: int) -> None:
+        self._ones, self._alls = ones, alls
 
     def __enter__(self) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._before = [library.get_num_threads() for library in self._libraries]
-            self._set([1] * len(self._before))
+        for library in _libraries():
+            library.add(self._ones, self._alls)
 
     def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._set(self._before)
+        for library in _libraries():
+            library.add(-self._ones, -self._alls)
 
-    @contextlib.contextmanager
-    def suspended(self) -> Iterator[None]:
-        """All threads again for a while, if they were taken."""
-        inside, self._depth = self._depth, 0
-        if inside:
-            self._set(self._before)
-        try:
-            yield
-        finally:
-            self._depth = inside
-            if inside:
-                self._set([1] * len(self._before))
 
-    def _set(self, counts: list[int]) -> None:
-        for library, count, before in zip(self._libraries, counts, self._before, strict=True):
-            if before > 1:
-                library.set_num_threads(count)
+_ONE, _ALL = _Wish(1, 0), _Wish(0, 1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
 from engine.errors import DeviceError
-from engine.numerics.blas_threads import OneThread
+from engine.numerics.blas_threads import all_threads, one_thread
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 from engine.numerics.linear_algebra.kernels import Kernels
 
@@ -38,7 +38,6 @@ class Lapack(LinearAlgebra):
         self._blas: Any = blas
         self._lapack: Any = lapack
         self._kernels = Kernels(device)
-        self._one_thread = OneThread()
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -173,11 +172,11 @@ class Lapack(LinearAlgebra):
 
     def threads(self, operations: float) -> contextlib.AbstractContextManager[None]:
         """BLAS with one thread for few operations, with all it has for many."""
-        return self._one_thread if operations < _ONE_THREAD else self._one_thread.suspended()
+        return one_thread() if operations < _ONE_THREAD else all_threads()
 
     def one_thread(self) -> contextlib.AbstractContextManager[None]:
         """One thread for all the small calls within the context, so that each need not ask for it."""
-        return self._one_thread
+        return one_thread()
 
 
 def _require_indexable(n: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.blas_threads import OneThread
+from engine.numerics.blas_threads import one_thread
 from engine.numerics.philox import uniform_float64_wide, uniform_words
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import REPORT, WHOLE
@@ -125,7 +125,7 @@ def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[
         return 0.5 * float(prior @ beta**2) - value, -np.asarray(first(Worker.solve_lower, gradient - prior * beta))
 
     options = {"maxcor": _MEMORY, "maxiter": 200, "gtol": _CLOSE / np.sqrt(len(beta)), "ftol": _ROUNDING}
-    with OneThread():  # the vectors are short: waking other threads takes longer than all they do
+    with one_thread():  # the vectors are short: waking other threads takes longer than all they do
         found = minimize(objective, np.zeros_like(beta), jac=True, method="L-BFGS-B", options=options)
     return beta_of(found.x)
 
