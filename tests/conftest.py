@@ -55,6 +55,14 @@ def unoptimized() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def _nothing_compiled() -> Iterator[None]:
+    """Devices that the test opens have compiled nothing, whatever others of this process have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opencl, "_CONTEXTS", weakref.WeakValueDictionary())
+        yield
+
+
 @pytest.fixture(scope="session", params=_devices())
 def device(request: pytest.FixtureRequest) -> Iterator[Member]:
     """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""

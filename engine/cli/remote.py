@@ -270,9 +270,10 @@ class RemoteRun:
             self._process.wait()
         for thread in self._threads:
             thread.join(_GRACE)
-        for stream in (self._process.stdout, self._process.stderr):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(OSError):  # of what was still to be sent
+                    stream.close()
 
     def _write(self, request: dict[str, Any], archive: IO[bytes]) -> None:
         """Send the request and the run folder, then what the user requests."""

@@ -18,7 +18,7 @@ import platformdirs
 import pytest
 from printed import value
 
-from engine import config, events
+from engine import config, errors, events
 from engine.cli import receiving
 from engine.cli.remote import solve_there
 from engine.folder import RunFolder
@@ -170,6 +170,18 @@ def test_a_connection_that_ends_is_an_error_that_names_the_folder_there(
     assert failed.message.startswith("the connection to far was lost")
     assert str(there / "run") in failed.message
     assert failed.message in errors
+
+
+def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
+    save_host("deaf", Host(destination="anna@far.example", command="false"))
+    with solve_there("deaf", counting.Counting(100), config.resolve({}), {}, {}, False) as there:
+        there.start([])
+        assert there.join(PATIENCE)
+        there.pause()  # to a process that has ended
+        with pytest.raises(errors.DeviceError, match="deaf"):
+            there.outcome()
+    streams = there._process.stdin, there._process.stdout, there._process.stderr
+    assert all(stream is not None and stream.closed for stream in streams)
 
 
 def test_what_fails_there_fails_here_with_its_message(quintet: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import engine
 from engine.events import Compiling, Event, Metric, from_json, to_json
 
 
+@pytest.mark.usefixtures("_nothing_compiled")
 def test_compiled_templates_are_reported_before_the_first_values() -> None:
     seen: list[Event] = []
     engine.solve(engine.Queens(8), backend="opencl", on_event=seen.append)

@@ -308,6 +308,7 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     assert_solved(result, problem, int(whole.objective or 0))
 
 
+@pytest.mark.usefixtures("_nothing_compiled")
 @pytest.mark.parametrize("variant", ["classes", "sparse", "bits"])
 def test_no_kernel_is_compiled_once_time_is_up(
     device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
