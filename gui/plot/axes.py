@@ -255,6 +255,9 @@ class TimeAxis(Axis):
         return [(float(step), 0.0)]
 
 
+_LAST_PREFIX = 14  # the exponent up to which numbers are short with a prefix
+
+
 class LogAxis(Axis):
     """Powers of ten; the values of this axis are exponents."""
 
@@ -270,12 +273,13 @@ class LogAxis(Axis):
         return [(1.0, decades), (0.1, [value for value in between if low <= value <= high])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """``1``, ``100``, ``1k``, ``10⁻⁶``; between decades 2 and 5."""
+        """``1``, ``100``, ``1M``, ``10⁻⁶``; powers from 10⁴ on where one has no prefix; between decades 2 and 5."""
         texts = []
+        largest = 3 if any(value > _LAST_PREFIX for value in values) else _LAST_PREFIX
         for value in values:
             if abs(value - round(value)) < 1e-6:
                 exponent = round(value)
-                far = exponent < -3 or exponent > 14
+                far = exponent < -3 or exponent > largest
                 texts.append("10" + str(exponent).translate(_SUPERSCRIPTS) if far else short(10.0**exponent))
             else:
                 leading = round(10 ** (value - math.floor(value)))

@@ -20,6 +20,7 @@ from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt, schedule
 from gui.pictures.network import NetworkView, network_places
 from gui.pictures.tour import Tour, places_from_costs
+from gui.plot.axes import LogAxis
 from gui.plot.charts import BandPlot, Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
@@ -329,3 +330,9 @@ def test_linked_nodes_are_nearer_than_others() -> None:
     links = apart[random[ring][:, 0], random[ring][:, 1]]
     assert links.mean() < 0.5 * apart[np.triu_indices(30, 1)].mean()
     assert len(np.unique(places.round(6), axis=0)) == 30
+
+
+def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
+    axis = LogAxis("left")
+    assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["10⁻⁶", "0.01", "1", "10000", "1M", "100T"]
+    assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["100", "10⁴", "10⁶", "10¹⁶"]
