@@ -114,6 +114,7 @@ class Camera:
         self._sweep()
         for folder in sorted((ROOT / "samples" / "recorded").iterdir()):
             self.open(folder.name)
+            self.app.wait(500)  # where it was shown already, it is shown again once it has been read
             self.window.run_tabs.close_current()
         self.window.all_runs.show()
         table = self.window.all_runs.table
