@@ -145,8 +145,8 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
 def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device: Member) -> None:
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
     upper = search(tree).best + 20
-    nodes = search(tree, upper, share_best=False).nodes - 1 - 8  # below the first level
-    units = cut(tree.items, 2)
+    nodes = search(tree, upper, share_best=False).nodes - 1 - 8 - 56  # below the second level
+    units = cut(tree.items, 3)  # 336, more than a GPU has IVMs at least
 
     def work(running: Device) -> tuple[int, list[int], float]:
         setup = Setup(running, tree, FlowshopOptions(upper_bound=upper), upper)

@@ -291,7 +291,9 @@ def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
     device: Member, assignment: Any, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = assignment.grid(2, 5, seed=1)
-    first = solve(device, problem, time_limit=0.02, ivms=1, run_folder=tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr(coordinator, "SLICE_SECONDS", 1e-4)
+        first = solve(device, problem, time_limit=1e-3, ivms=1, run_folder=tmp_path / "run")
     assert first.status == "time_limit"
     if not loaded:
         monkeypatch.delitem(sys.modules, "assignment")

@@ -21,7 +21,7 @@ from engine.devices.nvrtc import compile_cubin
 from engine.devices.program import signatures
 from engine.devices.templates import render, template_names
 from engine.devices.variants import Variant
-from engine.errors import BackendUnavailable
+from engine.errors import BackendUnavailable, KernelError
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 
@@ -69,7 +69,12 @@ def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> 
         program = running.program(variant.template, **variant.constants)
         return [program.kernel(name).entry for name in program.signatures]
 
-    assert opencl.submit(build).result()
+    try:
+        assert opencl.submit(build).result()
+    except KernelError as error:
+        if opencl.info.capabilities.kind == "gpu" and "too much shared data" in str(error):
+            pytest.skip("this GPU has less local memory than the CPU that the variant is for")
+        raise
 
 
 @pytest.mark.parametrize("variant", in_language("cuda"), ids=label)

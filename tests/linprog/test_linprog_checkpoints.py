@@ -73,6 +73,38 @@ def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
         assert set(iterations) == set(range(int(iterations[-1]) + 1))
 
 
+def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unstopped = engine.solve(PROBLEM, devices=[device.info.id], method="mpc")
+    work, report = interior.InteriorRacer._slice, interior.InteriorRacer.report
+    kept: list[Any] = []
+
+    def first_kept(self: Any, begin: Any = None) -> Any:
+        found = work(self, begin)
+        kept.append(self._kept)
+        self._kept = kept[0]
+        return found
+
+    def stop_later(self: Any, run: Run) -> None:
+        report(self, run)
+        if len(self.history) >= 4:
+            run.stop()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(interior, "SLICE_SECONDS", 0.0)
+        patched.setattr(interior, "_PATIENCE", -1.0)
+        patched.setattr(interior.InteriorRacer, "_is_idle", lambda self: False)  # as in a long iteration
+        patched.setattr(interior.InteriorRacer, "_slice", first_kept)
+        patched.setattr(interior.InteriorRacer, "report", stop_later)
+        engine.solve(PROBLEM, devices=[device.info.id], method="mpc", run_folder=tmp_path / "run")
+    checkpoint = RunFolder.open(tmp_path / "run").checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.state.iteration == checkpoint.state.counters["iterations"] == 1
+    resumed = engine.resume(tmp_path / "run")
+    assert resumed.counters["iterations"] == unstopped.counters["iterations"]
+
+
 def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None:
     """Rewrite the checkpoint of a folder."""
     opened = RunFolder.open(folder)

@@ -179,7 +179,7 @@ def test_several_devices_make_the_iterates_of_one(
 
 def test_a_device_that_fails_ends_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
-    problem = program(5, 60, 90, 0.1)
+    problem = program(5, 600, 900, 0.02)  # work-groups for both on a GPU, too
     names = [device.info.id] * 2
     with engine.Engine(devices=names) as owner, failing(f"{device.info.id}#2", at_launch=20) as failures:
         with pytest.raises(DeviceError):

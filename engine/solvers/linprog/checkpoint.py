@@ -126,4 +126,8 @@ def saved(
     total = dict(counters)
     for racer in racers:
         racer.count(total)
+    if interior is not None:  # those behind the iterate that is kept will be made again
+        total["iterations"] = counters["iterations"]
+        if kept is not None:
+            total["iterations"] += interior.iterations_until(state["iteration"])
     return arrays, state | {"counters": total}

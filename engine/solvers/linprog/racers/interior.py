@@ -183,6 +183,10 @@ class InteriorRacer(Racer):
         kept = self._system.run(self.method.save) if self._is_idle() else self._kept
         return None if kept is None else (kept[0], int(kept[1]["iteration"]))
 
+    def iterations_until(self, iteration: int) -> int:
+        """How many iterations this start has made to get there."""
+        return iteration - self._first_iteration
+
     def report(self, run: Run) -> None:
         """See :class:`Racer`."""
         while self._system.warnings:
