@@ -105,6 +105,31 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
     assert resumed.counters["iterations"] == unstopped.counters["iterations"]
 
 
+def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterate_it_began_with(
+    stopped: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = stopped(method="mpc")
+    before = RunFolder.open(folder).checkpoint()
+    assert before is not None
+    report = interior.InteriorRacer.report
+
+    def stop(self: Any, run: Run) -> None:
+        report(self, run)
+        run.stop()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(interior.InteriorRacer, "_is_idle", lambda self: False)
+        patched.setattr(interior.InteriorRacer, "report", stop)
+        patched.setattr(interior, "SLICE_SECONDS", 0.0)
+        engine.resume(folder)
+    after = RunFolder.open(folder).checkpoint()
+    assert after is not None
+    assert after.state.interior
+    assert after.state.iteration == after.state.counters["iterations"] == before.state.iteration > 0
+    assert len(after.arrays["history"]) == len(before.arrays["history"])
+    assert np.array_equal(after.arrays["x"], before.arrays["x"])
+
+
 def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None:
     """Rewrite the checkpoint of a folder."""
     opened = RunFolder.open(folder)

@@ -74,12 +74,13 @@ class InteriorRacer(Racer):
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
             if options.linear_solver == "sherman_morrison":
                 self._system.use_updates(options.block, options.refinements, options.constant_memory)
+            self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None
             self._first_iteration = 0
             if restored is not None:
                 arrays, state = restored
                 self._first_iteration = state.iteration
-                self._system.run(lambda: self.method.restore(arrays, {"iteration": state.iteration}))
+                self._kept = self._system.run(lambda: self._restored(arrays, state.iteration))
             elif first_point is not None:
                 start = first_point
                 self._system.run(lambda: self._system.set_point(*start[:4]))
@@ -90,12 +91,18 @@ class InteriorRacer(Racer):
             else:
                 begin = self._start
             self.measures: Measures | None = None
-            self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             self._latest: dict[str, float] = {}
             self.future = self._system.submit(lambda: self._slice(begin))
         except BaseException:
             self._system.__exit__(None, None, None)
             raise
+
+    def _restored(
+        self, arrays: dict[str, NDArray[Any]], iteration: int
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Go on from a checkpoint, and keep it until there is a later iterate."""
+        self.method.restore(arrays, {"iteration": iteration})
+        return self.method.save()
 
     def _start(self) -> None:
         updating, self._system.updating = self._system.updating, False  # the start needs A A^T alone
