@@ -150,7 +150,8 @@ class Player(QObject):
         if self._skip_to is not None:
             limit = self._skip_to
         due: list[Event] = []
-        while len(due) < most and self._fill():
+        unread = False
+        while len(due) < most and not (unread := not self._fill()):
             event = self._pending[0]
             if isinstance(event, Started):  # a session begins, at its own time
                 self.position = event.time
@@ -160,6 +161,8 @@ class Player(QObject):
                 break
             due.append(self._pending.popleft())
             self.position = max(self.position, event.time)
+        if unread and not self.over and not self.seeking and 0 < self.speed < math.inf:
+            self._clock -= max(0.0, limit - self.position) / self.speed  # the file is read too slowly: caught up later
         return due
 
     def _report_end(self) -> None:

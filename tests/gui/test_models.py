@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import queue
 import shlex
 import shutil
 import zipfile
@@ -208,7 +209,7 @@ def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path, m
     at = player.position
     clock[0] += 0.3
     events = player.take()
-    assert player.position - at == pytest.approx(30.0)
+    qtbot.waitUntil(lambda: events.extend(player.take()) or player.position - at == pytest.approx(30.0))
     assert max(event.time for event in events) <= player.position
     player.pause()
     qtbot.wait(50)
@@ -224,6 +225,27 @@ def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path, m
     qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=120_000)
     assert isinstance(events[0], Started)
     assert events[-1].time == 100.0
+    player.close()
+
+
+def test_a_replay_of_what_is_read_slowly_catches_up(
+    qtbot: Any, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, batches = [0.0], queue.Queue[Any]()
+    monkeypatch.setattr("gui.runs.player.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    player = Player(recording, 100.0)
+    reader = player._reader
+    qtbot.waitUntil(lambda: reader.batches.qsize() >= 4, timeout=120_000)
+    read, reader.batches = reader.batches, batches
+    batches.put(read.get())
+    player.take()
+    clock[0] += 0.6
+    player.take()
+    assert player.position < 60.0
+    while not read.empty():
+        batches.put(read.get())
+    player.take()
+    assert player.position == pytest.approx(60.0)
     player.close()
 
 
