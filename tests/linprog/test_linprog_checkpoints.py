@@ -16,7 +16,7 @@ from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.run import Run
-from engine.solvers.linprog import SCHEMA, pdhg
+from engine.solvers.linprog import SCHEMA, pdhg, solve
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.racers import interior
 from engine.solvers.linprog.racers import pdhg as racer
@@ -128,6 +128,28 @@ def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterat
     assert after.state.iteration == after.state.counters["iterations"] == before.state.iteration > 0
     assert len(after.arrays["history"]) == len(before.arrays["history"])
     assert np.array_equal(after.arrays["x"], before.arrays["x"])
+
+
+@pytest.mark.parametrize("method", ["mpc", "pdhg"])
+def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iterates(
+    stopped: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    folder = stopped(method=method)
+    before = RunFolder.open(folder).checkpoint()
+
+    def stop(self: Any) -> None:
+        self.run.stop()
+        self._poll()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(solve._Solving, "_judge_initial", stop)
+        engine.resume(folder)
+    after = RunFolder.open(folder).checkpoint()
+    assert before is not None
+    assert after is not None
+    assert after.state == before.state
+    assert after.arrays.keys() == before.arrays.keys()
+    assert all(np.array_equal(after.arrays[name], before.arrays[name], equal_nan=True) for name in before.arrays)
 
 
 def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None:

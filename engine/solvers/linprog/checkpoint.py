@@ -23,6 +23,12 @@ __all__ = ["Restored", "check_restored", "restored_of", "saved"]
 
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
+_ITERATES: dict[type[Racer], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    InteriorRacer: (("x", "s", "w", "z", "y", "goal", "regularisation"), ("interior", "iteration")),
+    PdhgRacer: (("pdhg_x", "pdhg_y"), ("pdhg", "pdhg_iteration", "pdhg_weight")),
+}
+"""Arrays and scalars of each method's iterate; the first scalar says whether there is one."""
+
 
 def restored_of(run: Run) -> Restored | None:
     """The checkpoint that a run resumes from, if it does."""
@@ -81,13 +87,22 @@ def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
 
 
 def saved(
-    racers: Sequence[Racer], form: Form, counters: Counters, history: list[list[float]], pdhg_alone: bool
+    racers: Sequence[Racer],
+    ended: Sequence[Racer],
+    form: Form,
+    counters: Counters,
+    history: list[list[float]],
+    pdhg_alone: bool,
+    restored: Restored | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and state of a checkpoint of the racers that are at work.
+    """Arrays and state of a checkpoint.
 
     Parameters
     ----------
     racers : sequence of Racer
+        Those at work.
+    ended : sequence of Racer
+        Those that have ended.
     form : str
         Of the program that they work on.
     counters : dict
@@ -96,6 +111,8 @@ def saved(
         Of what has ended, and of earlier starts.
     pdhg_alone : bool
         Whether the history is that of PDHG.
+    restored : tuple, optional
+        The checkpoint of the start before: a method that has not begun may still go on from its iterate.
     """
     arrays: dict[str, NDArray[Any]] = {}
     interior = next((racer for racer in racers if isinstance(racer, InteriorRacer)), None)
@@ -111,17 +128,23 @@ def saved(
         "pdhg_weight": 1.0,
     }
     rows = list(history)
+    if restored is not None:
+        begun = [*racers, *ended]
+        for kind, (arrays_of, scalars_of) in _ITERATES.items():
+            if getattr(restored[1], scalars_of[0]) and not any(isinstance(racer, kind) for racer in begun):
+                arrays |= {name: restored[0][name] for name in arrays_of}
+                state |= {name: getattr(restored[1], name) for name in scalars_of}
     kept = None if interior is None else interior.save()
     if interior is not None and kept is not None:
         iterate, state["iteration"] = kept
+        state["interior"] = True
         arrays |= iterate
         rows += [row for row in interior.history if row[0] < state["iteration"]]  # it is measured again after a resume
-    state["interior"] = kept is not None
     measured = None if pdhg is None else pdhg.save()
     if pdhg is not None and measured is not None:
         arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = measured
+        state["pdhg"] = True
         rows += pdhg.history if pdhg_alone else []
-    state["pdhg"] = measured is not None
     arrays["history"] = np.array(rows, np.float64).reshape(-1, 10)
     total = dict(counters)
     for racer in racers:

@@ -462,7 +462,8 @@ class _Solving:
     def _save_checkpoint(self) -> None:
         if self.run.folder is not None:
             history = self.history, self.method == "pdhg"
-            self.run.save_checkpoint(*saved(self.racers, self._form, self.counters, *history))
+            found = saved(self.racers, self.finished, self._form, self.counters, *history, self.restored)
+            self.run.save_checkpoint(*found)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
