@@ -81,7 +81,7 @@ class Ivms:
         mask, words = dtype_for(n), words_for(n)
         self.memory = memory = Memory(device)
         self.rows = memory.empty((n, slots, words), mask)
-        self.sides = memory.put(np.zeros((slots, words), mask))  # kernels read those of idle IVMs too
+        self.sides = memory.zeros((slots, words), mask)  # kernels read those of idle IVMs too
         self.depths = memory.put(np.full(slots, -1, np.int32))
         self.begins = memory.empty((n, slots), np.uint8)
         self.ends = memory.empty((n, slots), np.uint8)

@@ -166,7 +166,7 @@ class Rows:
             It owns the buffer.
         betas : int
         """
-        return memory.empty(max(1, self.strips) * betas * self.layout.width, np.float32)
+        return memory.zeros(max(1, self.strips) * betas * self.layout.width, np.float32)  # passes leave gaps
 
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
         """Sums over all rows, of all devices, as SHARDS rows of ``count``.
