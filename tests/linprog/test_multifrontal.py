@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,10 @@ import engine
 from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior import driver, sparse_cholesky
 from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.multifrontal import choice, equations, ordering, plan, symbolic
+from engine.solvers.linprog.multifrontal import choice, equations, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
 
@@ -297,6 +300,52 @@ def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch:
     assert not ended.is_set()
     assert found.factor(np.zeros(1), np.zeros(1)).any()
     ended.set()
+
+
+@pytest.fixture
+def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns of any size are ordered by a child process."""
+    pytest.importorskip("pymetis")
+    monkeypatch.setattr(equations, "_ORDERED_HERE", 0)
+
+
+@pytest.mark.usefixtures("ordered_elsewhere")
+def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = lower_pattern(MATRICES["grid"])
+    rows, columns = ordering.below_diagonal(pattern.indices, pattern.indptr)
+    here = orders.nested_dissection(pattern.shape[0], rows, columns)
+    found = on(device, data(MATRICES["grid"]), [])
+    with monkeypatch.context() as patched:
+        patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
+        assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
+    monkeypatch.setattr(equations, "ChildProcess", lambda: (_ for _ in ()).throw(ChildError("no process")))
+    assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
+    found.close()
+
+
+@pytest.mark.usefixtures("ordered_elsewhere")
+def test_an_order_that_takes_long_ends_with_the_run(
+    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
+    monkeypatch.setattr(equations.orders, "__file__", str(slow))
+    pattern, found, refused = lower_pattern(MATRICES["grid"]), on(device, data(MATRICES["grid"]), []), []
+
+    def dissect() -> None:
+        try:
+            found._dissected(pattern.shape[0], *ordering.below_diagonal(pattern.indices, pattern.indptr))
+        except ChildError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=dissect)
+    thread.start()
+    while found._ordering is None:
+        time.sleep(0.01)
+    found.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert refused
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:

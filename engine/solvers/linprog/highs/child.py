@@ -1,4 +1,4 @@
-"""HiGHS behind a small set of functions, and a child process that runs them, or sparse factorisations.
+"""HiGHS behind a small set of functions, and a child process that runs them, or sparse factorisations and orders.
 
 The module imports nothing of this package, so that ``python -P child.py`` starts quickly; the parent's side is
 :mod:`engine.solvers.linprog.highs.process`. A linear program is a dictionary of its arrays, always a minimization:
@@ -309,14 +309,14 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     return found
 
 
-def _factors(path: str, kind: str, indices: Any, starts: Any) -> Any:
-    """Factors of a pattern, by a class of the module at this path."""
-    specification = importlib.util.spec_from_file_location("factors", path)
+def _module(path: str) -> Any:
+    """The module at a path."""
+    specification = importlib.util.spec_from_file_location("loaded", path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    return getattr(module, kind)(indices, starts)
+    return module
 
 
 def _serve() -> None:
@@ -343,8 +343,12 @@ def _serve() -> None:
         elif name == "vertex":
             answer = vertex(*arguments)
         elif name == "analyse":
-            factors = _factors(*arguments)
+            path, kind, indices, starts = arguments
+            factors = getattr(_module(path), kind)(indices, starts)
             answer = True
+        elif name == "order":
+            path, function, *pattern = arguments
+            answer = getattr(_module(path), function)(*pattern)
         elif name == "factor":
             answer = factors.factor(*arguments), factors.nonzeros
         elif name == "solve_factor":

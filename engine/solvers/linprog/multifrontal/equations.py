@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
 from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.multifrontal import orders
 from engine.solvers.linprog.multifrontal.choice import fastest
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
 from engine.solvers.linprog.multifrontal.ordering import best_tree
@@ -33,6 +34,7 @@ T = TypeVar("T")
 
 _WAIT_SECONDS = 0.02
 _MOST_PRODUCTS = 1_000_000_000  # of two entries, for which A A^T is not formed
+_ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on
 
 
 class MultifrontalNormalEquations:
@@ -78,6 +80,7 @@ class MultifrontalNormalEquations:
         self._on_device, self._warn = on_device, warn
         self._host: SparseNormalEquations | None = None
         self._factors: Multifrontal | None = None
+        self._ordering: ChildProcess | None = None
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._nonzeros = 0
@@ -139,8 +142,22 @@ class MultifrontalNormalEquations:
         if products > _MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"
         pattern = lower_pattern(dense.kept)
-        fronts = analyse(best_tree(pattern.indices, pattern.indptr))
+        fronts = analyse(best_tree(pattern.indices, pattern.indptr, self._dissected))
         return dense, fronts, make_plan(fronts)
+
+    def _dissected(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The order of METIS, by a child process, which ends with the run; here if there can be none."""
+        if rows.size > _ORDERED_HERE:
+            with contextlib.suppress(ChildError), ChildProcess() as process:
+                with self._lock:
+                    self._ordering = process
+                    ended = self._closed.is_set()
+                if not ended:
+                    order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
+                    return np.asarray(order)
+            if self._closed.is_set():
+                raise ChildError("the run has ended")
+        return orders.nested_dissection(m, rows, columns)
 
     def _unless_closed(self, function: Callable[[], T]) -> T:
         """Call a function on a thread that is abandoned when the run ends."""
@@ -232,7 +249,9 @@ class MultifrontalNormalEquations:
         """End what is at work; called from any thread."""
         with self._lock:
             self._closed.set()
-            host, factors = self._host, self._factors
+            host, factors, ordering = self._host, self._factors, self._ordering
+        if ordering is not None:
+            ordering.close()
         if host is not None:
             host.close()
         if factors is not None:

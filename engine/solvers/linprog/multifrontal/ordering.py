@@ -9,8 +9,6 @@ all entries at a time.
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,15 +17,12 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["EliminationTree", "below_diagonal", "best_tree", "elimination_tree", "has_metis"]
+from engine.solvers.linprog.multifrontal.orders import has_metis, minimum_degree, nested_dissection
+
+__all__ = ["EliminationTree", "below_diagonal", "best_tree", "elimination_tree"]
 
 sp: Any = sparse
 Index = NDArray[np.int64]
-
-
-def has_metis() -> bool:
-    """Whether pymetis is installed."""
-    return importlib.util.find_spec("pymetis") is not None
 
 
 @dataclass(frozen=True)
@@ -58,19 +53,24 @@ class EliminationTree:
         return float((self.counts.astype(np.float64) ** 2).sum())
 
 
-def best_tree(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> EliminationTree:
+def best_tree(
+    indices: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    dissect: Callable[[int, Index, Index], Index] = nested_dissection,
+) -> EliminationTree:
     """The elimination tree in a fill-reducing order.
 
-    The order is METIS's nested dissection if pymetis is installed, else SuperLU's minimum degree order. Both release
-    the interpreter's lock, so that other threads go on.
+    The order is METIS's nested dissection if pymetis is installed, else SuperLU's minimum degree order.
 
     Parameters
     ----------
     indices, starts : ndarray
         The pattern of the matrix's lower triangle in compressed columns.
+    dissect : callable
+        Calls :func:`~engine.solvers.linprog.multifrontal.orders.nested_dissection`, here or elsewhere.
     """
     rows, columns = below_diagonal(indices, starts)
-    order = _nested_dissection if has_metis() else _minimum_degree
+    order = dissect if has_metis() else minimum_degree
     return elimination_tree(order(starts.size - 1, rows, columns), rows, columns)
 
 
@@ -86,47 +86,6 @@ def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) ->
     rows = indices.astype(np.int64)
     below = rows > columns
     return rows[below], columns[below]
-
-
-def _graph(m: int, rows: Index, columns: Index, diagonal: float) -> Any:
-    """The symmetric graph of entries below the diagonal in compressed columns; ``diagonal`` is added if it is not 0."""
-    ones = np.full(rows.size, -1.0)
-    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-    graph = sp.csc_array((np.concatenate([ones, ones]), both), shape=(m, m))
-    if diagonal:
-        graph = graph + diagonal * sp.eye_array(m, format="csc")
-    return sp.csc_array(graph)
-
-
-def _minimum_degree(m: int, rows: Index, columns: Index) -> Index:
-    """The multiple minimum degree order of SuperLU, from an incomplete factor that drops everything."""
-    if m == 0 or rows.size == 0:
-        return np.arange(m, dtype=np.int64)
-    spilu: Callable[..., Any] = importlib.import_module("scipy.sparse.linalg").spilu
-    graph = _graph(m, rows, columns, 1.0)
-    degrees = np.diff(graph.indptr)
-    graph.setdiag(2.0 * degrees + 1.0)
-    factor = spilu(
-        sp.csc_array(graph),
-        drop_tol=1.0,
-        fill_factor=1.0,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    return np.argsort(factor.perm_c).astype(np.int64)
-
-
-def _nested_dissection(m: int, rows: Index, columns: Index) -> Index:
-    """The order of METIS."""
-    if rows.size == 0:
-        return np.arange(m, dtype=np.int64)
-    pymetis = importlib.import_module("pymetis")
-    graph = _graph(m, rows, columns, 0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        order, _ = pymetis.nested_dissection(adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices))
-    return np.asarray(order, dtype=np.int64)
 
 
 def elimination_tree(order: Index, rows: Index, columns: Index) -> EliminationTree:
