@@ -147,6 +147,7 @@ class MultifrontalNormalEquations:
 
     def _dissected(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """The order of METIS, by a child process, which ends with the run; here if there can be none."""
+        self._require_going_on()
         if rows.size > _ORDERED_HERE:
             with contextlib.suppress(ChildError), ChildProcess() as process:
                 with self._lock:
@@ -155,9 +156,12 @@ class MultifrontalNormalEquations:
                 if not ended:
                     order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
                     return np.asarray(order)
-            if self._closed.is_set():
-                raise ChildError("the run has ended")
+            self._require_going_on()
         return orders.nested_dissection(m, rows, columns)
+
+    def _require_going_on(self) -> None:
+        if self._closed.is_set():
+            raise ChildError("the run has ended")
 
     def _unless_closed(self, function: Callable[[], T]) -> T:
         """Call a function on a thread that is abandoned when the run ends."""
@@ -179,8 +183,7 @@ class MultifrontalNormalEquations:
         if reason:
             self._warn(f"the sparse factor is computed on the host: {reason}")
         with self._lock:
-            if self._closed.is_set():
-                raise ChildError("the run has ended")
+            self._require_going_on()
             self._host = SparseNormalEquations(data)
 
     @property
