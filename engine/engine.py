@@ -38,6 +38,8 @@ _CLOSED = "the engine is closed; use it inside its with block, or make another"
 class Engine:
     """Opened devices with their compiled kernels, reused from one run to the next.
 
+    Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
+
     Parameters
     ----------
     backend : {"auto", "cuda", "opencl"}, optional
@@ -52,8 +54,6 @@ class Engine:
         ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.cluster.jobs`), or a client.
         ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration. Needs the
         extra ``cluster``.
-
-    Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
 
     Raises
     ------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -147,3 +149,27 @@ def test_classes_of_a_package_describe_their_arguments(package: str) -> None:
     modules = sorted((PACKAGE / package).rglob("*.py"))
     assert modules
     assert [name for path in modules for name in unexplained_classes(path)] == []
+
+
+_ENTRY = r"-*|\s.*|\*{0,2}\w+(, \*{0,2}\w+)*( : .*)?"
+"""The rule below a heading, a description, or names with their type."""
+
+
+def misplaced(text: str) -> Iterator[str]:
+    """Lines of the sections of a docstring that describe arguments, but are no argument: readers take them for one."""
+    lines, section = text.split("\n"), ""
+    for line, below in itertools.pairwise([*lines, ""]):
+        if below and not below.strip("-"):
+            section = line
+        elif section in ("Parameters", "Attributes") and not re.fullmatch(_ENTRY, line):
+            yield line
+
+
+@pytest.mark.parametrize("package", ["engine", "gui"])
+def test_nothing_but_arguments_is_in_the_sections_for_them(package: str) -> None:
+    found = []
+    for path in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found += [f"{path.name}, {node.name}: {line}" for line in misplaced(ast.get_docstring(node) or "")]
+    assert found == []

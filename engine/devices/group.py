@@ -75,6 +75,13 @@ class Communicator:
 class WorkerGroup(Generic[W]):
     """Typed workers, one on each member of a pool; a context manager that closes them.
 
+    Methods are passed as functions of the worker's class (``group.each(Worker.step, 3)``), which keeps their types; a
+    method that a worker's class overrides is called as overridden.
+
+    If several members fail, the error that came first is raised, after all have ended. While one fails and another
+    waits for it, the callbacks of :meth:`on_failure` end the waiting; the :class:`engine.errors.PeerFailed` that it
+    ends with is raised only if there is no other error.
+
     Parameters
     ----------
     members : sequence of Member
@@ -86,13 +93,6 @@ class WorkerGroup(Generic[W]):
     tolerant : bool
         Raise :class:`engine.errors.DeviceLost` for a device that failed, for a solver that continues with the others
         (:meth:`lose`); otherwise the device's own error is raised.
-
-    Methods are passed as functions of the worker's class (``group.each(Worker.step, 3)``), which keeps their types; a
-    method that a worker's class overrides is called as overridden.
-
-    If several members fail, the error that came first is raised, after all have ended. While one fails and another
-    waits for it, the callbacks of :meth:`on_failure` end the waiting; the :class:`engine.errors.PeerFailed` that it
-    ends with is raised only if there is no other error.
     """
 
     def __init__(

@@ -14,15 +14,15 @@ _STATEMENT = 30  # lines: a prefix may also fail because it ends within a statem
 def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
     """The line, from 1, at which the statement begins that cannot be read; None if only the last ``end`` is missing.
 
+    The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
+    line follows the last such prefix.
+
     Parameters
     ----------
     text : str
         A file that cannot be read.
     reads : callable
         Whether a text can be read.
-
-    The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
-    line follows the last such prefix.
     """
     lines = lines_of(text)
 

@@ -69,6 +69,8 @@ class HelpLine(QLabel):
 class Form(QWidget):
     """Editors for the fields of a model.
 
+    Signals: ``changed()``; ``help_requested(title, help)`` when the user enters a field.
+
     Parameters
     ----------
     model : type of BaseModel
@@ -77,8 +79,6 @@ class Form(QWidget):
         them, and :meth:`given` returns the values that differ from them.
     names : sequence of str, optional
         Only these fields.
-
-    Signals: ``changed()``; ``help_requested(title, help)`` when the user enters a field.
     """
 
     changed = Signal()

@@ -36,6 +36,9 @@ def program() -> list[str]:
 class Child(QObject):
     """One run in a process of its own.
 
+    Signals: ``line_read(text)``, a line of standard error; ``stopping(step)``, each step of stopping; ``ended()``, once
+    the process has ended and :meth:`take` has returned its last event.
+
     Parameters
     ----------
     words : sequence of str
@@ -44,9 +47,6 @@ class Child(QObject):
         The command that starts ``quintet``.
     patience : (float, float)
         Seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
-
-    Signals: ``line_read(text)``, a line of standard error; ``stopping(step)``, each step of stopping; ``ended()``, once
-    the process has ended and :meth:`take` has returned its last event.
     """
 
     line_read = Signal(str)

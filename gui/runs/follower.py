@@ -29,12 +29,12 @@ _GRACE = 2.0  # seconds between the end of the writing process and that of its l
 class Follower(QObject):
     """The events of a run folder, as they are recorded; used in the place of :class:`gui.runs.child.Child`.
 
+    Signals: as those of a child; ``line_read`` is never emitted.
+
     Parameters
     ----------
     folder : Path
         A run folder that another process writes to.
-
-    Signals: as those of a child; ``line_read`` is never emitted.
     """
 
     line_read = Signal(str)

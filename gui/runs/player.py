@@ -66,6 +66,8 @@ class _Reader:
 class Player(QObject):
     """Delivers the events of a recording at their times.
 
+    Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
+
     Parameters
     ----------
     path : Path
@@ -74,8 +76,6 @@ class Player(QObject):
         Recorded seconds per second; ``inf`` is as fast as they are taken.
     size : int, optional
         Bytes of the file to play; later ones are ignored.
-
-    Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
     """
 
     ended = Signal()

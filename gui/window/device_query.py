@@ -15,12 +15,12 @@ __all__ = ["DeviceQuery"]
 class DeviceQuery(QObject):
     """Lists devices in a child process, so that a crashing driver cannot crash the window.
 
+    Signals: ``found(devices, missing)``, or ``failed(message)``; one of them, once.
+
     Parameters
     ----------
     words : sequence of str
         The command, ``quintet devices --json`` here or over ssh.
-
-    Signals: ``found(devices, missing)``, or ``failed(message)``; one of them, once.
     """
 
     found = Signal(list, dict)

@@ -59,6 +59,8 @@ _RUN_MENU = (
 class MainWindow(QMainWindow):
     """Builds the widgets and the controllers, and connects them.
 
+    ``ready()`` is emitted once the samples and the devices have been found.
+
     Parameters
     ----------
     home : Path
@@ -67,8 +69,6 @@ class MainWindow(QMainWindow):
         What starts ``quintet`` in child processes.
     standby : bool
         Whether a process with open devices waits for the next run, which then starts at once.
-
-    ``ready()`` is emitted once the samples and the devices have been found.
     """
 
     ready = Signal()

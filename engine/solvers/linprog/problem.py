@@ -31,6 +31,10 @@ class RelaxOption(ReadOptions):
 class LinearProgram(Problem):
     """Minimize ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and ``lower <= x <= upper``.
 
+    A solution is the vector x, shape (n,). ``result.arrays`` has ``row_duals`` (m,), ``reduced_costs`` (n,) and
+    ``activities`` (m,): what the objective changes by as a row's active side, or a variable's active bound, moves up
+    by one; or a certificate ``farkas`` (m,) or ``ray`` (n,).
+
     Parameters
     ----------
     c : array-like, shape (n,)
@@ -62,10 +66,6 @@ class LinearProgram(Problem):
         Variables and rows.
     integers : int
         Columns that the file declares integer; they are taken as continuous.
-
-    A solution is the vector x, shape (n,). ``result.arrays`` has ``row_duals`` (m,), ``reduced_costs`` (n,) and
-    ``activities`` (m,): what the objective changes by as a row's active side, or a variable's active bound, moves up
-    by one; or a certificate ``farkas`` (m,) or ``ray`` (n,).
 
     Raises
     ------
