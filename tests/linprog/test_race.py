@@ -68,10 +68,11 @@ def children() -> set[int]:
 
 @pytest.fixture
 def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let HiGHS work in child processes, and everything begin at once: small programs are solved before, else."""
+    """Let HiGHS work in child processes, and decide nothing before all have begun: small programs are solved before."""
     monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(solve, "head_start", lambda _: 0.0)
+    monkeypatch.setattr(solve._Solving, "_poll_race", solve._Solving._poll)
 
 
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
