@@ -97,6 +97,30 @@
         results[GROUP_ID * ${len(names)} + LOCAL_ID] = found[LOCAL_ID * ${block}];
 % endif
 </%def>
+// v[behind + g] = the sum of entry times v over the entries starts[g] .. starts[g + 1] - 1: pieces of long lines, whose own entries
+// are then ones at these places. Launch: a group of ${block} for each piece.
+KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLOBAL i32* indices, const GLOBAL f64* values,
+    GLOBAL f64* v, i32 behind)
+{
+    const i64 end = starts[GROUP_ID + 1];
+    f64 sum = 0.0;
+    for (i64 k = starts[GROUP_ID] + LOCAL_ID; k < end; k += ${block})
+        sum += values[k] * v[indices[k]];
+% if block == 1:
+    v[behind + GROUP_ID] = sum;
+% else:
+    LOCAL_ARRAY(f64, part, ${block});
+    part[LOCAL_ID] = sum;
+    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
+        BARRIER();
+        if (LOCAL_ID < reach)
+            part[LOCAL_ID] += part[LOCAL_ID + reach];
+    }
+    if (LOCAL_ID == 0)
+        v[behind + GROUP_ID] = part[0];
+% endif
+}
+
 // x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y.
 KERNEL LAUNCH_BOUNDS(${block}, 1) primal_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
     const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected, f64 tau, f64 weight)

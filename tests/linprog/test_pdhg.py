@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import engine
 from engine.devices import Device, Member
 from engine.errors import DeviceError
 from engine.run import Run
-from engine.solvers.linprog import pdhg
+from engine.solvers.linprog import pdhg, pdhg_lines
+from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
@@ -111,7 +113,7 @@ def test_every_line_is_in_one_group() -> None:
         lengths = random.integers(0, random.choice([2, 40, 5000]), int(random.integers(0, 300)))
         starts = np.concatenate([[0], np.cumsum(lengths)])
         for block in (1, 256):
-            first = pdhg._line_groups(starts, block, 8)
+            first = pdhg_lines.line_groups(starts, block, 8)
             assert first[0] == 0
             assert first[-1] == lengths.size
             assert (np.diff(first) >= (1 if lengths.size else 0)).all()
@@ -175,6 +177,52 @@ def test_several_devices_make_the_iterates_of_one(
     assert one.counters["pdhg_iterations"] == several.counters["pdhg_iterations"] > 0
     assert np.array_equal(one.solution, several.solution)
     assert np.array_equal(one.arrays["row_duals"], several.arrays["row_duals"])
+
+
+@pytest.mark.parametrize("lines", [(0, 40), (7, 23), (12, 12)])
+def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines: tuple[int, int]) -> None:
+    monkeypatch.setattr(pdhg_lines, "_LONG", 12)
+    monkeypatch.setattr(pdhg_lines, "_GROUP_NONZEROS", 5)
+    random = np.random.default_rng(2)
+    matrix = sp.csr_array(sp.random_array((40, 90), density=0.12, rng=random))
+    matrix.sort_indices()
+    first, last = lines
+    (starts, indices, values), (long_indices, long_values), pieces = pdhg_lines.split_long_lines(matrix, first, last)
+    v = random.standard_normal(90)
+    sums = [long_values[a:b] @ v[long_indices[a:b]] for a, b in itertools.pairwise(pieces)]
+    assert max(np.diff(pieces), default=0) <= 5
+    assert last == first or len(sums) > 3
+    longer = np.concatenate([v, sums])
+    found = [values[starts[i] : starts[i + 1]] @ longer[indices[starts[i] : starts[i + 1]]] for i in range(first, last)]
+    assert np.allclose(found, (matrix @ v)[first:last], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("block", [1, 256])
+def test_long_lines_change_the_iterates_by_rounding_alone(
+    device: Member, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
+    monkeypatch.setattr(pdhg, "group_size", lambda _: block)
+    problem = program(3, 60, 90, 0.2)  # its first row is dense, and so is a column
+    found = []
+    for long, devices in ((1000, 1), (10, 1), (10, 3)):
+        monkeypatch.setattr(pdhg_lines, "_LONG", long)
+        monkeypatch.setattr(pdhg_lines, "_GROUP_NONZEROS", 7)
+        names = [device.info.id] * devices
+        found.append(engine.solve(problem, method="pdhg", presolve=False, pdhg_iterations=320, devices=names))
+    whole, split, shared = found
+    assert whole.counters["pdhg_iterations"] == split.counters["pdhg_iterations"] > 0
+    assert np.allclose(split.solution, whole.solution, rtol=1e-7, atol=1e-9)
+    assert np.allclose(split.arrays["row_duals"], whole.arrays["row_duals"], rtol=1e-7, atol=1e-9)
+    assert np.array_equal(shared.solution, split.solution)
+
+
+def test_strips_of_threads_have_the_norm_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = program(3, 60, 90, 0.2)
+    one = scaled(problem).norm
+    monkeypatch.setattr(scaling, "host_cores", lambda: 8)
+    monkeypatch.setattr(scaling, "_STRIP_NONZEROS", 50)
+    assert scaled(problem).norm == one
 
 
 def test_a_device_that_fails_ends_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from engine.numerics.exchange import Part, Peer
 from engine.numerics.groups import group_size
 from engine.numerics.memory import Memory
 from engine.solvers.linprog.forms.scaled import ScaledProgram
+from engine.solvers.linprog.pdhg_lines import Pieces, line_groups, pieces_bytes, split_long_lines
 from engine.solvers.linprog.verification.sums import greatest
 
 __all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
@@ -38,7 +39,6 @@ _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36  # when to restart; see _r
 _PROPORTIONAL, _INTEGRAL = 0.99, 0.01  # gains of the controller of the primal weight
 _INTEGRAL_DECAY = 0.3
 _PERIOD = 64  # iterations between two checks
-_GROUP_NONZEROS = 2048
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
         Rows, variables, and entries of A.
     """
     vectors = 8 * (9 * n + 8 * m) + 16 * (m + n) + (1 << 20)
-    return 24 * nonzeros + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
+    return 24 * nonzeros + pieces_bytes(nonzeros) + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 
 
 @dataclass(frozen=True)
@@ -144,19 +144,22 @@ class PdhgWorker:
         kernels = device.program("linprog/pdhg", block=self._block)
         groups = device.capabilities.compute_units * 4
         row_first, column_first = (
-            _line_groups(part.indptr, self._block, groups) for part in (program.rows, program.columns)
+            line_groups(part.indptr, self._block, groups) for part in (program.rows, program.columns)
         )
         row_first, column_first = self._own(row_first, program.rows), self._own(column_first, program.columns)
         self._row_groups, self._column_groups = row_first.size - 1, column_first.size - 1
         self._own_rows, self._own_columns = ((int(first[0]), int(first[-1])) for first in (row_first, column_first))
-        rows, columns = self._put_matrix(program.rows, row_first), self._put_matrix(program.columns, column_first)
+        rows, self._row_pieces = self._put_matrix(program.rows, row_first)
+        columns, self._column_pieces = self._put_matrix(program.columns, column_first)
+        behind_x, behind_y = self._row_pieces.count, self._column_pieces.count  # what is added up from them
         start = np.zeros(n), np.zeros(m)
         if x is not None and y is not None:
             start = program.scale_point(x, y)
-        self._x, self._y = memory.put(np.clip(start[0], program.lower, program.upper)), memory.put(start[1])
+        self._x = memory.put(np.clip(start[0], program.lower, program.upper))
+        self._y = memory.put(np.concatenate([start[1], np.zeros(behind_y)]))
         self._x_anchor, self._y_anchor = memory.put(device.get(self._x)), memory.put(start[1])
-        self._x_now, self._y_now = memory.empty((n,)), memory.empty((m,))
-        reflected = self._reflected = memory.empty((n,))
+        self._x_now, self._y_now = memory.empty((n + behind_x,)), memory.empty((m + behind_y,))
+        reflected = self._reflected = memory.empty((n + behind_x,))
         bounds = {"c": program.c, "lower": program.lower, "upper": program.upper}
         sides = {"row_lower": program.row_lower, "row_upper": program.row_upper}
         on_columns = columns | {name: memory.put(values) for name, values in bounds.items()}
@@ -227,16 +230,21 @@ class PdhgWorker:
         """Release the device memory."""
         self._memory.release()
 
-    def _put_matrix(self, part: Any, first: NDArray[np.int32]) -> dict[str, Any]:
-        """Lines ``first[0]`` to ``first[-1] - 1``; the starts are of all lines, counted from the first of these."""
+    def _put_matrix(self, part: Any, first: NDArray[np.int32]) -> tuple[dict[str, Any], Pieces]:
+        """Lines ``first[0]`` to ``first[-1] - 1``; the starts are of all lines, counted from the first of these.
+
+        Of long lines: pieces that are added up before, and entries that are ones at the places of their sums.
+        """
         put = self._memory.put
-        begin, end = part.indptr[first[0]], part.indptr[first[-1]]
+        (indptr, indices, values), entries, starts = split_long_lines(part, int(first[0]), int(first[-1]))
+        kernel = self.device.program("linprog/pdhg", block=self._block).sum_pieces
+        pieces = Pieces(self._memory, kernel, self._block, entries, starts, part.shape[1])
         return {
             "first": put(first),
-            "starts": put(part.indptr.astype(np.int64) - begin),
-            "indices": put(_not_empty(part.indices[begin:end].astype(np.int32))),
-            "values": put(_not_empty(part.data[begin:end].astype(np.float64))),
-        }
+            "starts": put(indptr),
+            "indices": put(_not_empty(indices.astype(np.int32))),
+            "values": put(_not_empty(values.astype(np.float64))),
+        }, pieces
 
     @property
     def _steps(self) -> tuple[float, float]:
@@ -278,9 +286,11 @@ class PdhgWorker:
         columns, rows, block = self._column_groups, self._row_groups, self._block
         for k in range(self._since_restart, self._since_restart + count):
             weight = (k + 1.0) / (k + 2.0)
+            self._column_pieces.add_up(self._y)
             if columns:
                 self._primal_step(columns, block, tau=tau, weight=weight)
             self._exchange(self._own_columns, self._reflected)
+            self._row_pieces.add_up(self._reflected)
             if rows:
                 self._dual_step(rows, block, sigma=sigma, weight=weight)
             self._exchange(self._own_rows, self._y)
@@ -291,12 +301,15 @@ class PdhgWorker:
         """Measure the point that the next step leads to, and restart from it if that is due."""
         tau, sigma = self._steps
         columns, rows = self._column_groups, self._row_groups
+        self._column_pieces.add_up(self._y)
         if columns:
             self._primal_check(columns, self._block, tau=tau)
         self._exchange(self._own_columns, self._x_now, self._reflected)
+        self._row_pieces.add_up(self._x_now, self._reflected)
         if rows:
             self._dual_check(rows, self._block, sigma=sigma)
         self._exchange(self._own_rows, self._y_now)
+        self._column_pieces.add_up(self._y_now)
         if columns:
             self._reduced_costs(columns, self._block)
         primal, by_row, cost = (
@@ -345,10 +358,14 @@ class PdhgWorker:
 
     def _restart(self, primal_distance: float, dual_distance: float) -> None:
         """Make the projected point the new anchor, and balance the distances travelled by the primal weight."""
-        self.device.copy(self._x_anchor, self._x_now)
-        self.device.copy(self._y_anchor, self._y_now)
-        self.device.copy(self._x, self._x_now)
-        self.device.copy(self._y, self._y_now)
+        m, n = self.program.rows.shape
+        for target, source, count in (
+            (self._x_anchor, self._x_now, n),
+            (self._y_anchor, self._y_now, m),
+            (self._x, self._x_now, n),
+            (self._y, self._y_now, m),
+        ):
+            self.device.copy(target, source, count=count)
         if 1e-10 < primal_distance < 1e10 and 1e-10 < dual_distance < 1e10:
             error = float(np.log(dual_distance) - np.log(primal_distance) - np.log(self.weight))
             self._error_sum = _INTEGRAL_DECAY * self._error_sum + error
@@ -364,33 +381,22 @@ class PdhgWorker:
         if not self._prepared:
             self._prepare()
             self.check()
-        return self.program.unscale_point(self.device.get(self._x_now), self.device.get(self._y_now))
+        return self.program.unscale_point(*self._now())
+
+    def _now(self) -> tuple[Vector, Vector]:
+        """The point that was last measured, in scaled units."""
+        m, n = self.program.rows.shape
+        return self.device.get(self._x_now, 0, n), self.device.get(self._y_now, 0, m)
 
     def differences(self) -> tuple[Vector, Vector]:
         """What the last step changes in x and in y: directions that certificates may be found in."""
-        x, y = self.device.get(self._x_now), self.device.get(self._y_now)
+        x, y = self._now()
         return self.program.unscale_point(x - self.device.get(self._x_anchor), y - self.device.get(self._y_anchor))
 
 
 def _not_empty(array: NDArray[Any]) -> NDArray[Any]:
     """The array, or one element: a part of a matrix may have no entries, a buffer must have some."""
     return array if array.size else np.zeros(1, array.dtype)
-
-
-def _line_groups(starts: NDArray[np.integer], block: int, groups: int) -> NDArray[np.int32]:
-    """First line of each work-group: groups of like work, at most ``block`` lines where groups have many work-items."""
-    lines = starts.size - 1
-    work = starts.astype(np.int64) + 4 * np.arange(starts.size)  # a line's vectors count too
-    if block == 1:
-        ends = np.searchsorted(work, np.linspace(0, work[-1], min(groups, max(1, lines)) + 1))
-        first = np.unique(np.concatenate([[0], np.minimum(ends, lines), [lines]]))
-        return first.astype(np.int32)
-    begins = [0]
-    while begins[-1] < lines:
-        begin = begins[-1]
-        end = int(np.searchsorted(starts, starts[begin] + _GROUP_NONZEROS, side="right")) - 1
-        begins.append(min(max(end, begin + 1), begin + block, lines))
-    return np.array(begins if lines else [0, 0], np.int32)
 
 
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:

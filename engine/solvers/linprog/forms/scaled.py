@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.devices.host import host_cores
+from engine.numerics.blas_threads import one_thread
 from engine.solvers.linprog.problem import LinearProgram, sp
 
 __all__ = ["ScaledProgram", "scaled"]
 
 Vector = NDArray[np.float64]
 _RUIZ_PASSES = 10
+_THREADS = 8
+_STRIP_NONZEROS = 250_000  # least of a strip of rows that a thread of its own multiplies
 
 
 @dataclass(frozen=True)
@@ -143,16 +149,27 @@ def _norm(values: Vector) -> float:
 
 def _spectral_norm(matrix: Any, passes: int = 60) -> float:
     """The largest singular value by the power method, from a fixed start."""
-    columns = sp.csr_array(matrix.T)
     v = np.random.default_rng(0).standard_normal(matrix.shape[1])
     value = 0.0
-    for _ in range(passes):
-        length = float(np.linalg.norm(v))
-        if length == 0.0:
-            break
-        image = matrix @ (v / length)
-        before, value = value, float(np.linalg.norm(image))
-        if abs(value - before) <= 1e-4 * value:
-            break
-        v = columns @ image
+    with one_thread(), ThreadPoolExecutor(_THREADS, "quintet-norm") as threads:  # for the products alone
+        rows, columns = (_strips(some, threads) for some in (matrix, sp.csr_array(matrix.T)))
+        for _ in range(passes):
+            length = float(np.linalg.norm(v))
+            if length == 0.0:
+                break
+            image = rows(v / length)
+            before, value = value, float(np.linalg.norm(image))
+            if abs(value - before) <= 1e-4 * value:
+                break
+            v = columns(image)
     return value if value > 0.0 else 1.0
+
+
+def _strips(matrix: Any, threads: ThreadPoolExecutor) -> Callable[[Vector], Vector]:
+    """The product with a matrix, strips of its rows on threads if it is large; the same numbers as by one thread."""
+    count = min(_THREADS, host_cores(), matrix.nnz // _STRIP_NONZEROS)
+    if count < 2:
+        return lambda v: np.asarray(matrix @ v)
+    ends = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, count + 1)[1:-1]).tolist()
+    strips = [matrix[begin:end] for begin, end in itertools.pairwise([0, *ends, matrix.shape[0]])]
+    return lambda v: np.concatenate(list(threads.map(lambda strip: strip @ v, strips)))
