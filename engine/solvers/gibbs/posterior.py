@@ -110,8 +110,9 @@ def verdict(result: Result) -> str | None:
     parts = []
     if r_hat[worst] > R_HAT_LIMIT:
         count = int((r_hat > R_HAT_LIMIT).sum())
+        shown = f"{r_hat[worst]:.3f}" if round(r_hat[worst], 3) > R_HAT_LIMIT else f"just above {R_HAT_LIMIT}"
         parts.append(
-            f"the chains disagree: R-hat is {r_hat[worst]:.3f} for {names[worst]}"
+            f"the chains disagree: R-hat is {shown} for {names[worst]}"
             + (f" and above {R_HAT_LIMIT} for {count - 1} more" if count > 1 else "")
         )
     if ess[least] < ESS_A_CHAIN * chains:

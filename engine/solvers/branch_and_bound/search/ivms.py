@@ -80,11 +80,11 @@ class Ivms:
         table = device_tree.table if cooperative is None else cooperative.table
         mask, words = dtype_for(n), words_for(n)
         self.memory = memory = Memory(device)
-        self.rows = memory.empty((n, slots, words), mask)
+        self.rows = memory.zeros((n, slots, words), mask)
         self.sides = memory.zeros((slots, words), mask)  # kernels read those of idle IVMs too
         self.depths = memory.put(np.full(slots, -1, np.int32))
-        self.begins = memory.empty((n, slots), np.uint8)
-        self.ends = memory.empty((n, slots), np.uint8)
+        self.begins = memory.zeros((n, slots), np.uint8)  # those of idle IVMs are copied to the host too
+        self.ends = memory.zeros((n, slots), np.uint8)
         self.explored = memory.put(np.zeros((n, slots), np.int32))
         self.best = memory.put(np.array([initial], np.int32))
         self._upper = initial
