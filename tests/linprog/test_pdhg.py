@@ -159,6 +159,7 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
     assert result.status == "infeasible"
     farkas = result.arrays["farkas"]
     assert (farkas <= 0).all()
+    assert np.abs(farkas).max() == pytest.approx(1.0, rel=1e-3)
     assert (row * (farkas[0] - farkas[1]) <= 1e-9).all()
     assert farkas @ problem.row_upper > 0
 

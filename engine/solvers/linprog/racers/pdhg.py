@@ -137,7 +137,7 @@ class PdhgRacer(Racer):
         self._slices += 1
         farkas = ray = None
         if self._certificates and self._slices & (self._slices - 1) == 0:  # at slices 1, 2, 4, 8, ...
-            ray, farkas = self._group.first(PdhgWorker.differences)
+            ray, farkas = map(_of_size_one, self._group.first(PdhgWorker.differences))
         self._submit()
         return News(farkas=farkas, ray=ray)
 
@@ -194,3 +194,9 @@ class PdhgRacer(Racer):
             self._caller.shutdown()
         if self._group is not None:
             self._group.__exit__(None, None, None)
+
+
+def _of_size_one(direction: Vector) -> Vector:
+    """A direction scaled so that its largest entry is 1 or -1: those of a program without optimum may grow without end."""
+    largest = float(np.abs(direction).max(initial=0.0))
+    return direction / largest if 0.0 < largest < np.inf else direction
