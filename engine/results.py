@@ -7,6 +7,7 @@ import html
 import io
 import json
 import math
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,13 +189,17 @@ def read_result(path: str | Path, classes: Iterable[type[Result]] = ()) -> Resul
     OSError
         If it cannot be read.
     """
-    with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile) or "result" not in archive.files:
-            raise ValueError("it is not a saved result")
-        described = json.loads(str(archive["result"]))
-        if described["format"] != _FORMAT:
-            raise ValueError(f"its format is {described['format']}; this version reads {_FORMAT}")
-        arrays = {name.removeprefix("arrays/"): archive[name] for name in archive.files if name != "result"}
+    with Path(path).open("rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise ValueError("it is no archive of arrays")
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as archive:
+            if "result" not in archive.files:
+                raise ValueError("it has no result")
+            described = json.loads(str(archive["result"]))
+            if described["format"] != _FORMAT:
+                raise ValueError(f"its format is {described['format']}; this version reads {_FORMAT}")
+            arrays = {name.removeprefix("arrays/"): archive[name] for name in archive.files if name != "result"}
     kind = next((kind for kind in classes if kind.__name__ == described["class"]), Result)
     return kind.from_dict(described["result"], arrays)
 

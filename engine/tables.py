@@ -119,6 +119,10 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         pairs.append((name.replace("_", " "), text))
     if result.solution is not None and result.solution.size <= _SHOWN:
         pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))
+    for name in ("farkas", "ray"):  # what proves that there is no optimum
+        certificate = result.arrays.get(name)
+        if certificate is not None and certificate.size <= _SHOWN:
+            pairs.append((name, " ".join(number_text(value, 6) for value in certificate.tolist())))
     if saved:
         pairs.append(("saved", ", ".join(str(path) for path in saved)))
     print_pairs(pairs)

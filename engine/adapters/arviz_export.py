@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import InputError
 from engine.results import Result
 from engine.solvers.gibbs.predictive import log_likelihood, posterior_predictive
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -29,11 +30,14 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
     ImportError
         If ArviZ is not installed.
     engine.errors.InputError
-        If the result has not the draws of all coefficients, and a problem is given.
+        If the run was stopped before the first draw, or the result has not the draws of all coefficients and a problem
+        is given.
     """
     import arviz
 
     arrays = result.arrays
+    if "kept" not in arrays:
+        raise InputError(f"there are no draws: the run was stopped before the first one ({result.status})")
     names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
     posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
     posterior["tau"] = np.exp(arrays["log_tau"])

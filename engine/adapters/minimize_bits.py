@@ -103,6 +103,7 @@ class _Archive:
         self.evaluations = 0
         self.run: Run | None = None
         self.started = threading.Event()
+        self.until = math.inf
         self._function, self._sign, self._batch, self._samples = function, sign, batch, samples
         self._budget, self._reserve = budget, reserve
 
@@ -116,10 +117,12 @@ class _Archive:
         own = {row.tobytes(): row.copy() for row in bits}
         new = [_String(row) for key, row in own.items() if key not in self.strings]
         new = new[: max(0, int(min(self.left, len(new))))]
-        self._sample(new)
+        new = self._first_samples(new)
         self.strings.update({string.bits.tobytes(): string for string in new})
         known = [self.strings[key] for key in own if key in self.strings]
         for _ in range(self._samples - 1):
+            if time.monotonic() >= self.until:
+                break
             good = float(np.quantile([string.mean for string in self.strings.values()], _GOOD))
             again = [string for string in known if string.count < self._samples and string.mean <= good]
             again = again[: max(0, int(min(self.left, len(again))))]
@@ -133,6 +136,19 @@ class _Archive:
         worst = max(string.mean for string in self.strings.values())
         means = [self.strings[key].mean if (key := row.tobytes()) in self.strings else worst for row in bits]
         return np.array(means)
+
+    def _first_samples(self, new: list[_String]) -> list[_String]:
+        """Evaluate new strings, and return them: one at least, as many as there is time for if each is a call."""
+        if self._batch:
+            self._sample(new)
+            return new
+        done: list[_String] = []
+        for string in new:
+            if (done or self.strings) and time.monotonic() >= self.until:
+                break
+            self._sample([string])
+            done.append(string)
+        return done
 
     def _sample(self, strings: Sequence[_String]) -> None:
         """Evaluate each string once more."""
@@ -152,15 +168,18 @@ class _Archive:
             string.add(self._sign * value)
         self.evaluations += len(strings)
 
-    def best(self) -> _String:
-        """The string with the best mean, after the reserve has been spent on comparing the best ones."""
+    def best(self, until: float) -> _String:
+        """The string with the best mean, after the reserve has been spent on comparing the best ones, or by a time."""
         ranked = sorted(self.strings.values(), key=lambda string: (string.mean, -string.count))
         if self._samples == 1:
             return ranked[0]
         finalists = sorted(ranked, key=lambda string: (-min(string.count, self._samples), string.mean))[:_FINALISTS]
-        while len(finalists) > 1 and self._budget - self.evaluations >= len(finalists):
-            rounds = max(1, int((self._budget - self.evaluations) / len(finalists) / 2))
+        end = min(self._budget, self.evaluations + max(0.0, self._reserve))
+        while len(finalists) > 1 and end - self.evaluations >= len(finalists):
+            rounds = max(1, int((end - self.evaluations) / len(finalists) / 2))
             for _ in range(rounds):
+                if time.monotonic() >= until:
+                    return min(finalists, key=lambda string: string.mean)
                 self._sample(finalists)
             finalists = sorted(finalists, key=lambda string: string.mean)[: max(1, len(finalists) // 2)]
         return min(finalists, key=lambda string: string.mean)
@@ -200,7 +219,8 @@ def minimize_bits(
     seed : int
         Of the solver; the function's own randomness is its own affair.
     time_limit : float, optional
-        Seconds.
+        Seconds; with ``noise`` the last tenth is for comparing the best strings. A call of the function is not
+        interrupted.
     backend, devices
         As for :func:`engine.solve`.
     **options
@@ -278,7 +298,8 @@ def _optimize(
         options = options | {"target": target}
     options = _defaults(n, budget, samples) | options
     population = options.pop("population")
-    until = math.inf if time_limit is None else time.monotonic() + time_limit
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    until = archive.until = end if time_limit is None or samples == 1 else end - _RESERVE * time_limit
     known, edges = seeds, np.zeros((0, 2), np.int32)
     with Engine(backend, devices) as engine:
         for restart in range(_MOST_RESTARTS if budget is not None else 1):
@@ -291,7 +312,7 @@ def _optimize(
             known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])
     if not archive.strings:
         raise OptionError(f"time_limit = {time_limit} has passed before the function was called")
-    best = archive.best()
+    best = archive.best(end)
     return BitsResult(
         solution=best.bits,
         value=sign * best.mean,

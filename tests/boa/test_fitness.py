@@ -87,12 +87,30 @@ def test_known_optima_are_those_of_brute_force(fitness: Fitness) -> None:
 
 
 def test_satisfied_clauses_are_counted() -> None:
-    clauses = [[1, -2, 3], [-1], [2, 2], [3, -3], []]
+    clauses = [[1, -2, 3], [-1], [2, 2], [3, -3]]
     expected = []
     for bits in every(3):
         truth = lambda literal, bits=bits: bits[abs(literal) - 1] == (literal > 0)  # noqa: E731
         expected.append(sum(any(truth(literal) for literal in clause) for clause in clauses))
     assert values(tables.max_sat(3, clauses), every(3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("clauses", "weights", "message"),
+    [
+        ([[1], []], [1, 1], "a clause must have a literal; clause 2 of the formula has none"),
+        ([[1, 4]], [1], "a literal must be from 1 to 3, or negated; got 4 in clause 1"),
+        ([[1], [0, 2]], [1, 1], "got 0 in clause 2"),
+        ([[1], [2]], [1], "2 clauses need as many weights; got 1"),
+        ([[1], [2]], [None, -3], "the weight of a clause must be at least 0; got -3"),
+    ],
+)
+def test_clauses_that_make_no_sense_are_refused(clauses: Any, weights: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        tables.weighted_max_sat(3, clauses, weights)
+    if "weight" not in message:
+        with pytest.raises(ProblemError, match=message):
+            tables.max_sat(3, clauses)
 
 
 def test_weights_of_clauses_that_do_not_hold_are_summed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,26 @@ def test_means_find_what_single_noisy_values_hide(device: Member) -> None:
         errors.append(abs(result.value - result.solution.sum()) / result.standard_error)
     assert min(true_values) >= 18, true_values
     assert max(errors) < 5, errors
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_a_time_limit_ends_the_comparison_too(device: Member, batch: bool) -> None:
+    calls: list[float] = []
+
+    def slow(bits: np.ndarray) -> Any:
+        calls.append(time.monotonic())
+        time.sleep(0.01)
+        rows = np.atleast_2d(bits)
+        values = rows.sum(axis=1) + np.random.default_rng(len(calls)).standard_normal(len(rows))
+        return values if bits.ndim == 2 else float(values[0])
+
+    given: dict[str, Any] = {"noise": True, "batch": batch, "devices": [device.info.id]}
+    engine.minimize_bits(slow, 20, budget=100, **given)  # which compiles
+    began = time.monotonic()
+    result = engine.minimize_bits(slow, 20, budget=50_000, time_limit=3.0, **given)
+    assert result.status is engine.Status.TIME_LIMIT
+    assert calls[-1] <= began + 3.5
+    assert result.samples >= 1
 
 
 def test_learned_network_is_returned(device: Member) -> None:

@@ -56,12 +56,12 @@ def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "result.npz"
     with pytest.raises(engine.InputError, match=r"cannot read .*: No such file"):
         engine.load(path)
-    for content in (b"", b"PK\x03\x04 and no more"):
+    for content in (b"", b"PK\x03\x04 and no more", b"words\n"):
         path.write_bytes(content)
-        with pytest.raises(engine.InputError, match="is not a saved result, or damaged"):
+        with pytest.raises(engine.InputError, match="is not a saved result, or damaged: it is no archive of arrays"):
             engine.load(path)
     np.savez(path, x=np.arange(3))
-    with pytest.raises(engine.InputError, match="it is not a saved result"):
+    with pytest.raises(engine.InputError, match="it has no result"):
         engine.load(path)
     RESULT.save(path)
     damaged = bytearray(path.read_bytes())

@@ -108,8 +108,9 @@ def search(
             raise
         run.notice(f"the run ends with its best so far: {error}", level="warning")
         status = Status.INTERRUPTED
-    if status is Status.ITERATION_LIMIT:
-        run.notice(f"a limit was reached with the value {record.value}; to go further, try {_advice(problem, options)}")
+    if status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and record.best is not None:
+        advice = _advice(problem, options, status)
+        run.notice(f"a limit was reached with the value {record.value}; to go further, try {advice}")
     return record.result(status)
 
 
@@ -128,12 +129,14 @@ def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
     return found
 
 
-def _advice(problem: BOA, options: Options) -> str:
+def _advice(problem: BOA, options: Options, status: Status) -> str:
     """What may find a better value than a run that has ended at a limit."""
     if options.local_search == "none" and isinstance(problem.fitness, Decomposable):
         return "local_search = auto"
     if options.population != "auto":
         return "population = auto, or a larger population"
+    if status is Status.TIME_LIMIT:
+        return "a longer time_limit"
     if options.niching == "worst":
         return "niching = rtr with selection = tournament"
     return "higher values of max_evaluations, max_generations and restarts"

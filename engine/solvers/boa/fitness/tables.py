@@ -326,6 +326,16 @@ def ising(n: int, bonds: Sequence[tuple[int, int, float]], energy: float | None 
     return Decomposable(n, scopes, tables, optimum=None if energy is None else -energy, text="Ising spin glass")
 
 
+def _literals(n: int, place: int, clause: Sequence[int]) -> list[int]:
+    """The literals of a clause, each once, by their variables."""
+    if not len(clause):
+        raise ProblemError(f"a clause must have a literal; clause {place} of the formula has none")
+    for literal in clause:
+        if not 1 <= abs(literal) <= n:
+            raise ProblemError(f"a literal must be from 1 to {n}, or negated; got {literal} in clause {place}")
+    return sorted(set(clause), key=abs)
+
+
 def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
     """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound.
 
@@ -334,19 +344,21 @@ def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
     n : int
         Variables.
     clauses : sequence of sequences of int
+
+    Raises
+    ------
+    ProblemError
+        If a clause has no literal, or one of no variable.
     """
     scopes, tables, sure = [], [], 0
-    for clause in clauses:
-        literals = sorted(set(clause), key=abs)
+    for place, clause in enumerate(clauses, 1):
+        literals = _literals(n, place, clause)
         genes = [abs(literal) - 1 for literal in literals]
         if len(set(genes)) < len(genes):
             sure += 1  # x or not x
             continue
         table = np.ones(1 << len(genes))
-        if literals:
-            table[sum((literal < 0) << place for place, literal in enumerate(literals))] = 0
-        else:
-            table[0] = 0
+        table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = 0
         scopes.append(genes)
         tables.append(table)
     return Decomposable(n, scopes, tables, constant=sure, optimum=len(clauses), text="MAX-SAT")
@@ -369,19 +381,23 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
     Raises
     ------
     ProblemError
-        If the hard clauses weigh 2^41 or more in sum.
+        If the hard clauses weigh 2^41 or more in sum, a weight is negative, a clause has none, or as in
+        :func:`max_sat`.
     """
+    if len(clauses) != len(weights):
+        raise ProblemError(f"{len(clauses)} clauses need as many weights; got {len(weights)}")
+    negative = [weight for weight in weights if weight is not None and weight < 0]
+    if negative:
+        raise ProblemError(f"the weight of a clause must be at least 0; got {negative[0]}")
     hard = 1 + sum(weight for weight in weights if weight is not None)
     scopes, tables = [], []
-    for clause, weight in zip(clauses, weights, strict=True):
-        literals = sorted(set(clause), key=abs)
+    for place, (clause, weight) in enumerate(zip(clauses, weights, strict=True), 1):
+        literals = _literals(n, place, clause)
         genes = [abs(literal) - 1 for literal in literals]
         if len(set(genes)) < len(genes):
             continue  # x or not x always holds
         table = np.zeros(1 << len(genes))
-        table[sum((literal < 0) << place for place, literal in enumerate(literals))] = (
-            hard if weight is None else weight
-        )
+        table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = hard if weight is None else weight
         scopes.append(genes)
         tables.append(table)
     return Decomposable(n, scopes, tables, minimize=True, optimum=0, text="weighted MAX-SAT")
@@ -395,7 +411,7 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
     n : int
         Vertices.
     edges : sequence of (int, int, float)
-        Two different vertices, counted from 0, and a weight.
+        Two different vertices, counted from 0, and a weight; those of one pair are added.
     optimum : float, optional
 
     Raises

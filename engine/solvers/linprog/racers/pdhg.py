@@ -197,6 +197,6 @@ class PdhgRacer(Racer):
 
 
 def _of_size_one(direction: Vector) -> Vector:
-    """A direction scaled so that its largest entry is 1 or -1: those of a program without optimum may grow without end."""
+    """A direction whose largest entry is 1 or -1: those of a program without optimum may grow without end."""
     largest = float(np.abs(direction).max(initial=0.0))
     return direction / largest if 0.0 < largest < np.inf else direction
