@@ -69,7 +69,7 @@ def lasting(device: Member) -> tuple[int, ...]:
     A search may end before what a test waits for. A GPU rounds 32 up to 128 IVMs and needs a few launches for 14
     queens, so that the slow device may have no turn; a row more makes six times the nodes.
     """
-    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14)
+    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14, 15, 15)
 
 
 @pytest.mark.usefixtures("slow_second")
