@@ -257,14 +257,14 @@ class DaskTransport:
 
     def share(self, value: Any) -> None:
         """See :class:`Transport`."""
-        self._tell([], value, True)
+        self._report([], value, True)
 
     def end(self, numbers: list[int]) -> None:
         """See :class:`Transport`."""
         if numbers:
-            self._tell(numbers, None, False)
+            self._report(numbers, None, False)
 
-    def _tell(self, numbers: list[int], shared: Any, has_shared: bool) -> None:
+    def _report(self, numbers: list[int], shared: Any, has_shared: bool) -> None:
         """Call :func:`control` on every worker, on a thread of its own: a frozen worker does not answer."""
 
         def call() -> None:

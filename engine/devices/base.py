@@ -453,15 +453,15 @@ class Device(ABC):
 
     def start_timing(self) -> None:
         """Prepare for :meth:`record_time`; called once, before the device has been given work."""
-        raise TypeError(f"{self.info.id} does not tell when its work was done")
+        raise TypeError(f"{self.info.id} does not report when its work was done")
 
     def record_time(self) -> Any:
         """A mark behind the work of the present stream so far, whose time :meth:`seconds_at` knows when it is done."""
-        raise TypeError(f"{self.info.id} does not tell when its work was done")
+        raise TypeError(f"{self.info.id} does not report when its work was done")
 
     def seconds_at(self, mark: Any) -> float:
         """When the device came to a mark, in seconds of the host's ``time.perf_counter``."""
-        raise TypeError(f"{self.info.id} does not tell when its work was done")
+        raise TypeError(f"{self.info.id} does not report when its work was done")
 
     @abstractmethod
     def sync(self) -> None:

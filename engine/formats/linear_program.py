@@ -125,10 +125,10 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
         log = Path(folder) / "log.txt"
         model.setOptionValue("log_file", str(log))
         status = model.readModel(str(file))
-        said = log.read_text(errors="replace") if log.exists() else ""
+        printed = log.read_text(errors="replace") if log.exists() else ""
         model.setOptionValue("log_file", "")
     if status == highspy.HighsStatus.kError:
-        errors = [line.partition("ERROR:")[2].strip() for line in said.splitlines() if line.startswith("ERROR")]
+        errors = [line.partition("ERROR:")[2].strip() for line in printed.splitlines() if line.startswith("ERROR")]
         about = "; ".join(error for error in errors if not error.startswith("Parser error"))
         line = None
         if file.suffix == ".lp":

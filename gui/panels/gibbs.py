@@ -171,14 +171,14 @@ class GibbsPanel(Panel):
     def _number(self, event: Metric) -> None:
         if event.name == "r_hat":
             self.r_hat.series("R-hat").append(self._iteration, event.value)
-            self._tell_r_hat(event.value)
+            self._show_r_hat(event.value)
         elif event.name == "ess":
             self.ess.series("effective draws").append(self._iteration, event.value)
             self.tile("Effective draws").show_value(short(round(event.value)))
         else:
             self.tile("Iterations/s").show_value(short(event.value))
 
-    def _tell_r_hat(self, value: float) -> None:
+    def _show_r_hat(self, value: float) -> None:
         colour = self.theme.good if value <= _R_HAT_LIMIT else self.theme.warning
         self.tile("R-hat").show_value(f"{value:.3f}", colour)
 
@@ -193,7 +193,7 @@ class GibbsPanel(Panel):
         """The numbers of the whole run."""
         self.tile("Phase").show_value("done")
         if (worst := event.counters.get("worst_r_hat")) is not None:
-            self._tell_r_hat(float(worst))
+            self._show_r_hat(float(worst))
             self.r_hat.set_unit(f"of the traced quantities, limit {_R_HAT_LIMIT}; of all quantities {float(worst):.3f}")
         if (least := event.counters.get("least_ess")) is not None:
             self.tile("Effective draws").show_value(short(round(least)))

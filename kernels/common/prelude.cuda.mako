@@ -33,7 +33,7 @@ typedef double f64;
 #define GLOBAL_ID ((i64)blockIdx.x * (i64)blockDim.x + (i64)threadIdx.x)
 #define GLOBAL_SIZE ((i64)gridDim.x * (i64)blockDim.x)
 #define BARRIER() __syncthreads()
-// Where the work-item's group runs, counted from 0; a device that does not tell gives the largest number.
+// Where the work-item's group runs, counted from 0; a device that does not report it gives the largest number.
 FUNCTION u32 quintet_multiprocessor()
 {
     u32 id;

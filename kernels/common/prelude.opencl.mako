@@ -44,7 +44,7 @@ typedef double f64;
 #define GLOBAL_ID ((i64)get_global_id(0))
 #define GLOBAL_SIZE ((i64)get_global_size(0))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-// Where the work-item's group runs, counted from 0; a device that does not tell gives the largest number.
+// Where the work-item's group runs, counted from 0; a device that does not report it gives the largest number.
 #ifdef cl_nv_pragma_unroll
 FUNCTION u32 quintet_multiprocessor()
 {

@@ -50,19 +50,19 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
         float8 at;
         float8 value;
 %   if family not in ("probit", "logit"):
-        float8 aim;
+        float8 responses;
 %   endif
 %   for i in range(8):
         at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
 %     if family not in ("probit", "logit"):
-        aim.s${i} = target[row_index[MIN(k + ${i}, last)]];
+        responses.s${i} = target[row_index[MIN(k + ${i}, last)]];
 %     endif
         value.s${i} = row_value[MIN(k + ${i}, last)];
 %   endfor
         const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8));
 %   for c in range(4):
         if (${c} < count) {
-            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", aim, shape"}) : (float8)(0.0f);
+            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"}) : (float8)(0.0f);
             const float4 half_sum = logs.lo + logs.hi;
             total.s${c} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }

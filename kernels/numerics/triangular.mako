@@ -57,7 +57,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i
 </%def>
 % if transposed:
     f64 inverse[${each * size // subs}];
-    f64 aside[${size}];
+    f64 fetched[${size}];
 <%def name="fetch_inverse_rows(b)">
             // row i of the block's inverse, transposed, is row i above the diagonal
 ${loops.unroll(language)}
@@ -77,11 +77,11 @@ ${loops.unroll(language)}
             if (LOCAL_ID < ${b} * ${size})
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; ++k)
-                    aside[k] = own[MIN(${b} * ${size} + k, last) * stride + LOCAL_ID];
+                    fetched[k] = own[MIN(${b} * ${size} + k, last) * stride + LOCAL_ID];
 </%def>
 % else:
     f64 inverse[${quarter}];
-    f64 aside[${each * beside}];
+    f64 fetched[${each * beside}];
 <%def name="fetch_inverse_columns(b)">
             // column i of the inverse, transposed, is row i of the inverse; a work-item has every ${inner}th value of it
 ${loops.unroll(language)}
@@ -100,7 +100,7 @@ ${loops.unroll(language)}
                 const i32 i = MIN((${b} + 1) * ${size} + p * ${subs} + sub, last);
 ${loops.unroll(language)}
                 for (i32 q = 0; q < ${each}; ++q)
-                    aside[p * ${each} + q] = own[i * stride + ${b} * ${size} + q * ${lanes} + lane];
+                    fetched[p * ${each} + q] = own[i * stride + ${b} * ${size} + q * ${lanes} + lane];
             }
 </%def>
 % endif
@@ -203,8 +203,8 @@ ${loops.unroll(language)}
                 f64 t = 0.0;
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; k += 2) {
-                    s += aside[k] * y[b * ${size} + k];
-                    t += aside[k + 1] * y[b * ${size} + k + 1];
+                    s += fetched[k] * y[b * ${size} + k];
+                    t += fetched[k + 1] * y[b * ${size} + k + 1];
                 }
                 y[LOCAL_ID] -= s + t;
             }
@@ -241,7 +241,7 @@ ${loops.unroll(language)}
                     s = 0.0;
 ${loops.unroll(language)}
                     for (i32 q = 0; q < ${each}; ++q)
-                        s += aside[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
+                        s += fetched[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
                     if (i < ${block})
                         part[i * ${row} + lane] = s;
                 }

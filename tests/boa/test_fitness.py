@@ -187,12 +187,12 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: landscapes.ising_grid_optimum(3, [(0, 4, 1)]), "no neighbours"),
     ],
 )
-def test_what_breaks_a_rule_is_told(make: Any, message: str) -> None:
+def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         make()
 
 
-def test_a_process_that_has_ended_is_told_and_its_function_is_not_called_here() -> None:
+def test_a_process_that_has_ended_is_reported_and_its_function_is_not_called_here() -> None:
     calls: list[Any] = []
 
     def broken(function: Any, individuals: Any) -> Any:

@@ -364,7 +364,7 @@ def test_children_of_partition_crossover_are_the_best_of_all_combinations_of_com
         assert fitness.keys(child[None])[0] == fitness.keys(combinations).max() or np.array_equal(child, own)
 
 
-def test_mixing_is_said_and_can_be_turned_off(device: Member) -> None:
+def test_mixing_is_reported_and_can_be_turned_off(device: Member) -> None:
     problem = engine.BOA.nk(60, 4, 1, seed=2)
     given = {"devices": [device.info.id], "population": 100, "max_generations": 3, "target": 1e6}
     mixing, none = (engine.solve(problem, mixing=mixing, **given) for mixing in ("auto", "none"))

@@ -173,7 +173,7 @@ def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
         ATSP.read(path)
 
 
-def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_told(tmp_path: Path) -> None:
+def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "colon.atsp"
     tsplib.write(path, "colon", np.array([[0, 1], [2, 0]]))
     text = path.read_text().replace("EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_SECTION:")

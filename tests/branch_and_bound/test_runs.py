@@ -229,7 +229,7 @@ def test_a_checkpoint_while_running_changes_nothing(device: Member, tmp_path: Pa
     assert list(folder.glob("checkpoint-*.json"))
 
 
-def test_a_run_tells_what_it_does(device: Member) -> None:
+def test_a_run_reports_what_it_does(device: Member) -> None:
     events: list[Event] = []
     result = solve(device, engine.Flowshop.taillard(5), on_event=events.append)
     names = {event.name for event in events if isinstance(event, Metric)}

@@ -87,7 +87,7 @@ def test_solvers_lists_and_describes(quintet: Any) -> None:
         assert "PermutationProblem" not in output  # a base class for users' own problems
 
 
-def test_what_a_solver_declares_can_be_said_on_the_command_line() -> None:
+def test_what_a_solver_declares_can_be_given_on_the_command_line() -> None:
     for solver in discover().values():
         taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("solve"))}
         taken |= {"problem", "on_event", *Settings.model_fields}

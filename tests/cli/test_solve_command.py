@@ -124,6 +124,15 @@ def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> N
     assert json.loads(Path("f.json").read_text())["certificate"] == {"farkas": [1.0, -1.0]}
 
 
+def test_a_small_certificate_is_shown(quintet: Any) -> None:
+    Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
+    code, output, _ = quintet("solve", "none.lp")
+    assert (code, value(output, "status")) == (0, "infeasible")
+    farkas = [float(number) for number in value(output, "farkas").split()]
+    assert farkas[0] > 0 > farkas[1]
+    assert 2 * farkas[0] + farkas[1] > 0  # no x is at least 2 and at most 1
+
+
 def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
     code, output, errors = quintet("solve", "small.txt", "--json", "--run-folder", "r")
     assert (code, errors) == (0, "")

@@ -130,7 +130,7 @@ def test_options_of_another_solver_are_refused_with_its_name(words: list[str], m
     assert errors.startswith(f"error: {message}")
 
 
-def test_a_call_is_told_whose_option_it_gave() -> None:
+def test_an_option_of_another_solver_is_named_with_it() -> None:
     import engine
     from engine.errors import OptionError
 

@@ -120,7 +120,7 @@ def test_the_sampler_reports_every_member_and_stops_when_closed(device: Member) 
     assert from_json(to_json(status)) == status
 
 
-def test_a_run_that_lasts_tells_the_health_of_its_devices(device: Member) -> None:
+def test_a_run_that_lasts_reports_the_health_of_its_devices(device: Member) -> None:
     import engine
 
     statuses: list[DeviceStatus] = []

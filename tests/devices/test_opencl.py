@@ -49,7 +49,7 @@ def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyP
     assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
 
 
-def test_a_missing_package_a_missing_driver_and_a_missing_device_are_told_apart(
+def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:

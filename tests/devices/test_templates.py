@@ -286,7 +286,7 @@ def test_compiler_location_is_the_first_error(log: str, found: str | None) -> No
     assert compiler_location(log, rendered) == found
 
 
-def test_dump_writes_the_source_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dump_writes_the_source_where_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
     path = Path(dump(source, tmp_path / "a"))
     assert path.parent == tmp_path / "a"

@@ -59,6 +59,13 @@ def test_counts_are_drawn_for_rows_far_from_the_data() -> None:
     assert (drawn[:, :, 1] > 1e17).all()
 
 
+def test_a_run_without_a_draw_is_refused_in_words() -> None:
+    pytest.importorskip("arviz", exc_type=ImportError)
+    stopped: Any = SimpleNamespace(arrays={}, status=engine.Status.TIME_LIMIT)
+    with pytest.raises(engine.InputError, match=r"no draws: the run was stopped before the first one \(time_limit\)"):
+        engine.to_arviz(stopped)
+
+
 @pytest.mark.parametrize("family", ["probit", "logit", "normal", "student", "ordinal"])
 def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: str) -> None:
     problem, result = solved(device, family, **({"degrees": 3.0} if family == "student" else {}))

@@ -209,7 +209,8 @@ def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path, m
     at = player.position
     clock[0] += 0.3
     events = player.take()
-    qtbot.waitUntil(lambda: events.extend(player.take()) or player.position - at == pytest.approx(30.0))
+    moved = pytest.approx(30.0)
+    qtbot.waitUntil(lambda: events.extend(player.take()) or player.position - at == moved, timeout=120_000)
     assert max(event.time for event in events) <= player.position
     player.pause()
     qtbot.wait(50)
@@ -235,7 +236,7 @@ def test_a_replay_of_what_is_read_slowly_catches_up(
     monkeypatch.setattr("gui.runs.player.time", SimpleNamespace(monotonic=lambda: clock[0]))
     player = Player(recording, 100.0)
     reader = player._reader
-    qtbot.waitUntil(lambda: reader.batches.qsize() >= 4, timeout=120_000)
+    qtbot.waitUntil(lambda: not reader._thread.is_alive(), timeout=120_000)  # all of it is read
     read, reader.batches = reader.batches, batches
     batches.put(read.get())
     player.take()

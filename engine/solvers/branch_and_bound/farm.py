@@ -277,7 +277,7 @@ class SearchSlices(SliceWorker):
         tree = self._tree
         bound = min(batch["bound"] for batch in work["batches"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
-        tell = _announcer(incumbent, control)
+        publish = _announcer(incumbent, control)
         run = SliceRun(self._problem, self._options, self._seed, control, StopRequested)
         with Coordinator(self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound) as search:
 
@@ -292,7 +292,7 @@ class SearchSlices(SliceWorker):
 
             def improved(found: Found) -> int:
                 if incumbent.accept(found):
-                    tell()
+                    publish()
                 return incumbent.value
 
             open_units = Units.none(tree.items)
@@ -318,10 +318,10 @@ def _value(shared: Any) -> int:
 def _announcer(incumbent: Any, control: SliceControl) -> Callable[[], None]:
     """Reports the incumbent's solution at once."""
 
-    def tell() -> None:
+    def publish() -> None:
         control.report({"solution": incumbent.solution.tolist(), "value": incumbent.value}, at_once=True)
 
-    return tell
+    return publish
 
 
 def farmed_search(problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> FarmedSearch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,18 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.schema import CheckpointState, Form
+from engine.solvers.linprog.schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
 
 __all__ = ["Restored", "check_restored", "restored_of", "saved"]
 
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
-_ITERATES: dict[type[Racer], tuple[tuple[str, ...], tuple[str, ...]]] = {
-    InteriorRacer: (("x", "s", "w", "z", "y", "goal", "regularisation"), ("interior", "iteration")),
-    PdhgRacer: (("pdhg_x", "pdhg_y"), ("pdhg", "pdhg_iteration", "pdhg_weight")),
+_ARRAYS = () if SCHEMA.checkpoint is None else SCHEMA.checkpoint.arrays
+_ITERATES: dict[type[Racer], tuple[Callable[[CheckpointState], bool], tuple[str, ...]]] = {
+    InteriorRacer: (has_interior, ("interior", "iteration")),
+    PdhgRacer: (has_pdhg, ("pdhg", "pdhg_iteration", "pdhg_weight")),
 }
-"""Arrays and scalars of each method's iterate; the first scalar says whether there is one."""
+"""Whether each method has saved an iterate, and the scalars of it; the schema names the arrays."""
 
 
 def restored_of(run: Run) -> Restored | None:
@@ -129,11 +130,11 @@ def saved(
     }
     rows = list(history)
     if restored is not None:
-        begun = [*racers, *ended]
-        for kind, (arrays_of, scalars_of) in _ITERATES.items():
-            if getattr(restored[1], scalars_of[0]) and not any(isinstance(racer, kind) for racer in begun):
-                arrays |= {name: restored[0][name] for name in arrays_of}
-                state |= {name: getattr(restored[1], name) for name in scalars_of}
+        begun, (given, before) = [*racers, *ended], restored
+        for kind, (has_iterate, scalars) in _ITERATES.items():
+            if has_iterate(before) and not any(isinstance(racer, kind) for racer in begun):
+                arrays |= {spec.name: given[spec.name] for spec in _ARRAYS if spec.required_if is has_iterate}
+                state |= {name: getattr(before, name) for name in scalars}
     kept = None if interior is None else interior.save()
     if interior is not None and kept is not None:
         iterate, state["iteration"] = kept

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["SCHEMA", "CheckpointState", "Form"]
+__all__ = ["SCHEMA", "CheckpointState", "Form", "has_interior", "has_pdhg"]
 
 
 Form = Literal["presolved", "given", "balanced"]
@@ -36,11 +36,13 @@ class CheckpointState(BaseModel):
     form: Form = "presolved"
 
 
-def _interior(state: CheckpointState) -> bool:
+def has_interior(state: CheckpointState) -> bool:
+    """Whether the interior-point method has saved an iterate."""
     return state.interior
 
 
-def _pdhg(state: CheckpointState) -> bool:
+def has_pdhg(state: CheckpointState) -> bool:
+    """Whether PDHG has saved an iterate."""
     return state.pdhg
 
 
@@ -103,12 +105,12 @@ SCHEMA = Schema(
     checkpoint=CheckpointSpec(
         version=1,
         arrays=(
-            *(ArraySpec(name, "float64", (1, "columns"), required_if=_interior) for name in ("x", "s", "w", "z")),
-            ArraySpec("y", "float64", (1, "rows"), required_if=_interior),
-            ArraySpec("goal", "float64", (1,), required_if=_interior),
-            ArraySpec("regularisation", "float64", (1,), required_if=_interior),
-            ArraySpec("pdhg_x", "float64", ("variables",), required_if=_pdhg),
-            ArraySpec("pdhg_y", "float64", ("pdhg_rows",), required_if=_pdhg),
+            *(ArraySpec(name, "float64", (1, "columns"), required_if=has_interior) for name in ("x", "s", "w", "z")),
+            ArraySpec("y", "float64", (1, "rows"), required_if=has_interior),
+            ArraySpec("goal", "float64", (1,), required_if=has_interior),
+            ArraySpec("regularisation", "float64", (1,), required_if=has_interior),
+            ArraySpec("pdhg_x", "float64", ("variables",), required_if=has_pdhg),
+            ArraySpec("pdhg_y", "float64", ("pdhg_rows",), required_if=has_pdhg),
             ArraySpec("history", "float64", (None, 10)),
         ),
         state=CheckpointState,
