@@ -1,4 +1,7 @@
-"""The wheel, installed: two top-level names, no clash with packages called kernels and gui, and all its data."""
+"""The wheel, installed: two top-level names, no clash with packages called kernels and gui, and all its data.
+
+The source distribution: all that the tests need.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -36,14 +40,19 @@ def run(code: str, *paths: Path) -> str:
     return done.stdout
 
 
+def built(kind: str, folder: Path) -> Path:
+    """The wheel or the sdist, built there."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)
+    (file,) = folder.iterdir()
+    return file
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that the wheel is installed into."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)
-    (wheel,) = folder.glob("*.whl")
-    site = folder / "site"
+    wheel = built("wheel", tmp_path_factory.mktemp("wheel"))
+    site = wheel.parent / "site"
     install = [
         sys.executable,
         "-m",
@@ -75,6 +84,19 @@ assert pathlib.Path(engine.__file__).is_relative_to({site!r}), engine.__file__
 result = engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), backend="opencl", devices=["opencl:0"])
 assert result.objective == 220
 """
+
+
+FOLDERS = ("docs", "engine", "gui", "kernels", "packaging", "quintet", "samples", "tests")
+FILES = ("BENCHMARKS.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "mkdocs.yml")
+
+
+def test_the_source_distribution_has_what_the_tests_need(tmp_path: Path) -> None:
+    with tarfile.open(built("sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    needed = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
+    assert len(needed) > 1000
+    assert {*needed, *FILES, "pyproject.toml", "PKG-INFO"} - names == set()
 
 
 def test_only_two_packages_are_at_top_level(installed: Path) -> None:
