@@ -48,6 +48,17 @@ def test_probabilities_are_means_over_the_draws() -> None:
     assert abs(fitted.coef_[0, 1] / fitted.coef_[0, 0] - 0.1) < 0.05
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_default_fit_on_easy_data_does_not_warn(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((60, 3))
+    y = X[:, 0] - X[:, 1] + random.standard_normal(60) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = engine.HorseshoeClassifier(random_state=seed).fit(X, y)
+    assert fitted.coef_[0, 0] > 0 > fitted.coef_[0, 1]
+
+
 def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
     from sklearn.linear_model import LogisticRegression
 
