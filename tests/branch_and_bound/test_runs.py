@@ -14,6 +14,7 @@ import pytest
 from searching import load_assignment
 
 import engine
+from engine.clock import RunClock
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Event, Incumbent, Metric, Notice, Progress
@@ -25,6 +26,7 @@ from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from tests.engines import engine_of
+from tests.patience import PATIENCE
 from tests.stopping import stop_at
 
 # Makespans of Taillard's first ten instances, proved optimal in the literature.
@@ -309,3 +311,63 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Memb
     solve(device, Gone(15), time_limit=0.01, ivms=1, run_folder=tmp_path / "run")
     with pytest.raises(RunFolderError, match="names no known problem: 'Gone', module 'test_runs'"):
         resume(device, tmp_path / "run", trust=True)
+
+
+def made(kind: str) -> engine.PermutationProblem:
+    """An instance whose heuristic takes many steps."""
+    random = np.random.default_rng(1)
+    times = engine.Flowshop.taillard(41).times  # 50 jobs on 10 machines
+    if kind == "ATSP":
+        return engine.ATSP(random.integers(1, 99, (60, 60)))
+    if kind == "QuadraticAssignment":
+        return engine.QuadraticAssignment(*random.integers(0, 9, (2, 20, 20)))
+    if kind == "Tardiness":
+        return engine.Tardiness(*random.integers(1, 9, (2, 40)), random.integers(1, 200, 40))
+    problem: engine.PermutationProblem = getattr(engine, kind)(times)
+    return problem
+
+
+@pytest.mark.parametrize("how", ["stop", "time limit"])
+@pytest.mark.parametrize(
+    "kind", ["Flowshop", "BlockingFlowshop", "NoWaitFlowshop", "FlowTime", "ATSP", "QuadraticAssignment", "Tardiness"]
+)
+def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not engine.available_devices("opencl"):
+        pytest.skip("no OpenCL device")
+    problem = made(kind)
+    whole, asked, begun = 0, 0, threading.Event()
+    heuristic = type(problem).first_solution
+
+    def counted() -> bool:
+        nonlocal whole
+        whole += 1
+        return whole > 60
+
+    problem.first_solution("heuristic", 0, counted)
+    assert whole > 60  # it would have gone on
+
+    def first_solution(self: Any, method: str, seed: int, expired: Any) -> Any:
+        def ended() -> bool:
+            nonlocal asked
+            asked += 1
+            if asked == 20:
+                assert begun.wait(PATIENCE)
+                if how == "stop":
+                    run.stop()
+                else:
+                    monkeypatch.setattr(RunClock, "elapsed", 7200.0)
+            found: bool = expired()
+            assert found == (asked >= 20)
+            return found
+
+        return heuristic(self, method, seed, ended)
+
+    monkeypatch.setattr(type(problem), "first_solution", first_solution)
+    with engine.Engine("opencl", ["opencl:0"]) as owner:
+        run = owner.start(problem, time_limit=3600)
+        begun.set()
+        result = run.wait()
+    assert result.status == ("interrupted" if how == "stop" else "time_limit")
+    assert asked < 40
+    assert result.solution is not None
+    assert result.objective == problem.tree().evaluate(result.solution)

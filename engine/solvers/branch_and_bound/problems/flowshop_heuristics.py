@@ -24,6 +24,7 @@ _DESTROYED = 3
 _TEMPERATURE = 0.4
 _EXCHANGE_AFTER = 20
 _WORK = 2_000_000
+_MOST_ITERATIONS = 400  # of a few jobs, whose iterations take as long as those of ten
 
 
 def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
@@ -129,7 +130,8 @@ def iterated_greedy(
     search = _Searches(times, np.tile(start, (_SEARCHES, 1)), random, expired)
     temperature = max(1e-9, _TEMPERATURE * float(times.mean()) / 10)
     best, values = search.orders.copy(), search.values.copy()
-    for iteration in range(1, max(2, _WORK // (jobs * (jobs * (40 + machines)))) + 1):
+    iterations = min(_MOST_ITERATIONS, max(2, _WORK // (jobs * (jobs * (40 + machines)))))
+    for iteration in range(1, iterations + 1):
         if expired() or jobs < 2:
             break
         before, before_values = search.orders, search.values
