@@ -19,6 +19,7 @@ _MODULES = {
     "engine.engine": ("Engine",),
     "engine.api": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
     "engine.batch": ("Batch", "Failure"),
+    "engine.observers": ("ProgressBar",),
     "engine.results": ("Result", "Status"),
     "engine.run": ("Run",),
     "engine.errors": (
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from engine.errors import RunFolderError as RunFolderError
     from engine.errors import StorageWarning as StorageWarning
     from engine.errors import UntrustedCode as UntrustedCode
+    from engine.observers import ProgressBar as ProgressBar
     from engine.problem import Problem as Problem
     from engine.results import Result as Result
     from engine.results import Status as Status

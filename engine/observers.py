@@ -128,14 +128,22 @@ class JsonLines:
 
 
 class ProgressBar:
-    """Shows a run on the terminal: phase, bar, done of total, rate, estimated time left, best and bound, seconds.
+    """Shows a run: phase, bar, done of total, rate, estimated time left, best and bound, seconds.
 
-    Notices are printed above the bar. Where the output is no terminal only warnings are printed.
+    It is shown on a terminal, or in the output of a notebook's cell (Jupyter, which needs the package ipywidgets).
+    Notices are printed above the bar. Where the output is neither, only warnings are printed. It also shows how many
+    problems of :func:`engine.map` are solved. Each run takes a bar of its own.
 
     Parameters
     ----------
     console : rich.console.Console, optional
         Standard error by default.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), on_event=engine.ProgressBar()).objective
+    220
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -147,6 +155,7 @@ class ProgressBar:
         self._phase: str | None = None
         self._first: Progress | None = None
         self._state = "running"
+        self._batch = False
         self._clock = (0.0, time.monotonic())
 
     def __call__(self, event: Event) -> None:
@@ -166,7 +175,12 @@ class ProgressBar:
             case Compiling():
                 self._update(phase=f"compiling kernels ({event.count})")
             case Progress():
+                if self._bar is None:  # of a batch, which emits nothing else
+                    self._batch = True
+                    self._open()
                 self._progress(event)
+                if self._batch and event.done >= event.total:
+                    self.close()
             case Incumbent():
                 self._update(best=_best_text(event, wide=self._console.width >= 100))
             case Finished() | Failed():
@@ -176,6 +190,8 @@ class ProgressBar:
         """Leave the bar as it is and give the terminal back; safe to call twice."""
         if self._bar is not None:
             bar, self._bar = self._bar, None
+            if self._console.is_jupyter:
+                bar.refresh()  # there, stopping shows nothing new
             bar.stop()
 
     def elapsed(self) -> float:

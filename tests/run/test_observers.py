@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 from counting import STARTED
@@ -130,3 +134,47 @@ def test_a_pause_shows_and_its_clock_stands_still() -> None:
 
 def test_where_there_is_no_terminal_only_warnings_are_shown() -> None:
     assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"
+
+
+def test_the_bar_shows_how_many_problems_of_a_batch_are_solved() -> None:
+    progress = [
+        events.Progress(time=float(done), phase="problems", done=done, total=3, unit="problems") for done in (0, 1, 3)
+    ]
+    assert "1/3 problems" in shown(*progress[:2])
+    output = io.StringIO()
+    bar = ProgressBar(Console(file=output, force_terminal=True, width=120, color_system=None))
+    for event in progress:
+        bar(event)
+    whole = output.getvalue()
+    assert "3/3 problems" in whole.rpartition("\r")[2]
+    bar.close()
+    assert output.getvalue() == whole  # it has given the terminal back
+
+
+def test_the_bar_is_shown_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures: list[str] = []
+
+    class Output(contextlib.nullcontext[None]):
+        def clear_output(self, wait: bool) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    def display(shown: Any, **_: Any) -> None:
+        if not isinstance(shown, Output):
+            pictures.append(shown._repr_mimebundle_([], [])["text/plain"])
+
+    for name, members in {
+        "IPython": {},
+        "IPython.display": {"display": display},
+        "ipywidgets": {"Output": Output},
+    }.items():
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    bar = ProgressBar(Console(file=io.StringIO(), force_jupyter=True, width=120))
+    for event in (*STORY, FINISHED):
+        bar(event)
+    for part in ("3M/4M cells", "best 123,456", "bound 130,000"):
+        assert part in [picture for picture in pictures if picture.strip()][-1]
