@@ -204,6 +204,13 @@ def load(path: str | Path) -> Result:
         If the folder is no run folder, is damaged, or its run has no result yet.
     engine.errors.InputError
         If the file cannot be read or is not a saved result.
+
+    Examples
+    --------
+    >>> import engine
+    >>> result = engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), run_folder="first")
+    >>> engine.load("first") == result
+    True
     """
     path = Path(path)
     if path.is_dir():
@@ -266,6 +273,15 @@ def resume(
     ------
     engine.errors.RunFolderError
         If the folder is no run folder, damaged, in use, or of another problem.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Queens(8)
+    >>> engine.solve(problem, run_folder="board", time_limit=1e-9).status.stopped
+    True
+    >>> engine.resume("board").objective
+    92
     """
     with engine_to_resume(run_folder, backend, devices, cluster=cluster) as owner:
         run = owner.resume(
@@ -311,10 +327,25 @@ def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:
     ----------
     backend : {"auto", "cuda", "opencl"}
         ``"auto"`` lists the devices of both.
+
+    Examples
+    --------
+    >>> import engine
+    >>> [device.id for device in engine.available_devices("opencl")]
+    ['opencl:0'...]
     """
     return available(backend)[0]
 
 
 def available_solvers() -> Mapping[str, Solver]:
-    """The solvers by name, in alphabetical order."""
+    """The solvers by name, in alphabetical order.
+
+    Examples
+    --------
+    >>> import engine
+    >>> list(engine.available_solvers())
+    ['boa', 'branch_and_bound', 'gibbs', 'knapsack', 'linprog']
+    >>> [problem.__name__ for problem in engine.available_solvers()["linprog"].problems]
+    ['LinearProgram']
+    """
     return discover()

@@ -54,6 +54,14 @@ class Failure:
     name : str
         Name of the problem, or its file.
     error : Exception
+
+    Examples
+    --------
+    >>> import engine
+    >>> batch = engine.map([engine.Knapsack([60], [10], 50), "missing.txt"])
+    >>> failure = batch.failures[1]
+    >>> failure.name, type(failure.error).__name__
+    ('missing.txt', 'InputError')
     """
 
     name: str
@@ -71,6 +79,17 @@ class Batch(Sequence["Result | Failure"]):
     items : sequence of Item
     entries : sequence of Result or Failure
         One an item.
+
+    Examples
+    --------
+    >>> import engine
+    >>> batch = engine.map([engine.Knapsack([60, 100, 120], [10, 20, 30], capacity) for capacity in (30, 50)])
+    >>> [result.objective for result in batch.results]
+    [160, 220]
+    >>> batch.failures
+    {}
+    >>> batch.table()[1]["status"]
+    'optimal'
     """
 
     def __init__(self, items: Sequence[Item], entries: Sequence[Result | Failure]) -> None:

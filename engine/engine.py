@@ -59,6 +59,17 @@ class Engine:
     ------
     engine.errors.OptionError
         If the configuration is wrong. The devices themselves are looked for when they are first needed.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> with engine.Engine() as owner:
+    ...     one = owner.solve(problem)
+    ...     run = owner.start(problem)  # returns at once
+    ...     other = run.wait()
+    >>> one.objective, other.objective
+    (220, 220)
     """
 
     def __new__(cls, *arguments: Any, cluster: Any = None, **keywords: Any) -> Self:
@@ -169,6 +180,16 @@ class Engine:
             If an option is unknown or not allowed, or no solver takes the problem.
         engine.errors.DeviceError
             If a device cannot be opened.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> events = []
+        >>> with engine.Engine() as owner:
+        ...     result = owner.start(problem, on_event=events.append, run_folder="first").wait()
+        >>> type(events[0]).__name__, type(events[-1]).__name__
+        ('Started', 'Finished')
         """
         arguments = {
             "time_limit": time_limit,
@@ -238,6 +259,16 @@ class Engine:
             If the folder brings code that is not trusted.
         engine.errors.InputError, engine.errors.OutOfDeviceMemory
             If the run does not fit this engine's devices.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     result = owner.start(problem, run_folder="first").wait()
+        ...     again = owner.resume("first").wait()  # it has ended, so it is not run again
+        >>> again.objective
+        220
         """
         folder = RunFolder.open(run_folder)
         settings = resumed_settings(folder, time_limit, checkpoint_interval)
@@ -282,6 +313,15 @@ class Engine:
         -------
         Result
             Of the class that the problem declares.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     result = owner.solve(problem, variant="dense", time_limit=60)
+        >>> result.objective
+        220
         """
         return cast(R, wait_or_stop(self.start(problem, **arguments)))
 
@@ -305,6 +345,15 @@ class Engine:
         Returns
         -------
         Batch
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     batch = owner.map(problem, seeds=[0, 1])
+        >>> batch
+        <Batch of 2 results>
         """
         self._require_open()
         items = items_of(problems, each, seeds)

@@ -39,12 +39,25 @@ R = TypeVar("R", bound="Result", default="Result", covariant=True)
 
 
 class Problem(ABC, Generic[R]):
-    """One instance of one family of problems.
+    r"""One instance of one family of problems.
 
     ``R`` is the class of the results that its solver returns, for type checkers: ``class Probit(Problem[Posterior])``.
 
     Subclasses validate in ``__init__`` (raising :class:`engine.errors.ProblemError`), freeze their arrays, and set
     ``name`` to what a user recognises (the file's stem, or the generator and its seed).
+
+    Examples
+    --------
+    >>> import engine
+    >>> from pathlib import Path
+    >>> _ = Path("three.txt").write_text("3 50\n60 10\n100 20\n120 30\n")
+    >>> problem = engine.Knapsack.read("three.txt")
+    >>> isinstance(problem, engine.Problem), problem.name
+    (True, 'three')
+    >>> problem.describe()
+    '0/1 knapsack three: 3 items, capacity 50, weights 10 to 30, profits 60 to 120'
+    >>> engine.Knapsack.from_arrays(problem.to_arrays(), "copy")
+    <0/1 knapsack copy: 3 items, capacity 50, weights 10 to 30, profits 60 to 120>
     """
 
     kind: ClassVar[str]
@@ -62,6 +75,15 @@ class Problem(ABC, Generic[R]):
     name: str
 
     @property
+    def _default_name(self) -> str:
+        """What the problem is called if it is given no name."""
+        return self.kind
+
+    def _title(self, family: str) -> str:
+        """The beginning of a description: the family, and the name unless it is the default one."""
+        return family if self.name == self._default_name else f"{family} {self.name}"
+
+    @property
     def native_code(self) -> str | None:
         """C code of the user's that solving the problem executes on the devices; None where there is none."""
         return None
@@ -76,7 +98,7 @@ class Problem(ABC, Generic[R]):
         """
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.describe()}>"
+        return f"<{self.describe()}>"
 
     @classmethod
     @abstractmethod

@@ -26,7 +26,14 @@ _FORMAT = 1
 
 
 class Status(enum.StrEnum):
-    """How a run ended."""
+    """How a run ended.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.Status.OPTIMAL == "optimal", engine.Status.TIME_LIMIT.stopped
+    (True, True)
+    """
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -64,6 +71,18 @@ class Result:
         Work done over all starts of the run: ``"nodes"``, ``"cells"``, ``"iterations"``, ...; see the solver's schema.
     arrays : dict of str to ndarray
         Further results of this solver, saved with the run.
+
+    Examples
+    --------
+    >>> import engine
+    >>> result = engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50))
+    >>> result.status, result.objective, result.bound, result.gap
+    (<Status.OPTIMAL: 'optimal'>, 220, 220, 0.0)
+    >>> result.solution
+    array([1, 2])
+    >>> result.save("result.npz")
+    >>> engine.load("result.npz") == result
+    True
     """
 
     status: Status

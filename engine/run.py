@@ -106,6 +106,18 @@ class Run(Reporter, Generic[R]):
         An observer that records the events; it has a thread of its own.
     turn : Lock, optional
         Held while the run works; runs that share it work one after the other.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> with engine.Engine() as owner:
+    ...     run = owner.start(problem, time_limit=60)
+    ...     run.pause()
+    ...     run.resume()
+    ...     result = run.wait()
+    >>> result.objective, run.state
+    (220, 'ended')
     """
 
     def __init__(

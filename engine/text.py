@@ -69,16 +69,18 @@ def counter_text(value: float | int | None, digits: int | None = None) -> str:
     return value_text(value) if digits is None else number_text(value, digits)
 
 
-def counted(count: int, noun: str) -> str:
-    """``1 run``, ``2 runs``: a number with its noun.
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """``1 run``, ``2 runs``, ``12,000 runs``: a number with its noun.
 
     Parameters
     ----------
     count : int
     noun : str
-        In the singular; its plural ends with s.
+        In the singular.
+    plural : str, optional
+        By default the noun with an s.
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def printable(text: str) -> str:

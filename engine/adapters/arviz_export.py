@@ -32,6 +32,18 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
     engine.errors.InputError
         If the run was stopped before the first draw, or the result has not the draws of all coefficients and a problem
         is given.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> problem = engine.HorseshoeProbit(X, y)
+    >>> posterior = engine.solve(problem, draws=200)
+    >>> data = engine.to_arviz(posterior, problem)
+    >>> dict(data.posterior.sizes)
+    {'chain': 4, 'draw': 200, 'coefficient': 3}
     """
     import arviz
 

@@ -38,6 +38,14 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     Keywords of ``solve`` other than CVXPY's own are those of :func:`engine.solve` for linear programs: ``backend``,
     ``devices``, ``time_limit``, ``seed``, and the solver's options. With ``verbose=True`` a progress bar is shown.
     Constraints get their dual values, also those of a certificate of infeasibility.
+
+    Examples
+    --------
+    >>> import cvxpy, engine
+    >>> x = cvxpy.Variable(2, nonneg=True)
+    >>> problem = cvxpy.Problem(cvxpy.Maximize(x[0] + 2 * x[1]), [x[0] + x[1] <= 4, x[0] + 3 * x[1] <= 6])
+    >>> round(float(problem.solve(solver=engine.QUINTET)), 6)
+    5.0
     """
 
     MIP_CAPABLE = False

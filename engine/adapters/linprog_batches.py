@@ -101,6 +101,16 @@ def solve_many(
         If an option is unknown or not allowed.
     engine.errors.OutOfDeviceMemory
         If a device's share does not fit.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6])
+    >>> found = engine.solve_many(problem, b_ub=[[4, 6], [4, 12]])
+    >>> found.objective.round(6)
+    array([-5., -8.])
+    >>> [round(result.objective, 6) for result in engine.solve_many([problem, problem])]
+    [-5.0, -5.0]
     """
     chosen: Any = config.solver_options(solver_named("linprog"), None, options)
     varying = dict(zip(VARYING, (c, b_ub, b_eq, row_lower, row_upper, lower, upper), strict=True))

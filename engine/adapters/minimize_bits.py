@@ -269,6 +269,12 @@ def maximize_bits(
     ----------
     function, n, batch, noise, budget, seeds, seed, time_limit, backend, devices, **options
         As for :func:`minimize_bits`.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.maximize_bits(lambda bits: bits.sum(axis=1), 30, budget=2000).value
+    30.0
     """
     return _optimize(
         *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),

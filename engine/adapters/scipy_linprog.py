@@ -93,6 +93,13 @@ def linprog(
     ValueError
         If the arguments do not fit together (:class:`engine.errors.ProblemError`), or an option or the method is
         unknown.
+
+    Examples
+    --------
+    >>> import engine
+    >>> found = engine.linprog([-1, 4], A_ub=[[-3, 1], [1, 2]], b_ub=[6, 4], bounds=[(None, None), (-3, None)])
+    >>> found.status, found.fun, found.x
+    (0, -22.0, array([10., -3.]))
     """
     from scipy.optimize import OptimizeWarning
 
@@ -300,6 +307,14 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
     -------
     scipy.optimize.OptimizeResult
         As :func:`linprog` returns.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.LinearProgram([-1, 4], A_ub=[[-3, 1], [1, 2]], b_ub=[6, 4], bounds=[(None, None), (-3, None)])
+    >>> found = engine.scipy_result(problem, engine.solve(problem))
+    >>> found.success, round(found.fun, 6)
+    (True, -22.0)
     """
     kind = _result_type()
     status, message = _STATUS.get(result.status, (4, "Numerical difficulties encountered."))

@@ -65,6 +65,18 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     Rows and classes have no weights (``sample_weight``, ``class_weight``): a weighted likelihood is not that of the
     model, and its intervals would not be those of the data. Rows that occur several times may be repeated. The cost of
     errors belongs in the decision: compare :meth:`predict_proba` with another threshold than 0.5.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> classifier = engine.HorseshoeClassifier(random_state=1).fit(X, y)
+    >>> classifier.predict([[2, 0], [-2, 0]])
+    array([ True, False])
+    >>> classifier.predict_proba([[2, 0], [-2, 0]]).shape
+    (2, 2)
     """
 
     def __init__(

@@ -59,6 +59,16 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         Names of a data frame's columns, which ``result_.summary`` has too.
     n_iter_ : int
         Iterations of each chain.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = 3 * X[:, 0] + 0.1 * random.normal(size=50)
+    >>> regressor = engine.HorseshoeRegressor(random_state=1).fit(X, y)
+    >>> regressor.predict([[2, 0], [-2, 0]]).round()
+    array([ 6., -6.])
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from engine.reports.record import BenchConsole, record_table
 from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from engine.reports.timeline import picture, shares_of
 from engine.results import Result
-from engine.text import bytes_text
+from engine.text import bytes_text, counted
 
 __all__ = [
     "Outcome",
@@ -366,7 +366,7 @@ def _forecast(comparison: _Comparison, counts: Sequence[int]) -> str:
 def _draw(folder: Path, name: str, count: int, timeline: Timeline, window: tuple[float, float]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = re.sub(r"[^A-Za-z0-9]+", "-", f"{name} {count}")
-    title = f"{name}, {count} device{'s' if count > 1 else ''}"
+    title = f"{name}, {counted(count, 'device')}"
     (folder / f"{file}.svg").write_text(picture(timeline, title, window), encoding="utf-8")
 
 

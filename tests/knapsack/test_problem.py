@@ -239,7 +239,7 @@ def test_arrays_that_lack_something_are_refused() -> None:
 def test_a_description_is_one_line_with_the_sizes() -> None:
     text = Knapsack([1] * 1500, [2] * 1500, 12345, name="many").describe()
     assert text == "0/1 knapsack many: 1,500 items, capacity 12,345, weights 2 to 2, profits 1 to 1"
-    assert Knapsack([], [], 3).describe() == "0/1 knapsack knapsack of 0 items: 0 items, capacity 3"
+    assert Knapsack([], [], 3).describe() == "0/1 knapsack: 0 items, capacity 3"
 
 
 @settings(max_examples=60)

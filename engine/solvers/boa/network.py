@@ -106,6 +106,17 @@ def population_image(values: ArrayLike, n: int) -> NDArray[np.uint8]:
     -------
     ndarray of uint8, shape (32 * words, n)
         A row an individual; populations of other sizes than a multiple of 32 end with rows of zeros.
+
+    Examples
+    --------
+    >>> import engine
+    >>> image = engine.population_image([0b101, 0b011], n=2)  # one word a gene: 32 individuals of 2 genes
+    >>> image.shape
+    (32, 2)
+    >>> image[:3]
+    array([[1, 1],
+           [0, 1],
+           [1, 0]], dtype=uint8)
     """
     planes = np.asarray(values, np.float64).astype(np.uint32).reshape(n, -1)
     return individuals(planes, 32 * planes.shape[1])
@@ -118,6 +129,13 @@ def network_dot(result: Result) -> str:
     ------
     KeyError
         If the result is of another solver.
+
+    Examples
+    --------
+    >>> import engine
+    >>> result = engine.solve(engine.BOA("trap-5", 20), population=400, local_search="none")
+    >>> engine.network_dot(result).splitlines()[0]
+    'digraph boa {'
     """
     lines = [f"  {source} -> {target};" for source, target in result.arrays["edges"].tolist()]
     return "\n".join(["digraph boa {", *(f"  {gene};" for gene in result.arrays["order"].tolist()), *lines, "}", ""])
@@ -132,6 +150,13 @@ def network_graph(result: Result) -> Any:
         If it is not.
     KeyError
         If the result is of another solver.
+
+    Examples
+    --------
+    >>> import engine
+    >>> result = engine.solve(engine.BOA("trap-5", 20), population=400, local_search="none")
+    >>> engine.network_graph(result).number_of_nodes()
+    20
     """
     import networkx  # type: ignore[import-untyped, import-not-found, unused-ignore]
 

@@ -16,6 +16,7 @@ from engine.results import Result
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
 from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
 from engine.solvers.boa.fitness.tables import Decomposable
+from engine.text import counted
 from engine.trust import is_bundled, native_code_of, require_trust
 
 __all__ = ["BOA"]
@@ -49,8 +50,8 @@ class BOA(Problem):
     Examples
     --------
     >>> import engine
-    >>> engine.solve(engine.BOA(lambda bits: bits.sum(axis=1), 40), population=200).objective
-    40.0
+    >>> engine.solve(engine.BOA(lambda bits: bits.sum(axis=1), 20), population=200).objective
+    20.0
     """
 
     kind: ClassVar[str] = "boa"
@@ -86,7 +87,7 @@ class BOA(Problem):
         else:
             raise ProblemError(f"fitness must be a name, a fitness or a function; got {type(fitness).__name__}")
         self.seeds = _seeds(seeds, self.n)
-        self.name = name or f"{self.fitness.text} n={self.n}"
+        self.name = name or self._default_name
         self.sense = "minimize" if self.fitness.minimize else "maximize"  # type: ignore[misc]
 
     @property
@@ -276,19 +277,20 @@ class BOA(Problem):
         pairs = np.stack([fitness.genes[starts], fitness.genes[starts + 1]], axis=1).astype(np.int64)
         return np.unique(np.sort(pairs, axis=1), axis=0)
 
+    @property
+    def _default_name(self) -> str:
+        return f"{self.fitness.text} n={self.n}"
+
     def describe(self) -> str:
         """One line: the function, the genes, and the optimum where known."""
-        text = f"{self.fitness.text} of {self.n:,} genes"
-        if self.name != f"{self.fitness.text} n={self.n}":
+        text = f"{self.fitness.text} of {counted(self.n, 'gene')}"
+        if self.name != self._default_name:
             text = f"{self.name}: {text}"
         if self.fitness.minimize:
             text += ", to be minimised"
         if self.optimum is not None:
             text += f", best possible {self.optimum:g}"
-        return text + (f", {len(self.seeds)} known individuals" if len(self.seeds) else "")
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
+        return text + (f", {counted(len(self.seeds), 'known individual')}" if len(self.seeds) else "")
 
     @property
     def native_code(self) -> str | None:

@@ -260,6 +260,18 @@ class PermutationProblem(Problem):
 
     Besides what every problem defines, a subclass makes its :meth:`tree`. Subclasses written elsewhere are
     solved like the ones here (see ``samples/branch_and_bound/assignment.py``).
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Flowshop([[3, 2, 4], [1, 2, 1]])
+    >>> isinstance(problem, engine.PermutationProblem)
+    True
+    >>> tree = problem.tree(bound="two_machine")
+    >>> tree.items
+    3
+    >>> problem.given_solution([1, 2, 0])
+    array([1, 2, 0])
     """
 
     sense: ClassVar[str] = "minimize"

@@ -9,6 +9,7 @@ from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.options import Options
+from engine.text import counted
 
 __all__ = ["describe_lines", "failure_text", "report_design", "report_kernel"]
 
@@ -54,7 +55,7 @@ def describe_lines(design: Design, lines: Lines, bounded: bool) -> list[str]:
     if lines.separable:
         names = [design.name(column) for column in lines.separable]
         found.append(
-            f"{len(names)} column{'s' if len(names) > 1 else ''} ({_some(names)}) "
+            f"{counted(len(names), 'column')} ({_some(names)}) "
             f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
             "bounded on one side by the prior alone" + ("" if bounded else " and has no mean")
         )

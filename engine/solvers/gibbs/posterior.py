@@ -66,6 +66,17 @@ def summary(result: Result) -> list[Row]:
     ------
     engine.errors.InputError
         If the run was stopped before the first draw.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> problem = engine.HorseshoeProbit(X, y)
+    >>> posterior = engine.solve(problem, draws=200)
+    >>> [row.name for row in engine.posterior_summary(posterior)]
+    ['intercept', 'x0', 'x1', 'log_tau']
     """
     arrays = result.arrays
     if "quantiles" not in arrays:

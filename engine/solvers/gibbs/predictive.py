@@ -40,6 +40,17 @@ def log_likelihood(problem: HorseshoeProbit, result: Result) -> Floats:
     ------
     engine.errors.InputError
         If the result has no draws, or not of all coefficients, or the answer has more than 8 GiB.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> problem = engine.HorseshoeProbit(X, y)
+    >>> posterior = engine.solve(problem, draws=200)
+    >>> engine.log_likelihood(problem, posterior).shape
+    (4, 200, 50)
     """
     family = FAMILIES[problem.family]
     margins = margins_of(problem.X, result)
@@ -66,6 +77,17 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
     ------
     engine.errors.InputError
         As for :func:`log_likelihood`.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> problem = engine.HorseshoeProbit(X, y)
+    >>> posterior = engine.solve(problem, draws=200)
+    >>> engine.posterior_predictive(problem, posterior, seed=1).shape
+    (4, 200, 50)
     """
     random = np.random.default_rng(seed)
     margins, family = margins_of(problem.X, result), problem.family

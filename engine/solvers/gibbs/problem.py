@@ -16,6 +16,7 @@ from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.gibbs.design.features import is_sparse
 from engine.solvers.gibbs.families import AUXILIARY, FAMILIES, FamilyName
 from engine.solvers.gibbs.posterior import Posterior
+from engine.text import counted
 
 __all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
 
@@ -68,6 +69,18 @@ class HorseshoeProbit(Problem[Posterior]):
     ------
     ProblemError
         If the shapes do not fit, a value is not a finite number, or y has not two values.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> posterior = engine.solve(engine.HorseshoeProbit(X, y, names=["dose", "age"]), draws=200)
+    >>> posterior.arrays["beta"].shape  # chains, draws, intercept and coefficients
+    (4, 200, 3)
+    >>> [row.name for row in posterior.summary if row.survives]
+    ['dose']
     """
 
     kind: ClassVar[str] = "horseshoe_probit"
@@ -82,7 +95,7 @@ class HorseshoeProbit(Problem[Posterior]):
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
         self.y, self.classes = _binary(y, self.X.shape[0])
-        self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
+        self.name = name or self._default_name
 
     @classmethod
     def read(cls, path: str | Path, target: str | int | None = None) -> Self:
@@ -115,16 +128,19 @@ class HorseshoeProbit(Problem[Posterior]):
         """
         return tables.recognize(path, head) is not None
 
+    @property
+    def _default_name(self) -> str:
+        return f"{self.X.shape[0]} x {self.X.shape[1]}"
+
+    @property
+    def _sizes(self) -> str:
+        rows, columns = self.X.shape
+        return f"{counted(rows, 'row')}, {counted(columns, 'feature')}"
+
     def describe(self) -> str:
         """One line: the sizes, and how many are 1."""
-        rows, columns = self.X.shape
-        return (
-            f"horseshoe {self.family} {self.name}: {rows:,} rows, {columns:,} features, "
-            f"{self.y.mean():.1%} of class {_written(self.classes[1])}"
-        )
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
+        share = f"{self.y.mean():.1%} of class {_written(self.classes[1])}"
+        return f"{self._title(f'horseshoe {self.family}')}: {self._sizes}, {share}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``X``, ``y``, ``names`` and ``classes``."""
@@ -150,6 +166,16 @@ class HorseshoeLogit(HorseshoeProbit):
     """Logistic regression with a horseshoe prior: :class:`HorseshoeProbit` with P(y_i = 1) = 1 / (1 + exp(-margin)).
 
     It is sampled by the kernel ``hmc``. Files are not recognised as logistic regressions; use :meth:`read`.
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = X[:, 0] + random.normal(size=50) > 0
+    >>> posterior = engine.solve(engine.HorseshoeLogit(X, y, names=["dose", "age"]), draws=200)
+    >>> [row.name for row in posterior.summary if row.survives]
+    ['dose']
     """
 
     kind: ClassVar[str] = "horseshoe_logit"
@@ -207,6 +233,16 @@ class HorseshoeRegression(HorseshoeProbit):
     ----------
     C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse signals", Biometrika 97 (2010);
     J. H. Albert, S. Chib, "Bayesian analysis of binary and polychotomous response data", JASA 88 (1993).
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> random = np.random.default_rng(1)
+    >>> X = random.normal(size=(50, 2))
+    >>> y = 3 * X[:, 0] + random.normal(size=50)
+    >>> posterior = engine.solve(engine.HorseshoeRegression(X, y, names=["dose", "age"]), draws=200)
+    >>> [row.name for row in posterior.summary if row.survives]
+    ['dose']
     """
 
     kind: ClassVar[str] = "horseshoe_regression"
@@ -229,7 +265,7 @@ class HorseshoeRegression(HorseshoeProbit):
             read = {"ordinal": _ordered, "counts": _counted}.get(family, _numbers)
             self.y, self.classes = read(y, self.X.shape[0])
             self.categories = len(self.classes)
-            self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
+            self.name = name or self._default_name
         self.family = family
 
     @classmethod
@@ -262,11 +298,10 @@ class HorseshoeRegression(HorseshoeProbit):
         """One line: the sizes, and what the target is."""
         if self.family in ("probit", "logit"):
             return super().describe()
-        rows, columns = self.X.shape
         target = {"ordinal": f"{self.categories} ordered categories", "counts": "a target of counts"}.get(
             self.family, f"{self.family} errors"
         )
-        return f"horseshoe regression {self.name}: {rows:,} rows, {columns:,} features, {target}"
+        return f"{self._title('horseshoe regression')}: {self._sizes}, {target}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Those of :class:`HorseshoeProbit`, and ``family``."""

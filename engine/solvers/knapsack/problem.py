@@ -17,6 +17,7 @@ from engine.problem import InstanceOption, Problem, frozen, require_arrays
 from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices, shown
 from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
 from engine.solvers.knapsack.scaling import scaled
+from engine.text import counted
 
 __all__ = ["Knapsack"]
 
@@ -60,6 +61,17 @@ class Knapsack(Problem):
         If a weight, the capacity or a count is not an integer (floating-point arrays of whole numbers up to ``2**53``
         are taken), a value is out of its range, or the weights or the scaled profits (of all copies) sum to more than
         ``2**63 - 1``. Items are counted from 0.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (220, array([1, 2]))
+    >>> bounded = engine.Knapsack([60, 100, 120], [10, 20, 30], 50, counts=[2, 1, 1])
+    >>> engine.solve(bounded).objective
+    240
     """
 
     kind: ClassVar[str] = "knapsack"
@@ -158,7 +170,7 @@ class Knapsack(Problem):
         self.capacity = capacity_of(capacity, origin)
         self.n = int(self.profits.size)
         self.counts = None
-        self.name = name if name is not None else f"knapsack of {self.n} items"
+        self.name = name if name is not None else self._default_name
         self.optimum = None
         self.format = None
 
@@ -196,10 +208,14 @@ class Knapsack(Problem):
         """
         return formats.recognize(head) is not None
 
+    @property
+    def _default_name(self) -> str:
+        return f"knapsack of {counted(self.n, 'item')}"
+
     def describe(self) -> str:
         """One line: the sizes and the ranges of weights and profits."""
         kind = "0/1" if self.counts is None else "bounded"
-        text = f"{kind} knapsack {self.name}: {self.n:,} item{'s' * (self.n != 1)}, capacity {self.capacity:,}"
+        text = f"{self._title(f'{kind} knapsack')}: {counted(self.n, 'item')}, capacity {self.capacity:,}"
         if self.n:
             text += f", weights {self.weights.min():,} to {self.weights.max():,}"
             low, high = (self.in_units(int(profit)) for profit in (self.profits.min(), self.profits.max()))
@@ -207,9 +223,6 @@ class Knapsack(Problem):
         if self.optimum is not None:
             text += f", stated optimum {self.optimum:,}"
         return text
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
 
     def in_units(self, profit: int) -> int | float:
         """A sum of :attr:`profits` in the unit of the profits that were given: exact, or the nearest float."""

@@ -16,6 +16,7 @@ from engine.formats import linear_program as formats
 from engine.formats.source import without_compression
 from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
+from engine.text import counted
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 
@@ -72,6 +73,16 @@ class LinearProgram(Problem):
     ProblemError
         If shapes do not fit, a number is NaN, a cost or an entry of a matrix is infinite, or a lower bound is above its
         upper one. Rows and columns are counted from 0.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.LinearProgram([-1, 4], A_ub=[[-3, 1], [1, 2]], b_ub=[6, 4], bounds=[(None, None), (-3, None)])
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution.round(6)
+    (-22.0, array([10., -3.]))
+    >>> result.arrays["row_duals"].round(6)
+    array([ 0., -1.])
     """
 
     kind: ClassVar[str] = "linprog"
@@ -128,7 +139,7 @@ class LinearProgram(Problem):
             if len(names) != n:
                 raise ProblemError(f"names must have one entry per variable, {n}; got {len(names)}")
             self.names = tuple(str(entry) for entry in names)
-        self.name = name if name is not None else f"linear program of {self.m} rows and {n} variables"
+        self.name = name if name is not None else self._default_name
 
     def _fill(
         self,
@@ -225,7 +236,7 @@ class LinearProgram(Problem):
         parsed = formats.read(path)
         if parsed.integers and not relax:
             rule = "solve its continuous relaxation by --relax (in Python, relax=True)"
-            what = f"{parsed.integers} integer variable{'s' * (parsed.integers > 1)}"
+            what = counted(parsed.integers, "integer variable")
             raise ProblemError(f"the file declares {what}; {rule}", path)
         shape = (parsed.row_lower.size, parsed.c.size)
         if parsed.c.size == 0:
@@ -335,24 +346,23 @@ class LinearProgram(Problem):
             return self
         return type(self).from_arrays({**_without_matrix(self.to_arrays()), "A": self.A.toarray()}, self.name)
 
+    @property
+    def _default_name(self) -> str:
+        return f"linear program of {counted(self.m, 'row')} and {counted(self.n, 'variable')}"
+
     def describe(self) -> str:
         """One line: the sizes, how full the matrix is, and what the bounds are."""
-        text = f"linear program {self.name}: {self.m:,} rows, {self.n:,} variables"
+        text = f"{self._title('linear program')}: {counted(self.m, 'row')}, {counted(self.n, 'variable')}"
         if self.m:
-            text += f", {self.nonzeros:,} nonzeros"
+            text += f", {counted(self.nonzeros, 'nonzero')}"
         free = int((np.isneginf(self.lower) & np.isposinf(self.upper)).sum())
         boxed = int((np.isfinite(self.lower) & np.isfinite(self.upper)).sum())
         equal = int((self.row_lower == self.row_upper).sum())
-        parts = [f"{equal:,} {'equality' if equal == 1 else 'equalities'}"] if equal else []
+        parts = [counted(equal, "equality", "equalities")] if equal else []
         parts += [f"{free:,} free"] if free else []
         parts += [f"{boxed:,} with two bounds"] if boxed else []
-        parts += (
-            [f"{self.integers:,} integer one{'s' * (self.integers > 1)} taken as continuous"] if self.integers else []
-        )
+        parts += [f"{counted(self.integers, 'integer one')} taken as continuous"] if self.integers else []
         return f"{text} ({', '.join(parts)})" if parts else text
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
 
     def objective(self, x: ArrayLike) -> float:
         """``c @ x + offset``."""

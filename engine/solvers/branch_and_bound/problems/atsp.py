@@ -29,6 +29,7 @@ from engine.solvers.branch_and_bound.tree import (
     Tree,
     require_permutation,
 )
+from engine.text import counted
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -60,6 +61,14 @@ class ATSP(PermutationProblem):
     ------
     ProblemError
         If the matrix is not square, or an entry breaks these rules.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.ATSP([[0, 1, 9, 9], [9, 0, 2, 9], [9, 9, 0, 3], [4, 9, 9, 0]])
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (10, array([0, 1, 2, 3]))
     """
 
     kind: ClassVar[str] = "atsp"
@@ -82,7 +91,7 @@ class ATSP(PermutationProblem):
             )
         self.costs = frozen(matrix)
         self.n = len(matrix)
-        self.name = name if name is not None else f"atsp of {self.n} cities"
+        self.name = name if name is not None else self._default_name
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -99,10 +108,15 @@ class ATSP(PermutationProblem):
         """
         return tsplib.recognize(head)
 
+    @property
+    def _default_name(self) -> str:
+        return f"atsp of {counted(self.n, 'city', 'cities')}"
+
     def describe(self) -> str:
         """One line: the size and the range of costs."""
         off = self.costs[~np.eye(self.n, dtype=bool)]
-        return f"asymmetric TSP {self.name}: {self.n} cities, costs {off.min():,} to {off.max():,}"
+        cities = counted(self.n, "city", "cities")
+        return f"{self._title('asymmetric TSP')}: {cities}, costs {off.min():,} to {off.max():,}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``costs``: shape (n, n)."""

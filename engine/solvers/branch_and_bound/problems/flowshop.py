@@ -18,6 +18,7 @@ from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, F
 from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_size, whole_matrix
 from engine.solvers.branch_and_bound.problems.taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
 from engine.solvers.branch_and_bound.tree import PermutationProblem
+from engine.text import counted
 
 __all__ = ["Flowshop"]
 
@@ -48,6 +49,18 @@ class Flowshop(PermutationProblem):
     ------
     ProblemError
         If the times are not a matrix of whole numbers or break these rules.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Flowshop([[3, 2, 4], [1, 2, 1]])
+    >>> result = engine.solve(problem)
+    >>> result.objective
+    10
+    >>> problem.evaluate(result.solution)
+    10
+    >>> engine.Flowshop.taillard(21)  # one of Taillard's instances, by its number
+    <permutation flowshop ta021: 20 jobs, 20 machines, times 1 to 99>
     """
 
     kind: ClassVar[str] = "flowshop"
@@ -65,7 +78,7 @@ class Flowshop(PermutationProblem):
             raise ProblemError(f"the processing times add up to {total}; they must stay below 2^30 ({_SUM_LIMIT})")
         self.times = frozen(matrix)
         self.machines, self.jobs = matrix.shape
-        self.name = name if name is not None else f"flowshop of {self.jobs} jobs"
+        self.name = name if name is not None else self._default_name
         self.optimum = None
         if self.jobs <= _LARGEST_BRIEF:
             self.brief_steps = _BRIEF_STEPS * self.jobs
@@ -133,9 +146,14 @@ class Flowshop(PermutationProblem):
         """
         return taillard.recognize(head)
 
+    @property
+    def _default_name(self) -> str:
+        return f"flowshop of {counted(self.jobs, 'job')}"
+
     def describe(self) -> str:
         """One line: the sizes and the range of times."""
-        text = f"permutation flowshop {self.name}: {self.jobs} jobs, {self.machines} machines"
+        sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
+        text = f"{self._title('permutation flowshop')}: {sizes}"
         text += f", times {self.times.min():,} to {self.times.max():,}"
         return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
 

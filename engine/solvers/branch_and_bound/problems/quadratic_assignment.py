@@ -21,6 +21,7 @@ from engine.solvers.branch_and_bound.problems.matrices import (
     whole_matrix,
 )
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+from engine.text import counted
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -54,6 +55,14 @@ class QuadraticAssignment(PermutationProblem):
     ------
     ProblemError
         If the matrices are not square matrices of whole numbers of one size, or break these rules.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.QuadraticAssignment([[0, 3, 1], [3, 0, 2], [1, 2, 0]], [[0, 1, 4], [1, 0, 2], [4, 2, 0]])
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (22, array([0, 1, 2]))
     """
 
     kind: ClassVar[str] = "qap"
@@ -78,7 +87,7 @@ class QuadraticAssignment(PermutationProblem):
             )
         self.flows, self.distances = frozen(first), frozen(second)
         self.n = len(first)
-        self.name = name if name is not None else f"quadratic assignment of {self.n} facilities"
+        self.name = name if name is not None else self._default_name
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -92,12 +101,15 @@ class QuadraticAssignment(PermutationProblem):
         """Whether a ``.dat`` file begins with its size alone. See :meth:`Problem.recognizes`."""
         return qaplib.recognize(path, head)
 
+    @property
+    def _default_name(self) -> str:
+        return f"quadratic assignment of {counted(self.n, 'facility', 'facilities')}"
+
     def describe(self) -> str:
         """One line: the size and the ranges of flows and distances."""
-        return (
-            f"quadratic assignment {self.name}: {self.n} facilities, flows {self.flows.min():,} to "
-            f"{self.flows.max():,}, distances {self.distances.min():,} to {self.distances.max():,}"
-        )
+        flows, distances = (f"{part.min():,} to {part.max():,}" for part in (self.flows, self.distances))
+        sizes = counted(self.n, "facility", "facilities")
+        return f"{self._title('quadratic assignment')}: {sizes}, flows {flows}, distances {distances}"
 
     def evaluate(self, locations: ArrayLike) -> int:
         """Cost of the location of every facility.

@@ -17,6 +17,7 @@ from engine.formats.text import Numbers
 from engine.problem import require_arrays
 from engine.solvers.branch_and_bound.problems.matrices import require_no_choice
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+from engine.text import counted
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -40,6 +41,12 @@ class Queens(PermutationProblem):
     ------
     ProblemError
         If ``n`` is not an integer in that range.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.solve(engine.Queens(6)).objective
+    4
     """
 
     kind: ClassVar[str] = "queens"
@@ -52,7 +59,7 @@ class Queens(PermutationProblem):
             raise ProblemError(f"n must be an integer; got {n!r}") from error
         if not 1 <= self.n <= _LARGEST:
             raise ProblemError(f"n must be 1 to {_LARGEST}; got {self.n}")
-        self.name = name if name is not None else f"queens-{self.n}"
+        self.name = name if name is not None else self._default_name
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -73,9 +80,13 @@ class Queens(PermutationProblem):
         words = head.split()
         return len(words) >= 2 and words[0].lower() == "queens" and words[1].isdigit()
 
+    @property
+    def _default_name(self) -> str:
+        return f"queens-{self.n}"
+
     def describe(self) -> str:
         """One line."""
-        return f"n-queens {self.name}: {self.n} queens on a board of {self.n} x {self.n}"
+        return f"{self._title('n-queens')}: {counted(self.n, 'queen')} on a board of {self.n} x {self.n}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``n``: shape ()."""

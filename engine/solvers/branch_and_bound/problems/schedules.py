@@ -19,6 +19,7 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_no_choice, require_size
 from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
+from engine.text import counted
 
 __all__ = ["BlockingFlowshop", "FlowTime", "FlowshopVariant", "NoWaitFlowshop"]
 
@@ -58,7 +59,7 @@ class FlowshopVariant(PermutationProblem):
         checked = Flowshop(times)
         self.times = checked.times
         self.machines, self.jobs = self.times.shape
-        self.name = name if name is not None else f"{self.title} of {self.jobs} jobs"
+        self.name = name if name is not None else self._default_name
 
     @classmethod
     def read(cls, path: str | Path, instance: int = 1) -> Self:
@@ -91,10 +92,14 @@ class FlowshopVariant(PermutationProblem):
         """Whether the first line of the file is the problem's word. See :meth:`Problem.recognizes`."""
         return head.partition("\n")[0].strip().lower() == cls.word
 
+    @property
+    def _default_name(self) -> str:
+        return f"{self.title} of {counted(self.jobs, 'job')}"
+
     def describe(self) -> str:
         """One line: the sizes and the range of times."""
-        text = f"{self.title} {self.name}: {self.jobs} jobs, {self.machines} machines"
-        return f"{text}, times {self.times.min():,} to {self.times.max():,}"
+        sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
+        return f"{self._title(self.title)}: {sizes}, times {self.times.min():,} to {self.times.max():,}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``: shape (machines, jobs)."""
@@ -196,6 +201,16 @@ class FlowTime(FlowshopVariant):
     The total flow time is the sum of the times at which the jobs are done on the last machine. A solution lists the
     jobs, counted from 0. For arguments and attributes see :class:`FlowshopVariant`; here all times together, times the
     number of jobs, must be below 2^30.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.FlowTime([[3, 2, 4], [1, 2, 1]])
+    >>> result = engine.solve(problem)
+    >>> result.objective
+    20
+    >>> problem.evaluate(result.solution)
+    20
     """
 
     kind: ClassVar[str] = "flowtime"
@@ -234,6 +249,16 @@ class BlockingFlowshop(FlowshopVariant):
 
     A job that is done on a machine stays there, and blocks it, until the next machine is free. A solution lists the
     jobs, counted from 0. For arguments and attributes see :class:`FlowshopVariant`.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.BlockingFlowshop([[3, 2, 4], [1, 2, 1]])
+    >>> result = engine.solve(problem)
+    >>> result.objective
+    10
+    >>> problem.evaluate(result.solution)
+    10
     """
 
     kind: ClassVar[str] = "blocking"
@@ -273,6 +298,16 @@ class NoWaitFlowshop(FlowshopVariant):
     ----------
     D. A. Wismer, "Solution of the flowshop-scheduling problem with no intermediate queues", Operations Research 20
     (1972) 689-697.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.NoWaitFlowshop([[3, 2, 4], [1, 2, 1]])
+    >>> result = engine.solve(problem)
+    >>> result.objective
+    10
+    >>> problem.evaluate(result.solution)
+    10
     """
 
     kind: ClassVar[str] = "nowait"

@@ -22,6 +22,7 @@ from engine.solvers.branch_and_bound.problems.matrices import (
     whole_matrix,
 )
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+from engine.text import counted
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -58,6 +59,14 @@ class Tardiness(PermutationProblem):
     ------
     ProblemError
         If these are not vectors of whole numbers of one length, or break these rules.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Tardiness(times=[3, 2, 4], weights=[1, 2, 1], due=[4, 3, 8])
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (2, array([1, 0, 2]))
     """
 
     kind: ClassVar[str] = "tardiness"
@@ -81,7 +90,7 @@ class Tardiness(PermutationProblem):
             )
         self.times, self.weights, self.due = (frozen(np.ascontiguousarray(row)) for row in matrix)
         self.jobs = matrix.shape[1]
-        self.name = name if name is not None else f"tardiness of {self.jobs} jobs"
+        self.name = name if name is not None else self._default_name
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -111,10 +120,14 @@ class Tardiness(PermutationProblem):
         words = head.split()
         return len(words) >= 2 and words[0].lower() == "tardiness" and words[1].isdigit()
 
+    @property
+    def _default_name(self) -> str:
+        return f"tardiness of {counted(self.jobs, 'job')}"
+
     def describe(self) -> str:
         """One line: the size and the ranges."""
         ranges = (f"{what} {row.min():,} to {row.max():,}" for what, row in zip(_ROWS, self._matrix(), strict=True))
-        return f"total weighted tardiness {self.name}: {self.jobs} jobs, {', '.join(ranges)}"
+        return f"{self._title('total weighted tardiness')}: {counted(self.jobs, 'job')}, {', '.join(ranges)}"
 
     def _matrix(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         return self.times, self.weights, self.due

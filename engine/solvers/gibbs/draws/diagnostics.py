@@ -36,7 +36,16 @@ class Diagnostics:
 
 
 def diagnose(draws: Floats) -> Diagnostics:
-    """All diagnostics of draws of shape (chains, draws, quantities)."""
+    """All diagnostics of draws of shape (chains, draws, quantities).
+
+    Examples
+    --------
+    >>> import numpy as np, engine
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500, 1))  # 4 chains of independent draws
+    >>> found = engine.chain_diagnostics(draws)
+    >>> found.r_hat.round(1), found.ess_bulk > 1000
+    (array([1.]), array([ True]))
+    """
     chains, count, quantities = draws.shape
     columns = max(1, _VALUES_AT_ONCE // max(1, chains * count))
     places = range(0, max(1, quantities), columns)

@@ -14,6 +14,7 @@ from engine.formats.instances import instance_name, located
 from engine.formats.knapsack import choice as formats
 from engine.problem import InstanceOption, Problem, frozen, require_arrays
 from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers, item_indices
+from engine.text import counted
 
 __all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
 
@@ -36,9 +37,6 @@ class _ItemProblem(Problem):
         if (seen > 1).any():
             raise ProblemError(f"item {int(np.argmax(seen > 1))} is given more than once")
         return indices
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
 
 
 class MultipleChoiceKnapsack(_ItemProblem):
@@ -70,6 +68,14 @@ class MultipleChoiceKnapsack(_ItemProblem):
     ----------
     D. Pisinger, "A minimal algorithm for the multiple-choice knapsack problem", European Journal of Operational
     Research 83 (1995) 394-410.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=4)
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (9, array([1, 2]))
     """
 
     read_options = InstanceOption
@@ -93,12 +99,17 @@ class MultipleChoiceKnapsack(_ItemProblem):
             raise ProblemError("classes must be numbered from 0 on without gaps, each with at least one item")
         self.class_count = len(used)
         self.capacity = capacity_of(capacity, origin)
-        self.name = name if name is not None else f"multiple choice of {self.class_count} classes"
+        self.name = name if name is not None else self._default_name
         self.optimum = None
+
+    @property
+    def _default_name(self) -> str:
+        return f"multiple choice of {counted(self.class_count, 'class', 'classes')}"
 
     def describe(self) -> str:
         """One line: the sizes and the ranges of weights and profits."""
-        text = f"multiple-choice knapsack {self.name}: {self.n:,} items in {self.class_count:,} classes"
+        classes = counted(self.class_count, "class", "classes")
+        text = f"{self._title('multiple-choice knapsack')}: {counted(self.n, 'item')} in {classes}"
         return f"{text}, capacity {self.capacity:,}"
 
     def evaluate(self, items: ArrayLike) -> tuple[int, int]:
@@ -191,6 +202,14 @@ class TwoConstraintKnapsack(_ItemProblem):
     ------
     ProblemError
         If a value is not an integer or out of its range, or there are not two constraints.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.TwoConstraintKnapsack([3, 4, 5], [[1, 2, 3], [3, 2, 1]], capacities=(4, 4))
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (8, array([0, 2]))
     """
 
     read_options = InstanceOption
@@ -213,13 +232,18 @@ class TwoConstraintKnapsack(_ItemProblem):
             check_range(row, "weight", 0, origin)
         self.weights = frozen(np.array(rows).reshape(2, self.n))
         self.capacities = tuple(capacity_of(capacity, origin) for capacity in capacities)
-        self.name = name if name is not None else f"knapsack of {self.n} items and two constraints"
+        self.name = name if name is not None else self._default_name
         self.optimum = None
+
+    @property
+    def _default_name(self) -> str:
+        return f"knapsack of {counted(self.n, 'item')} and two constraints"
 
     def describe(self) -> str:
         """One line: the sizes."""
         first, second = self.capacities
-        text = f"two-constraint knapsack {self.name}: {self.n:,} items, capacities {first:,} and {second:,}"
+        text = f"{self._title('two-constraint knapsack')}: {counted(self.n, 'item')}, "
+        text += f"capacities {first:,} and {second:,}"
         return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
 
     def evaluate(self, items: ArrayLike) -> tuple[int, tuple[int, int]]:
