@@ -119,6 +119,13 @@ class BOA(Problem):
             The 2^k values of each table of k genes; the first gene is the highest bit of the index.
         **arguments
             Of ``Decomposable``.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.decomposable(4, [[0, 1], [1, 2], [2, 3]], [[1, 0, 0, 1]] * 3)  # equal neighbours
+        >>> problem.evaluate([[1, 1, 0, 0]])
+        array([2])
         """
         return cls(Decomposable(n, scopes, tables, **arguments))
 
@@ -134,6 +141,12 @@ class BOA(Problem):
             Genes.
         **arguments
             Of ``Snippet``.
+
+        Examples
+        --------
+        >>> import engine
+        >>> engine.BOA.snippet("fitness = 0; for (int i = 1; i < 12; ++i) fitness += BIT(i) != BIT(i - 1);", 12)
+        <C snippet of 12 genes>
         """
         return cls(Snippet(code, n, **arguments))
 
@@ -151,6 +164,13 @@ class BOA(Problem):
             Distance of neighbouring tables, in genes.
         seed : int
             Of the tables.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.nk(20, seed=1)
+        >>> problem.n, problem.optimum is None
+        (20, False)
         """
         return cls(random_nk(n, neighbours, step, seed), name=f"NK n={n} k={neighbours} step={step} seed={seed}")
 
@@ -164,6 +184,12 @@ class BOA(Problem):
             The torus has side x side spins.
         seed : int
             Of the bonds.
+
+        Examples
+        --------
+        >>> import engine
+        >>> engine.BOA.ising(4, seed=1).n
+        16
         """
         return cls(random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
 
@@ -177,6 +203,13 @@ class BOA(Problem):
             Variables.
         clauses : sequence of sequences of int
             Literals, counted from 1, negative for negated ones.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.max_sat(3, [[1, -2], [2, 3]])  # (x1 or not x2) and (x2 or x3)
+        >>> problem.evaluate([[0, 1, 0], [1, 1, 0]])
+        array([1, 2])
         """
         return cls(tables.max_sat(n, clauses))
 
@@ -192,6 +225,13 @@ class BOA(Problem):
             Literals, counted from 1, negative for negated ones.
         weights : sequence of int or None
             One per clause; a clause with None must be satisfied.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.weighted_max_sat(2, [[1], [-1, 2]], [3, None])
+        >>> problem.evaluate([[0, 0], [1, 1]])
+        array([3, 0])
         """
         return cls(tables.weighted_max_sat(n, clauses, weights))
 
@@ -207,6 +247,13 @@ class BOA(Problem):
             Two vertices, counted from 0, and a weight.
         optimum : float, optional
             The known maximum.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.max_cut(3, [(0, 1, 1), (1, 2, 4)])
+        >>> problem.evaluate([[0, 1, 1], [0, 1, 0]])
+        array([1, 5])
         """
         return cls(tables.max_cut(n, edges, optimum))
 
@@ -222,6 +269,13 @@ class BOA(Problem):
             Row and column, counted from 0, and the entry of Q; one off the diagonal is given once and counts twice.
         optimum : float, optional
             The known minimum.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.BOA.qubo(2, [(0, 0, -1), (0, 1, 2)])
+        >>> problem.evaluate([[1, 0], [1, 1]])
+        array([-1,  3])
         """
         return cls(tables.qubo(n, entries, optimum))
 

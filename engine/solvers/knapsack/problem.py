@@ -124,6 +124,13 @@ class Knapsack(Problem):
         profits, weights : array-like of int, shape (n,)
         capacity : int
         name : str, optional
+
+        Examples
+        --------
+        >>> import engine
+        >>> result = engine.solve(engine.Knapsack.unbounded([60, 100], [10, 20], 50))
+        >>> result.objective
+        300
         """
         problem = cls(profits, weights, capacity, name)
         problem._bound(problem.capacity // problem.weights)
@@ -145,6 +152,12 @@ class Knapsack(Problem):
         ------
         ProblemError
             If there are not one or two rows of weights, and as many capacities.
+
+        Examples
+        --------
+        >>> import engine
+        >>> engine.solve(engine.Knapsack.from_ortools([60, 100, 120], [[10, 20, 30]], [50])).objective
+        220
         """
         if len(weights) != len(capacities) or len(weights) not in (1, 2):
             given = f"{len(weights)} and {len(capacities)}"

@@ -283,6 +283,13 @@ class LinearProgram(Problem):
         ------
         ProblemError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> import engine
+        >>> engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6], name="two").write("two.mps")
+        >>> engine.LinearProgram.read("two.mps")
+        <linear program two: 2 rows, 2 variables, 4 nonzeros>
         """
         columns = sp.csc_array(self.A)
         parts = (
