@@ -46,15 +46,16 @@ def test_improved_individuals_have_their_values_and_ascents_end_in_local_optima(
     function = Random(n, seed)
     bits = np.random.default_rng(seed).integers(0, 2, (6, n)).astype(np.uint8)
     host = HostEvaluation(function, Improvement(rule, 1000 * n, 0, 1))
-    found = host(bits, parameters(n), 4)
-    assert found.evaluations == function.evaluations - len(bits)
+    values, before = function(bits), function.evaluations
+    found = host.improve(bits, values, parameters(n), 4)
+    assert found.evaluations == function.evaluations - before
     assert np.array_equal(found.keys, function(found.bits))
-    assert (found.keys >= function(bits)).all()
+    assert (found.keys >= values).all()
     for individual, key in zip(found.bits, found.keys, strict=True):
         if rule == "first":  # which also crosses plateaus, and stops there
             break
         assert (function(individual ^ np.eye(n, dtype=np.uint8)) <= key).all(), "a flip improves it"
-    assert np.array_equal(host(bits, parameters(n), 4).bits, found.bits), "the same generation is improved alike"
+    assert np.array_equal(host.improve(bits, values, parameters(n), 4).bits, found.bits), "generations have one outcome"
 
 
 @pytest.mark.parametrize("rule", ["first", "steepest"])
@@ -62,13 +63,13 @@ def test_local_search_keeps_to_its_share_and_its_evaluations(rule: Any) -> None:
     function = Random(12, 1)
     bits = np.random.default_rng(2).integers(0, 2, (40, 12)).astype(np.uint8)
     values = function(bits)
-    one = HostEvaluation(function, Improvement(rule, 48, 0, 1, 1 / 40))(bits, parameters(12), None)
+    one = HostEvaluation(function, Improvement(rule, 48, 0, 1, 1 / 40)).improve(bits, values, parameters(12), None)
     changed = np.flatnonzero((one.bits != bits).any(axis=1))
     assert list(changed) == [int(np.argmax(values))], "the best individual alone"
     limited = HostEvaluation(function, Improvement(rule, 480, 0, 1), most_evaluations=100)
     before = function.evaluations
-    found = limited(bits, parameters(12), None)
-    assert found.evaluations == function.evaluations - before - len(bits) <= 100
+    found = limited.improve(bits, values, parameters(12), None)
+    assert 0 < found.evaluations == function.evaluations - before <= 100
     assert np.array_equal(found.keys, function(found.bits))
 
 
@@ -106,9 +107,18 @@ def test_a_long_slice_of_an_island_counts_the_evaluations_of_every_generation() 
 
 
 def test_rules_that_need_tables_are_refused(device: Member) -> None:
-    for rule in ("tabu", "walk"):
-        with pytest.raises(OptionError, match="Python functions can have first or steepest"):
-            engine.solve(engine.BOA(Random(8, 1), 8), devices=[device.info.id], local_search=rule)
+    problems = {
+        "Random": engine.BOA(Random(8, 1), 8),
+        "C snippet": engine.BOA.snippet("fitness = BIT(0);", 8),
+        "hiff": engine.BOA("hiff", 8),
+    }
+    for rule in ("tabu", "anneal", "walk"):
+        for text, problem in problems.items():
+            message = (
+                f"local_search = {rule} needs a function given by tables; got {text}, .* can have first or steepest"
+            )
+            with pytest.raises(OptionError, match=message):
+                engine.solve(problem, devices=[device.info.id], local_search=rule)
 
 
 def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from engine.run import Run
 from engine.solvers.boa.device.memory import SAMPLE_WORDS
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
+from engine.solvers.boa.host import choose_host_improvement
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.options import Migration, Options, Parameters
 from engine.solvers.boa.plan import counting_for, nodes_at_once
@@ -52,6 +53,11 @@ def refusal(problem: BOA, options: Options) -> str | None:
         return (
             "one population is not divided among the workers of a cluster, because each generation would wait for "
             "all; set islands to a number or to devices (one for each worker), or use engine.map with several seeds"
+        )
+    if options.max_evaluations is not None and choose_host_improvement(problem.fitness, options) is not None:
+        return (
+            f"workers cannot keep max_evaluations together with local_search = {options.local_search} of a function "
+            "that is not given by tables, because each does several generations by itself"
         )
     return None
 

@@ -1,4 +1,8 @@
-"""What the host does for a Python function: evaluate individuals, and improve them by flips of single genes."""
+"""Fitness that is known by evaluation only: what the host evaluates, and local search by flips of single genes.
+
+A Python function is evaluated by the host, a C snippet or a hierarchy by a device. Either way the host decides which
+flips are tried and kept, so that the search is the same, and many flips are evaluated in one call.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.fitness import Bits, Fitness, Function, Keys
+from engine.solvers.boa.fitness import Bits, Fitness, Keys
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
 
-__all__ = ["Evaluated", "HostEvaluation", "choose_host_improvement"]
+__all__ = ["Evaluated", "FlippedKeys", "HostEvaluation", "choose_host_improvement"]
 
 _SHARE = 0.05
 _MOST_AT_ONCE = 1 << 16
-"""Strings given to the function in one call by a local search."""
+"""Strings that are evaluated in one call by a local search."""
+
+Genes = NDArray[np.int64]
+FlippedKeys = Callable[[Bits, Genes], Keys]
+"""From individuals (m, n), and genes (m, f) of which one at a time is flipped, to keys (m, f)."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +33,18 @@ class Evaluated:
     """Individuals (m, n), changed where local search improved them, and their keys (m,).
 
     ``evaluations`` counts those of local search: more than one an individual. ``flips`` counts the genes it flipped.
+    ``is_interrupted``: the local search has ended early, because the run is to end.
     """
 
     bits: Bits
     keys: Keys
     evaluations: int = 0
     flips: int = 0
+    is_interrupted: bool = False
 
 
 def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement | None:
-    """The local search that the options ask for, of individuals of a Python function; None for none.
+    """The local search that the options ask for, of a fitness that is not given by tables; None for none.
 
     ``flips`` counts flips that are tried, each of which is an evaluation.
 
@@ -43,7 +54,7 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
     options : Options
     """
     rule = options.local_search
-    if not isinstance(fitness, Function) or rule not in ("first", "steepest"):
+    if isinstance(fitness, Decomposable) or rule not in ("first", "steepest"):
         return None
     tries = options.flips or (4 * fitness.n if rule == "first" else max(4, fitness.n // 2) * fitness.n)
     share = _SHARE if options.local_search_share is None else options.local_search_share
@@ -51,12 +62,12 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
 
 
 class HostEvaluation:
-    """Evaluates individuals on the host, and improves some of them.
+    """Evaluates individuals on the host, improves some of those that were evaluated, or both.
 
     Parameters
     ----------
-    keys : callable
-        From individuals (m, n) to their keys (m,).
+    keys : callable or None
+        From individuals (m, n) to their keys (m,); None where devices evaluate.
     improvement : Improvement, optional
         ``flips`` limits how many flips are tried for each individual; one evaluation each. The best ``share`` of the
         individuals is improved.
@@ -66,7 +77,7 @@ class HostEvaluation:
 
     def __init__(
         self,
-        keys: Callable[[Bits], Keys],
+        keys: Callable[[Bits], Keys] | None,
         improvement: Improvement | None = None,
         most_evaluations: float = math.inf,
     ) -> None:
@@ -75,97 +86,150 @@ class HostEvaluation:
         self.left = most_evaluations
 
     @property
+    def evaluates(self) -> bool:
+        """Whether the host evaluates individuals; otherwise devices do."""
+        return self._keys is not None
+
+    @property
     def improves(self) -> bool:
         """Whether individuals may be changed."""
         return self._improvement is not None
 
-    def __call__(self, bits: Bits, parameters: Parameters, generation: int | None) -> Evaluated:
-        """Evaluate the initial population (``generation`` None) or a generation's offspring."""
-        keys = self._keys(bits)
+    def evaluate(self, bits: Bits) -> Keys:
+        """Keys (m,) of individuals (m, n), by the host."""
+        assert self._keys is not None
+        return self._keys(bits)
+
+    def flipped_keys(self, bits: Bits, genes: Genes) -> Keys:
+        """Keys (m, f) of individuals (m, n) with one of f genes flipped, by the host."""
+        count, each = genes.shape
+        strings = np.repeat(bits, each, axis=0)
+        strings[np.arange(count * each), genes.ravel()] ^= 1
+        return self.evaluate(strings).reshape(count, each)
+
+    def improve(
+        self,
+        bits: Bits,
+        keys: Keys,
+        parameters: Parameters,
+        generation: int | None,
+        flipped_keys: FlippedKeys | None = None,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> Evaluated:
+        """Local search of the best of the initial population (``generation`` None) or of a generation's offspring.
+
+        Parameters
+        ----------
+        bits : ndarray of uint8, shape (m, n)
+        keys : ndarray of int64, shape (m,)
+        parameters : Parameters
+        generation : int or None
+        flipped_keys : callable, optional
+            How flips are evaluated where the host does not evaluate.
+        interrupted : callable, optional
+            Whether the run is to end.
+        """
         improvement = self._improvement
         if improvement is None:
             return Evaluated(bits, keys)
         stream = STREAM_IMPROVE_INITIAL if generation is None else STREAM_IMPROVE
         random = np.random.default_rng([parameters.seed, parameters.chain, stream, generation or 0])
         chosen = np.sort(np.argsort(-keys, kind="stable")[: improvement.count(len(keys))])
-        search = _FirstImprovement if improvement.rule == "first" else _SteepestAscent
-        found = search(self._keys, improvement.flips, self.left, random).improve(bits[chosen], keys[chosen])
-        self.left -= found.evaluations
+        evaluate = self.flipped_keys if flipped_keys is None else flipped_keys
+        search = _Search(evaluate, improvement.flips, self.left, random, interrupted)
+        improve = search.first_improvement if improvement.rule == "first" else search.steepest_ascent
         bits, keys = bits.copy(), keys.copy()
-        bits[chosen], keys[chosen] = found.bits, found.keys
-        return Evaluated(bits, keys, found.evaluations, found.flips)
+        bits[chosen], keys[chosen] = improve(bits[chosen], keys[chosen])
+        self.left -= search.evaluations
+        return Evaluated(bits, keys, search.evaluations, search.flips, search.is_interrupted)
 
 
 class _Search:
-    """Improves individuals side by side, so that the function is called with many strings at a time."""
+    """Improves individuals side by side, so that many flips are evaluated at a time."""
 
-    def __init__(self, keys: Callable[[Bits], Keys], tries: int, left: float, random: np.random.Generator) -> None:
-        self._keys, self._tries, self._left, self._random = keys, tries, left, random
-        self.evaluations = 0
+    def __init__(
+        self,
+        flipped_keys: FlippedKeys,
+        tries: int,
+        left: float,
+        random: np.random.Generator,
+        interrupted: Callable[[], bool],
+    ) -> None:
+        self._flipped_keys, self._tries, self._left, self._random = flipped_keys, tries, left, random
+        self._interrupted = interrupted
+        self.is_interrupted = False
+        self.evaluations = self.flips = 0
 
-    def _afford(self, strings: int) -> int:
-        """How many of so many strings may still be evaluated."""
-        return int(min(strings, self._left - self.evaluations))
+    def _affordable(self, active: Genes, flips: int) -> Genes:
+        """The first of some individuals, so many that the evaluations left suffice for ``flips`` of each."""
+        return active[: int(min(len(active), (self._left - self.evaluations) // flips))]
 
-    def _evaluate(self, bits: Bits) -> Keys:
-        self.evaluations += len(bits)
-        return self._keys(bits)
+    def _evaluate(self, bits: Bits, genes: Genes) -> Keys:
+        self.evaluations += genes.size
+        return self._flipped_keys(bits, genes)
 
+    def _ends(self) -> bool:
+        """Whether the run is to end, so that no further call is made."""
+        self.is_interrupted = self.is_interrupted or self._interrupted()
+        return self.is_interrupted
 
-class _FirstImprovement(_Search):
-    """Genes in a random order; a flip is kept unless it makes the individual worse.
+    def first_improvement(self, bits: Bits, keys: Keys) -> tuple[Bits, Keys]:
+        """Genes in a random order; a flip is kept unless it makes the individual worse.
 
-    Flips that change nothing are kept too, so that plateaus are crossed. An individual is left when as many flips in
-    a row as it has genes have not improved it.
-    """
-
-    def improve(self, bits: Bits, keys: Keys) -> Evaluated:
+        Flips that change nothing are kept too, so that plateaus are crossed. An individual is left when as many flips
+        in a row as it has genes have not improved it.
+        """
         count, n = bits.shape
         bits, keys = bits.copy(), keys.copy()
         orders = np.argsort(self._random.random((count, n)), axis=1)
-        barren, flips = np.zeros(count, np.int64), 0
+        barren = np.zeros(count, np.int64)
         for turn in range(self._tries):
-            active = np.flatnonzero(barren < n)
-            active = active[: self._afford(len(active))]
-            if not active.size:
+            active = self._affordable(np.flatnonzero(barren < n), 1)
+            if not active.size or self._ends():
                 break
             genes = orders[active, turn % n]
-            candidates = bits[active]
-            candidates[np.arange(len(active)), genes] ^= 1
-            found = self._evaluate(candidates)
+            found = np.concatenate(
+                [
+                    self._evaluate(bits[active[part]], genes[part, None])[:, 0]
+                    for start in range(0, len(active), _MOST_AT_ONCE)
+                    for part in (slice(start, start + _MOST_AT_ONCE),)
+                ]
+            )
             kept = found >= keys[active]
             barren[active] = np.where(found > keys[active], 0, barren[active] + 1)
-            bits[active[kept]], keys[active[kept]] = candidates[kept], found[kept]
-            flips += int(kept.sum())
-        return Evaluated(bits, keys, self.evaluations, flips)
+            bits[active[kept], genes[kept]] ^= 1
+            keys[active[kept]] = found[kept]
+            self.flips += int(kept.sum())
+        return bits, keys
 
+    def steepest_ascent(self, bits: Bits, keys: Keys) -> tuple[Bits, Keys]:
+        """Every gene is tried, and the flip that improves most is kept, until none does.
 
-class _SteepestAscent(_Search):
-    """Every gene is tried, and the flip that improves most is kept, until none does; ties are broken at random."""
-
-    def improve(self, bits: Bits, keys: Keys) -> Evaluated:
+        Of equal ones it is the first from a random gene on.
+        """
         count, n = bits.shape
         bits, keys = bits.copy(), keys.copy()
         together = max(1, _MOST_AT_ONCE // n)
-        active, flips = np.arange(count), 0
+        active = np.arange(count)
         for _ in range(self._tries // n):
-            remaining: list[NDArray[np.int64]] = []
+            origins = self._random.integers(0, n, (count, 1))
+            remaining: list[Genes] = []
+            active = self._affordable(active, n)
             for start in range(0, len(active), together):
+                if self._ends():
+                    return bits, keys
                 some = active[start : start + together]
-                some = some[: self._afford(len(some) * n) // n]
-                if not some.size:
-                    continue
-                candidates = np.repeat(bits[some], n, axis=0).reshape(len(some), n, n)
-                candidates ^= np.eye(n, dtype=np.uint8)
-                found = self._evaluate(candidates.reshape(-1, n)).reshape(len(some), n)
-                best = np.lexsort((self._random.random(found.shape), found), axis=1)[:, -1]
+                found = self._evaluate(bits[some], np.broadcast_to(np.arange(n), (len(some), n)))
+                distance = (np.arange(n) - origins[some]) % n
+                best = np.where(found == found.max(axis=1, keepdims=True), distance, n).argmin(axis=1)
                 rows = np.arange(len(some))
                 better = found[rows, best] > keys[some]
-                bits[some[better]] = candidates[rows, best][better]
-                keys[some[better]] = found[rows, best][better]
-                flips += int(better.sum())
-                remaining.append(some[better])
+                improved = some[better]
+                bits[improved, best[better]] ^= 1
+                keys[improved] = found[rows, best][better]
+                self.flips += len(improved)
+                remaining.append(improved)
             active = np.concatenate(remaining) if remaining else active[:0]
             if not active.size:
                 break
-        return Evaluated(bits, keys, self.evaluations, flips)
+        return bits, keys

@@ -24,7 +24,7 @@ from engine.devices.slices import SLICE_SECONDS, SliceLength
 from engine.errors import DeviceError, DeviceLost
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
-from engine.solvers.boa.fitness import Fitness, Function
+from engine.solvers.boa.fitness import Fitness
 from engine.solvers.boa.host import HostEvaluation
 from engine.solvers.boa.options import Counting, Migration, Parameters
 from engine.solvers.boa.plan import memory_by_member, nodes_at_once
@@ -48,7 +48,8 @@ class Round:
     """What a slice did: rows of history by generation and island, the island and mean of each, seconds by phase.
 
     ``extra``: evaluations by local search on the host for each row, or None without any.
-    ``best``: the best individual of a generation that was left undone, if known.
+    ``best``, ``best_key``, ``undone``: the best individual of a generation that was left undone and its key, where
+    known, and the evaluations that went into it.
     """
 
     history: NDArray[np.int64]
@@ -58,6 +59,8 @@ class Round:
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
     best: NDArray[np.uint8] | None = None
+    best_key: int | None = None
+    undone: int = 0
 
 
 class Islands:
@@ -74,7 +77,7 @@ class Islands:
     ending : Ending
     migration : Migration
     host : HostEvaluation, optional
-        For a fitness that devices cannot evaluate.
+        For a fitness that devices cannot evaluate, or whose local search the host directs.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
     share : bool
@@ -113,8 +116,9 @@ class Islands:
         crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
         slots = _slots(pool, parameters, crews)
         ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
-        # As a user's function may fail, what came before is reported at once.
-        self._most = 1 if isinstance(fitness, Function) else MOST_GENERATIONS
+        # A user's function may fail, so that what came before is reported at once; and the evaluations of a local
+        # search that the host directs are known after each generation only.
+        self._most = MOST_GENERATIONS if host is None else 1
         stops = interrupted if count == 1 else (lambda: False)
         peers = count == 1 and len(one) > 1 and pool.enable_peers()
         self._populations: dict[int, Population] = {}
@@ -255,6 +259,7 @@ class Islands:
         extra = np.concatenate([np.array(part.extra, np.int64) for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history[order, _BEST])
         interrupted = any(part.is_interrupted for part in parts.values())
+        left = next((part for part in parts.values() if part.best is not None), None)
         seconds: dict[str, float] = {}
         for part in parts.values():
             for phase, spent in part.seconds.items():
@@ -265,7 +270,9 @@ class Islands:
             extra=extra[order] if extra.size else None,
             seconds=seconds,
             is_interrupted=interrupted,
-            best=next((part.best for part in parts.values() if part.best is not None), None),
+            best=None if left is None else left.best,
+            best_key=None if left is None else left.best_key,
+            undone=sum(part.undone for part in parts.values()),
         )
 
     def _migrate(self) -> None:

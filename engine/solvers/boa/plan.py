@@ -12,7 +12,7 @@ from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.local_search import choose_improvement, is_pairwise
 from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
-from engine.solvers.boa.fitness import Fitness, Function
+from engine.solvers.boa.fitness import Fitness
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from engine.solvers.boa.problem import BOA
@@ -125,13 +125,10 @@ def _check_local_search(problem: BOA, options: Options) -> None:
                 "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
             )
         return
-    if not isinstance(fitness, Function):
-        raise OptionError(
-            f"local_search = {rule} needs a function given by tables, or one in Python; got {fitness.text}"
-        )
     if rule not in ("first", "steepest"):
         raise OptionError(
-            f"local_search = {rule} needs a function given by tables; Python functions can have first or steepest"
+            f"local_search = {rule} needs a function given by tables; got {fitness.text}, which is known by evaluation "
+            "only and can have first or steepest"
         )
 
 

@@ -25,7 +25,7 @@ from engine.solvers.boa.device.peers import Place, finish_by_peers, offspring_by
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness import Fitness, Function
+from engine.solvers.boa.fitness import Bits, Fitness, Function, Keys
 from engine.solvers.boa.host import Evaluated, HostEvaluation
 from engine.solvers.boa.network import Network, bit_planes, individuals
 from engine.solvers.boa.options import PHASES, STREAM_PERMUTATION, Counting, Parameters
@@ -86,7 +86,7 @@ class Population:
         Nodes that a device learns at a time.
     ending : Ending
     host : HostEvaluation, optional
-        For a fitness that devices cannot evaluate.
+        For a fitness that devices cannot evaluate, or whose local search the host directs.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of a failed device; the population continues without it.
     interrupted : callable, optional
@@ -120,14 +120,15 @@ class Population:
         self._balance = Balance(parameters, len(members))
         self._flips: dict[int, int] = {}
         self._extra_evaluations = 0
-        self._is_alone = len(members) == 1 and not isinstance(fitness, Function)
+        self._interrupted = interrupted
+        self._is_alone = len(members) == 1 and host is None
         rows = MOST_GENERATIONS if self._is_alone else 1
         arguments = [
             (parameters, fitness, counting[member.label], slots[member.label], rows, interrupted) for member in members
         ]
         self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
         self._orders: tuple[int, NDArray[np.int32]] = (0, np.zeros((0, parameters.n), np.int32))
-        self._peers = peers and not isinstance(fitness, Function)
+        self._peers = peers and host is None
         self._communicator = Communicator(len(members))
         self._group.on_failure(lambda: self._communicator.abort())
 
@@ -177,26 +178,49 @@ class Population:
 
     def _begin_shared(self, seeds: NDArray[np.uint8]) -> Slice:
         self._group.each(DevicePopulation.draw, seeds)
-        finished = self._host is not None or self.parameters.improvement is None or self._improve_shared()
-        if self._host is None:
+        finished = self.parameters.improvement is None or self._improve_shared()
+        if self._host is None or not self._host.evaluates:
             self._group.each(DevicePopulation.evaluate_population)
-        else:
-            self._begin_on_host(self._host)
+        if self._host is not None:
+            finished = self._begin_on_host(self._host)
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
         return Slice(self._with_all_flips(rows), self._means(), self._extra(), is_interrupted=not finished)
 
-    def _begin_on_host(self, host: HostEvaluation) -> None:
-        planes, _ = self._group.first(DevicePopulation.population)
-        found = self._noted_on_host(host(individuals(planes, self.parameters.population), self.parameters, None))
+    def _begin_on_host(self, host: HostEvaluation) -> bool:
+        """Evaluation, local search or both of the initial population; False if the search was interrupted."""
+        planes, keys = self._group.first(DevicePopulation.population)
+        found = self._evaluated(host, individuals(planes, self.parameters.population), keys, None)
+        self._count(found)
         if host.improves:
             self._group.each(DevicePopulation.set_planes, bit_planes(found.bits, planes.shape[1]))
         self._group.each(DevicePopulation.set_keys, found.keys)
+        return not found.is_interrupted
 
-    def _noted_on_host(self, found: Evaluated) -> Evaluated:
-        """Count what a local search on the host did."""
+    def _evaluated(self, host: HostEvaluation, bits: Bits, keys: Keys, generation: int | None) -> Evaluated:
+        """What the host does with individuals; ``keys`` are those that devices found."""
+        flipped_keys = None
+        if host.evaluates:
+            keys = host.evaluate(bits)
+        else:
+            flipped_keys = self._flipped_keys
+        return host.improve(bits, keys, self.parameters, generation, flipped_keys, self._interrupted)
+
+    def _flipped_keys(self, bits: Bits, genes: NDArray[np.int64]) -> Keys:
+        """See :meth:`DevicePopulation.flipped_keys`; every device takes a part of the individuals."""
+        alive = self._group.alive
+        ends = [len(bits) * place // len(alive) for place in range(len(alive) + 1)]
+        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
+        for place, index in enumerate(alive):
+            own = slice(ends[place], ends[place + 1])
+            if own.start < own.stop:
+                arguments[index] = (bits[own], genes[own])
+        found = self._group.map(DevicePopulation.flipped_keys, arguments)
+        return np.concatenate([part for part in found if part is not None])
+
+    def _count(self, found: Evaluated) -> None:
+        """Count what a local search directed by the host did."""
         self._flips[_HOST] = self._flips.get(_HOST, 0) + found.flips
         self._extra_evaluations = found.evaluations
-        return found
 
     def _extra(self) -> list[int]:
         return [self._extra_evaluations] if self._host is not None and self._host.improves else []
@@ -306,7 +330,8 @@ class Population:
             one = self._noted(self._generation())
             done.history = np.concatenate([done.history, one.history])
             done.means, done.extra = done.means + one.means, done.extra + one.extra
-            done.is_interrupted = one.is_interrupted
+            done.is_interrupted, done.best, done.best_key = one.is_interrupted, one.best, one.best_key
+            done.undone = one.undone
         return done
 
     def _noted(self, done: Slice) -> Slice:
@@ -330,8 +355,8 @@ class Population:
         device that fails in the replacement leaves the others at the end of the generation.
         """
         offspring = self._repeated(self._offspring_by_peers if self._peers else self._offspring)
-        if offspring is None:
-            return Slice(np.zeros((0, len(HISTORY_FIELDS)), np.int64), is_interrupted=True)
+        if offspring is None or isinstance(offspring, Evaluated):
+            return _left_undone(offspring)
         seconds, learned, sampled = offspring
         began = time.perf_counter()
         try:
@@ -372,10 +397,10 @@ class Population:
         seconds = dict.fromkeys(PHASES, 0.0) | done[0].seconds
         return seconds, [one.seconds.get("learning", 0.0) for one in done], sampled
 
-    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | None:
+    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | Evaluated | None:
         """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling.
 
-        None if it was interrupted.
+        If it was interrupted, the offspring as far as they are evaluated, or None.
         """
         generation = self.generation
         order = permutations(self.parameters, generation, 1)
@@ -394,7 +419,7 @@ class Population:
         lap("learning")
         sampled = self._shared(DevicePopulation.sample_share, generation, nodes=False)
         lap("sampling")
-        if self._host is None:
+        if self._host is None or not self._host.evaluates:
             if self.parameters.improvement is not None:
                 improved = self._shared(DevicePopulation.improve_share, generation, nodes=False)
                 if len(improved) < len(self._group):
@@ -403,8 +428,11 @@ class Population:
                 lap("improvement")
             evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
             sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
-        self._exchange_offspring()
-        lap("evaluation")
+            lap("evaluation")
+        found = self._exchange_offspring()
+        lap("improvement" if self._host is not None and self._host.improves else "evaluation")
+        if found is not None and found.is_interrupted:
+            return found
         return seconds, learned, sampled
 
     def _learn(self, generation: int) -> list[float]:
@@ -419,11 +447,14 @@ class Population:
             self._group.each(DevicePopulation.set_network, Network.joined(parts, shares))
         return seconds
 
-    def _exchange_offspring(self) -> None:
-        """Combine the shares of the offspring, with keys by the host where it evaluates, for all devices."""
-        several = len(self._group) > 1
+    def _exchange_offspring(self) -> Evaluated | None:
+        """Combine the shares of the offspring, with keys by the host where it evaluates, for all devices.
+
+        What the host did, if anything; where it was interrupted, the devices' offspring stay as they are.
+        """
+        several, found = len(self._group) > 1, None
         if not several and self._host is None:
-            return
+            return None
         parts = self._group.each(DevicePopulation.offspring)
         planes, keys = parts[0]
         for (other_planes, other_keys), (_, share) in zip(parts[1:], self._shares()[1:], strict=True):
@@ -433,11 +464,25 @@ class Population:
         changed = several
         if self._host is not None:
             bits = individuals(planes, self.parameters.offspring)
-            found = self._noted_on_host(self._host(bits, self.parameters, self.generation))
+            found = self._evaluated(self._host, bits, keys, self.generation)
+            if found.is_interrupted:
+                return found
+            self._count(found)
             keys = found.keys
             if self._host.improves:
                 planes, changed = bit_planes(found.bits, planes.shape[1]), True
         self._group.each(DevicePopulation.set_offspring, planes if changed else None, keys)
+        return found
+
+
+def _left_undone(offspring: Evaluated | None) -> Slice:
+    """Of a generation that was interrupted: the best of its offspring, if they are known, and their evaluations."""
+    done = Slice(np.zeros((0, len(HISTORY_FIELDS)), np.int64), is_interrupted=True)
+    if offspring is not None:
+        place = int(offspring.keys.argmax())
+        done.best, done.best_key = offspring.bits[place], int(offspring.keys[place])
+        done.undone = len(offspring.keys) + offspring.evaluations
+    return done
 
 
 def _make(

@@ -35,7 +35,11 @@ _COUNTS = tuple(name for name in CheckpointState.model_fields if name != "step")
 
 @dataclass
 class Record:
-    """Best individual, counts, history, and the last snapshot of a population."""
+    """Best individual, counts, history, and the last snapshot of a population.
+
+    ``undone`` counts evaluations of a generation that was left undone at the end of the run: they are not in the state
+    that a checkpoint keeps, as a resumed run does that generation anew.
+    """
 
     fitness: Fitness
     algorithm: str = "Bayesian optimization algorithm"
@@ -49,6 +53,7 @@ class Record:
     before: int | None = None
     population: int = 0
     islands: int = 1
+    undone: int = 0
     rows: list[list[float]] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _present: dict[int, list[float]] = field(default_factory=dict)
@@ -95,8 +100,9 @@ class Record:
         islands : Islands
         done : Round
         """
+        self.undone += done.undone
         if done.best is not None:
-            self._take_individual(run, done.best)
+            self._take_individual(run, done.best, done.best_key)
         if not len(done.history):
             return
         parameters, fitness = islands.parameters, self.fitness
@@ -128,9 +134,9 @@ class Record:
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
             self.take_snapshot(run, islands)
 
-    def _take_individual(self, run: Run, bits: NDArray[np.uint8]) -> None:
+    def _take_individual(self, run: Run, bits: NDArray[np.uint8], key: int | None) -> None:
         """Keep an individual that is in no population, if it is better than all before."""
-        key = int(self.fitness.keys(bits[None])[0])
+        key = int(self.fitness.keys(bits[None])[0]) if key is None else key
         if self.best_key is None or key > self.best_key:
             self.best_key, self.best = key, bits
             self._report_best(run)
@@ -236,7 +242,7 @@ class Record:
             bound=None if fitness.best_key is None else fitness.value(fitness.best_key),
             solution=self.best,
             counters={
-                "evaluations": self.evaluations,
+                "evaluations": self.evaluations + self.undone,
                 "flips": self.flips,
                 "generations": self.generations,
                 "population": self.population,

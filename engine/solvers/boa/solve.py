@@ -144,7 +144,7 @@ def _advice(problem: BOA, options: Options, status: Status) -> str:
 
 @contextlib.contextmanager
 def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
-    """How the host evaluates, where it has to; with the processes that takes.
+    """How the host evaluates, where it has to, with the processes that takes, and what local search it directs.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluati
     """
     improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
-        yield None
+        yield None if improvement is None else HostEvaluation(None, improvement)
     elif fitness.processes == 1:
         yield HostEvaluation(fitness.keys, improvement)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from engine.devices import Capabilities, Device
@@ -223,17 +224,18 @@ def _specs(
     return specs
 
 
-def _fitness_spec(fitness: Fitness, shapes: Shapes) -> Spec:
-    """The program that evaluates a fitness on devices."""
+def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec:
+    """The program that evaluates a fitness on devices; with ``flips``, of individuals with one gene flipped."""
     if isinstance(fitness, Decomposable):
         width = fitness.width if fitness.width <= 8 else 0
         sum_type = "i32" if fitness.fits_i32 else "i64"
         return "evaluate_tables", {"block": shapes.evaluate_block, "sum": sum_type, "width": width}
     if isinstance(fitness, Hierarchy):
-        return "evaluate_hierarchy", {"block": shapes.block, **fitness.constants}
+        return "evaluate_hierarchy", {"block": shapes.block, "flips": flips, **fitness.constants}
     assert isinstance(fitness, Snippet)
     sign = "-" if fitness.minimize else ""
-    return "evaluate_snippet", {"block": shapes.block, "n": fitness.n, "code": fitness.code, "sign": sign}
+    constants = {"block": shapes.block, "flips": flips, "n": fitness.n, "code": fitness.code, "sign": sign}
+    return "evaluate_snippet", constants
 
 
 def _partition_spec(shapes: Shapes, fitness: Decomposable) -> Spec:
@@ -314,6 +316,7 @@ class Programs:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
         self.shapes = shapes
         self._device = device
+        self._fitness = fitness
         self._max_parents = max_parents
         self._counting: Counting = counting
         made = {
@@ -337,6 +340,13 @@ class Programs:
         if mixes and isinstance(fitness, Decomposable):
             template, constants = _partition_spec(shapes, fitness)
             self.partition = device.program(f"boa/{template}", **constants)
+
+    @cached_property
+    def flips(self) -> Program:
+        """Evaluates flips of single genes, of a fitness that is not given by tables."""
+        assert self._fitness is not None
+        template, constants = _fitness_spec(self._fitness, self.shapes, flips=True)
+        return self._device.program(f"boa/{template}", **constants)
 
     @property
     def by_node(self) -> bool:
@@ -444,6 +454,8 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
         yield _fitness_spec(fitness, shapes)
         if isinstance(fitness, Decomposable):
             yield _partition_spec(shapes, fitness)
+        else:
+            yield _fitness_spec(fitness, shapes, flips=True)
     ways: list[Counting] = ["histogram", "popcount"]
     if capabilities.bit_tensor_cores or capabilities.inline_ptx:
         ways.append("tensor")

@@ -48,7 +48,8 @@ class Slice:
     ``extra``: evaluations by local search on the host for each row, more than one an individual; empty without any.
 
     ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
-    ``best``: genes of the best offspring of that generation, if known.
+    ``best``, ``best_key``: genes and key of the best offspring of that generation, where known. ``undone``: evaluations
+    of it that are known.
     """
 
     history: NDArray[np.int64]
@@ -57,3 +58,5 @@ class Slice:
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
     best: NDArray[np.uint8] | None = None
+    best_key: int | None = None
+    undone: int = 0

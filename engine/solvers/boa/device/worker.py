@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
+from engine.numerics.memory import Memory
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.device.learner import Learner
 from engine.solvers.boa.device.local_search import LocalSearch, improve_program
@@ -145,6 +146,37 @@ class DevicePopulation:
             status=self.memory.status,
             **self.memory.fitness_arguments,
         )
+
+    def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Keys of individuals with one gene flipped, by the device.
+
+        Parameters
+        ----------
+        bits : ndarray of uint8, shape (m, n)
+        genes : ndarray of int, shape (m, flips)
+            Those to flip in each individual, one at a time.
+
+        Returns
+        -------
+        ndarray of int64, shape (m, flips)
+        """
+        block, words = self.shapes.block, -(-len(bits) // 32)
+        buffers = Memory(self.device)
+        try:
+            keys = buffers.empty(genes.size, np.int64)
+            self.programs.flips.evaluate_flips(
+                *(-(-genes.size // block), block),
+                planes=buffers.put(bit_planes(bits, words).ravel()),
+                stride=words,
+                count=genes.size,
+                each=genes.shape[1],
+                flipped=buffers.put(genes.astype(np.int32).ravel()),
+                keys=keys,
+                **self.memory.fitness_arguments,
+            )
+            return self.device.get(keys).reshape(genes.shape)
+        finally:
+            buffers.release()
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
