@@ -42,7 +42,10 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MOST_GENES = 1 << 20
 _MEMORY_PER_BYTE = 70
 _LARGEST_WEIGHTS = 2**40
+_LARGEST_SUM = 2**41
 _QUBO_SUFFIXES = (".sparse", ".qubo")
+
+Terms = list[tuple[int, int, float]]
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def read(path: str | Path) -> Parsed:
     path = Path(path)
     text = read_bytes(path, "the file").decode("utf-8", errors="replace").removeprefix("\ufeff")
     require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
-    found = recognize(without_compression(path), text[:4096])
+    found = recognize(without_compression(path), text[:4096]) or _graph_with_faults(without_compression(path), text)
     if found is None:
         raise ProblemError("is none of: DIMACS CNF or WCNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
     lines = _Lines(path, text)
@@ -165,6 +168,17 @@ def read(path: str | Path) -> Parsed:
     if found == "nk":
         return _read_nk(lines)
     return _read_ising(lines) if found == "ising" else _read_graph(lines, found)
+
+
+def _graph_with_faults(path: Path, text: str) -> str | None:
+    """The format of a file that begins as a graph or a matrix, whatever is wrong with its later lines."""
+    rows = (line.split() for line in text[:4096].splitlines() if line.strip())
+    first, second = next(rows, []), next(rows, [])
+    if not (first[2:] in ([], ["J"]) and len(second) == 3):
+        return None
+    if len(first) < 2 or not all(_DIGITS.fullmatch(word) for word in (*first[:2], *second[:2])):
+        return None
+    return "qubo" if path.suffix.lower() in _QUBO_SUFFIXES else "maxcut"
 
 
 class _Lines:
@@ -186,8 +200,8 @@ class _Lines:
             return row
         raise ProblemError(f"the file ends before {what}", self.path)
 
-    def error(self, message: str) -> ProblemError:
-        return ProblemError(message, self.path, self.line)
+    def error(self, message: str, line: int | None = None) -> ProblemError:
+        return ProblemError(message, self.path, self.line if line is None else line)
 
     def whole(self, word: str, what: str) -> int:
         if not _INTEGER.fullmatch(word):
@@ -285,7 +299,7 @@ def _read_qbsolv(lines: _Lines) -> Parsed:
     if len(row) != 6:
         raise lines.error("the problem line must be 'p qubo 0 nodes diagonals couplers'")
     n, diagonals, couplers = (lines.whole(word, "a number of the problem line") for word in row[3:])
-    terms = _terms(lines, n, 0, "node", diagonals + couplers, comment="c")
+    terms, _ = _terms(lines, n, 0, "node", diagonals + couplers, comment="c")
     if sum(a == b for a, b, _ in terms) != diagonals:
         raise lines.error(f"there must be {diagonals} diagonal entries; got {sum(a == b for a, b, _ in terms)}")
     halved = [(a, b, value if a == b else value / 2) for a, b, value in terms]  # a coupler is counted once here
@@ -324,21 +338,23 @@ def _read_ising(lines: _Lines) -> Parsed:
     energy, state = row
     bonds = lines.whole(lines.next("the number of bonds")[0], "the number of bonds")
     n = len(state)
-    terms = _terms(lines, n, 0, "spin", bonds)
+    terms, _ = _terms(lines, n, 0, "spin", bonds)
     return Parsed("ising", n, terms=terms, optimum=lines.number(energy, "the energy"))
 
 
 def _read_graph(lines: _Lines, format: str) -> Parsed:
     first = lines.next("n and m")
     n, count = lines.genes(lines.whole(first[0], "n"), "n"), lines.whole(first[1], "m")
-    terms = _terms(lines, n, 1, "vertex", count)
+    terms, numbers = _terms(lines, n, 1, "vertex", count)
     if any(a == b for a, b, _ in terms):
         format = "qubo"
+    if format == "qubo":  # an entry off the diagonal stands for two
+        _check_sum(lines, [(1 + (a != b)) * value for a, b, value in terms], numbers)
     return Parsed(format, n, terms=terms)
 
 
-def _terms(lines: _Lines, n: int, base: int, what: str, count: int, comment: str = "") -> list[tuple[int, int, float]]:
-    """``count`` lines of two numbers and a weight, no pair twice."""
+def _terms(lines: _Lines, n: int, base: int, what: str, count: int, comment: str = "") -> tuple[Terms, list[int]]:
+    """``count`` lines of two numbers and a weight, no pair twice, and the numbers of these lines."""
     terms = []
     seen: dict[tuple[int, int], int] = {}
     for row in lines:
@@ -356,7 +372,18 @@ def _terms(lines: _Lines, n: int, base: int, what: str, count: int, comment: str
         terms.append((pair[0] - base, pair[1] - base, lines.number(row[2], "a weight")))
     if len(terms) != count:
         raise lines.error(f"there must be {count} lines of weights; got {len(terms)}")
-    return terms
+    numbers = list(seen.values())
+    _check_sum(lines, [value for *_, value in terms], numbers)
+    return terms, numbers
+
+
+def _check_sum(lines: _Lines, weights: list[float], numbers: list[int]) -> None:
+    """Refuse weights, of the lines with these numbers, that are too large in sum to be whole numbers of 64 bits."""
+    total = 0.0
+    for weight, line in zip(weights, numbers, strict=True):
+        total += abs(weight)
+        if total >= _LARGEST_SUM:
+            raise lines.error(f"the weights must stay below 2^41 in sum; they come to {total:g} here", line)
 
 
 _BUILT_IN_WORDS = {"n": _INTEGER, "k": _INTEGER}

@@ -176,6 +176,17 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: engine.BOA("trep-5", 10), "no built-in fitness 'trep-5'; did you mean 'trap-5'"),
         (lambda: engine.BOA("onemax"), "n is missing"),
         (lambda: engine.BOA.max_cut(3, [(0, 1, 1)], optimum=np.nan), "must be a number; got nan"),
+        (
+            lambda: engine.BOA.max_cut(3, [(0, 1, 1), (0, 2, 1), (1, 0, 2)]),
+            "pair 1 0 of edge 2 was given before, as edge 0",
+        ),
+        (lambda: engine.BOA.max_cut(3, [(0, 1, 1), (1, 3, 1)]), "a vertex must be from 0 to 2; got 3 in edge 1"),
+        (
+            lambda: engine.BOA.qubo(2, [(0, 0, 1), (0, 1, 1), (1, 0, 1)]),
+            "1 0 of entry 2 was given before, as entry 1; give",
+        ),
+        (lambda: engine.BOA.qubo(2, [(0, 0, 1), (0, 0, 1)]), "pair 0 0 of entry 1 was given before, as entry 0"),
+        (lambda: engine.BOA.qubo(2, [(-1, 0, 1)]), "a variable must be from 0 to 1; got -1 in entry 0"),
         (lambda: engine.BOA(len, 3, optimum=np.nan), "must be a number; got nan"),
         (lambda: engine.BOA("onemax", 4, minimize=True), "minimize is an argument for Python functions; got onemax"),
         (lambda: engine.BOA(onemax(4), optimum=3), "optimum is an argument for Python functions; got onemax"),

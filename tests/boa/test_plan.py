@@ -30,7 +30,7 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"population": 90_000}, [SMALL], OutOfDeviceMemory, "one buffer of 1.1 MB|which has 4.0 MB"),
         (TRAP, {"counting": "tensor"}, [PROCESSOR], OptionError, "counting = tensor needs an NVIDIA GPU"),
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
-        (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "one in Python; got hiff"),
+        (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "given by tables; got hiff"),
         (
             engine.BOA("hiff", 64),
             {"linkage": "problem"},

@@ -244,7 +244,7 @@ class BOA(Problem):
         n : int
             Vertices.
         edges : sequence of (int, int, float)
-            Two vertices, counted from 0, and a weight.
+            Two vertices, counted from 0, and a weight; each pair once, also of (i, j) and (j, i) one only.
         optimum : float, optional
             The known maximum.
 
@@ -266,7 +266,8 @@ class BOA(Problem):
         n : int
             Variables.
         entries : sequence of (int, int, float)
-            Row and column, counted from 0, and the entry of Q; one off the diagonal is given once and counts twice.
+            Row and column, counted from 0, and the entry of Q, which is symmetric; one off the diagonal is given once,
+            as (i, j) or (j, i), and counts twice.
         optimum : float, optional
             The known minimum.
 

@@ -403,6 +403,19 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
     return Decomposable(n, scopes, tables, minimize=True, optimum=0, text="weighted MAX-SAT")
 
 
+def _check_pairs(n: int, terms: Sequence[tuple[int, int, float]], what: str, end: str, advice: str) -> None:
+    """Refuse pairs that come twice, as a matrix with both halves has them, and numbers out of range."""
+    check_genes(n)
+    seen: dict[tuple[int, int], int] = {}
+    for place, (a, b, _) in enumerate(terms):
+        for number in (a, b):
+            if not 0 <= number < n:
+                raise ProblemError(f"a {end} must be from 0 to {n - 1}; got {number} in {what} {place}")
+        former = seen.setdefault((min(a, b), max(a, b)), place)
+        if former != place:
+            raise ProblemError(f"the pair {a} {b} of {what} {place} was given before, as {what} {former}; {advice}")
+
+
 def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
     """The weight of edges between genes at 0 and genes at 1.
 
@@ -411,17 +424,18 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
     n : int
         Vertices.
     edges : sequence of (int, int, float)
-        Two different vertices, counted from 0, and a weight; those of one pair are added.
+        Two different vertices, counted from 0, and a weight; each pair once.
     optimum : float, optional
 
     Raises
     ------
     ProblemError
-        If an edge joins a vertex with itself.
+        If an edge joins a vertex with itself, a pair comes twice, or a vertex is out of range.
     """
     for a, b, _ in edges:
         if a == b:
             raise ProblemError(f"an edge must join two vertices; got {a} twice")
+    _check_pairs(n, edges, "edge", "vertex", "give each pair once, with the sum of its weights")
     scopes, tables = [(a, b) for a, b, _ in edges], [(0, w, w, 0) for _, _, w in edges]
     return Decomposable(n, scopes, tables, optimum=optimum, text="max-cut")
 
@@ -434,9 +448,15 @@ def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | Non
     n : int
         Variables.
     entries : sequence of (int, int, float)
-        Row, column and value; those of one place are added.
+        Row, column and value; each place once, also of (i, j) and (j, i) one only.
     optimum : float, optional
+
+    Raises
+    ------
+    ProblemError
+        If a place comes twice, or a variable is out of range.
     """
+    _check_pairs(n, entries, "entry", "variable", "give one of both, which stands for two")
     scopes: list[tuple[int, ...]] = []
     tables: list[tuple[float, ...]] = []
     for a, b, q in entries:
