@@ -370,11 +370,7 @@ def _defaults(n: int, budget: int | None, samples: int) -> dict[str, Any]:
     """
     options: dict[str, Any] = {"population": _population(n, budget, samples)}
     if budget is not None and samples == 1:
-        options |= {
-            "score": "bic",
-            "local_search": "first",
-            "local_search_share": 1 / options["population"],
-        }
+        options |= {"score": "bic", "local_search": "first"}
     return options
 
 

@@ -419,9 +419,13 @@ class Panel(Cleanup, QWidget):
         if objective is not None:
             self.tile("Solutions" if self.sense == "count" else "Best").show_value(value_text(objective))
         if bound is not None and self.sense != "count":
-            self.tile("Bound").show_value(value_text(bound))
+            self.tile(self.bound_title()).show_value(value_text(bound))
         if gap is not None and self.sense != "count":
             self.show_gap(gap)
+
+    def bound_title(self) -> str:
+        """What a bound is called: a solver may know that it is the optimum."""
+        return "Bound"
 
     def counter_title(self, name: str) -> str:
         """The title of a counter, from the solver's declaration."""

@@ -30,6 +30,7 @@ _PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "re
 _ENTROPY_ROWS = 400
 _INDIVIDUALS = 64
 _MEANS = ("mean", "entropy", "edges", "open_genes")
+_SEARCH, _FLIPS = ("flips", "evaluations"), "genes flipped"
 _LARGE = ",\nor at the end of the run if there are very many genes"
 
 
@@ -61,6 +62,8 @@ class BOAPanel(Panel):
             LivePlot("Population", "and evaluations", y_title="count", log=True, theme=theme, key="population"), page
         )
         self.follow(self.population, "population", "evaluations")
+        self._evolution = page
+        self._search_plot: LivePlot | None = None
         self._places = {
             "best": (self.fitness, "best"),
             "mean": (self.fitness, "mean"),
@@ -70,8 +73,9 @@ class BOAPanel(Panel):
             "open_genes": (self.model, "genes not yet fixed"),
         }
         self._group = ReportGroup("generations", self._generation)
-        for name in (*self._places, "generations"):
+        for name in (*self._places, "generations", *_SEARCH):
             self.route(name, self._measure)
+        self._searched = (0.0, 0.0)
         self._generations_done = 0.0
         self._genes = int(getattr(self.problem, "n", 0))
         model = self.page("Network", columns=1)
@@ -116,9 +120,30 @@ class BOAPanel(Panel):
 
     def _generation(self, generations: float, values: dict[str, float]) -> None:
         """The values of one generation; x counts the generations of all populations."""
+        if values.keys() >= set(_SEARCH):
+            flips, evaluations = (values[name] for name in _SEARCH)
+            if flips > 0 and evaluations > self._searched[1]:
+                share = (flips - self._searched[0]) / (evaluations - self._searched[1])
+                self.search.series(_FLIPS).append(generations, share)
+                self._searched = (flips, evaluations)
         for name, value in values.items():
-            plot, title = self._places[name]
-            plot.series(title).append(generations, value)
+            if name in self._places:
+                plot, title = self._places[name]
+                plot.series(title).append(generations, value)
+
+    @property
+    def search(self) -> LivePlot:
+        """What local search does; made when it has flipped a gene, as many runs have none."""
+        if self._search_plot is None:
+            plot = LivePlot(
+                "Local search", "flips per evaluation", theme=self.theme, key="local search", across="generation"
+            )
+            self._search_plot = self.add(plot, self._evolution)
+        return self._search_plot
+
+    def bound_title(self) -> str:
+        """The optimum, where the problem states it: only formulas have a bound that may be out of reach."""
+        return "Bound" if getattr(self.problem, "optimum", None) is None else "Known optimum"
 
     def on_metric(self, event: Metric) -> None:
         """Metrics without a plot: those that later versions add."""
@@ -187,7 +212,7 @@ class BOAPanel(Panel):
         """Every generation of the history, the last network and the last individuals."""
         self._genes = self._genes or (0 if result.solution is None else len(result.solution))
         for name, series in processed.items():
-            plot, title = self._places[name]
+            plot, title = self._places[name] if name in self._places else (self.search, _FLIPS)
             plot.series(title).replace(series)
             plot.fit(at_once=False)
         if len(result.arrays.get("edges", ())):
@@ -222,7 +247,22 @@ def _postprocess(schema: Schema | None, minimize: bool, result: Result, problem:
             merged = np.full(len(keys), -np.inf if merge is np.maximum else np.inf)
             merge.at(merged, inverse, values)
         made[name] = Series.of(x[first], merged)
+    made |= _local_search(schema, result, x[first], inverse)
     return made
+
+
+def _local_search(
+    schema: Schema, result: Result, x: NDArray[np.float64], place: NDArray[np.int64]
+) -> dict[str, Series]:
+    """Genes that local search flipped for each evaluation of a generation, from the sums over the run so far."""
+    if not schema.column(result, "flips").any():
+        return {}
+    made = []
+    for name in _SEARCH:
+        total = np.zeros(len(x))
+        np.maximum.at(total, place, schema.column(result, name))
+        made.append(np.diff(total, prepend=0.0))
+    return {"flips": Series.of(x, made[0] / np.maximum(1, made[1]))}
 
 
 def _attempts(schema: Schema, result: Result) -> NDArray[np.int64]:

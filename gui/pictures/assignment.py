@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QPainter
 
-from gui.app.theme import Theme, pen_of
+from gui.app.theme import Theme
 from gui.pictures.network import NetworkView
+from gui.pictures.picture import draw_dots, draw_lines
 from gui.plot.tables import Table
 
 __all__ = ["AssignmentView"]
@@ -20,8 +20,6 @@ _MOST_EDGES = 30_000  # that are drawn
 
 class AssignmentView(NetworkView):
     """A graph whose nodes have one of two colours; edges between the colours are drawn strongly, the others pale."""
-
-    MOST = 5000
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._sides: NDArray[np.bool_] | None = None
@@ -46,18 +44,11 @@ class AssignmentView(NetworkView):
         if len(edges) <= _MOST_EDGES:
             crossing = sides[edges[:, 0]] != sides[edges[:, 1]]
             for chosen, strength in ((edges[~crossing], 0.12), (edges[crossing], 0.45)):
-                lines = self._places[chosen].reshape(-1, 4).tolist()
-                painter.setPen(pen_of(theme.mixed(theme.muted, strength), (), self.pixels))
-                painter.drawLines([QLineF(*line) for line in lines])
+                draw_lines(painter, self._places[chosen], theme.mixed(theme.muted, strength), self.pixels)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         size = min(0.7, 14 * pixel) if len(sides) <= 400 else min(0.7, 6 * pixel)
         for chosen, colour in ((~sides, theme.lines[0]), (sides, theme.lines[1])):
-            pen = QPen(pen_of(colour))
-            pen.setWidthF(size)
-            pen.setCosmetic(False)
-            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-            painter.setPen(pen)
-            painter.drawPoints([QPointF(*place) for place in self._places[chosen].tolist()])
+            draw_dots(painter, self._places[chosen], colour, size)
 
     def table(self) -> Table:
         """A row for each node."""

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainter
 
 from gui.app.jobs import Job
 from gui.app.theme import Theme, pen_of
-from gui.pictures.picture import Picture, draw_arrow, spread_apart
+from gui.pictures.picture import Picture, draw_arrow, draw_dots, draw_lines, spread_apart
 from gui.plot.charts import draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
@@ -22,6 +22,8 @@ __all__ = ["NetworkView", "network_places"]
 Ints = NDArray[np.int64]
 
 _MOST_FORCES = 400  # nodes of a component that are laid out by forces
+_MOST_NUMBERED = 400  # nodes that are drawn with their numbers, and edges as arrows
+_SHADES = 8  # of nodes by their weight
 
 
 def network_places(n: int, edges: Ints) -> NDArray[np.float64]:
@@ -113,9 +115,12 @@ def _spectral_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
 
 
 class NetworkView(Picture):
-    """A directed graph with numbered nodes; those of little weight are pale."""
+    """A directed graph with numbered nodes; those of little weight are pale.
 
-    MOST = 400
+    Of many nodes the edges are drawn as lines, and the nodes as dots without numbers.
+    """
+
+    MOST = 5000
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._edges = np.zeros((0, 2), np.int64)
@@ -181,6 +186,9 @@ class NetworkView(Picture):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = self.theme
         pixel = 1.0 / max(1e-12, abs(painter.transform().m11()))
+        if len(self._places) > _MOST_NUMBERED:
+            self._paint_many(painter, pixel)
+            return
         radius = min(0.28, 11 * pixel)
         edge = theme.mixed(theme.lines[0], 0.55)
         points = [QPointF(*place) for place in self._places]
@@ -195,6 +203,17 @@ class NetworkView(Picture):
             painter.drawEllipse(point, radius, radius)
             if radius > 7.5 * pixel:
                 draw_text(painter, point, str(node), theme.text if weight > 0.15 else theme.muted)
+
+    def _paint_many(self, painter: QPainter, pixel: float) -> None:
+        theme = self.theme
+        draw_lines(painter, self._places[self._laid_edges], theme.mixed(theme.lines[0], 0.35), self.pixels)
+        weights = np.ones(len(self._places))
+        if self._weights is not None:
+            weights[: len(self._weights)] = self._weights[: len(weights)]
+        shades = np.rint(np.clip(weights, 0, 1) * _SHADES).astype(int)
+        for shade in range(_SHADES + 1):
+            colour = theme.mixed(theme.accent, 0.3 + 0.7 * shade / _SHADES)
+            draw_dots(painter, self._places[shades == shade], colour, min(0.5, 6 * pixel))
 
     def table(self) -> Table:
         """A row for each edge."""

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.app.theme import Theme, pen_of
 from gui.plot.charts import PaintedItem
 from gui.plot.figure import Figure
 
-__all__ = ["Picture", "draw_arrow", "spread_apart"]
+__all__ = ["Picture", "draw_arrow", "draw_dots", "draw_lines", "spread_apart"]
 
 Ints = NDArray[np.int64]
 
@@ -56,6 +56,22 @@ def spread_apart(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]
         places = places + 0.4 * (apart * lacking[..., None]).sum(axis=1)
     places = places - (places.max(axis=0) + places.min(axis=0)) / 2
     return places / max(1.0, float(np.abs(places).max()))
+
+
+def draw_lines(painter: QPainter, ends: NDArray[np.float64], colour: str, width: float) -> None:
+    """Lines between pairs of points, shape (lines, 2, 2), in one call."""
+    painter.setPen(pen_of(colour, (), width))
+    painter.drawLines([QLineF(*line) for line in ends.reshape(-1, 4).tolist()])
+
+
+def draw_dots(painter: QPainter, places: NDArray[np.float64], colour: str, size: float) -> None:
+    """Round dots of a diameter in the plot's units, in one call."""
+    pen = QPen(pen_of(colour))
+    pen.setWidthF(size)
+    pen.setCosmetic(False)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    painter.setPen(pen)
+    painter.drawPoints([QPointF(*place) for place in places.tolist()])
 
 
 def draw_arrow(

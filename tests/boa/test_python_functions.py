@@ -18,7 +18,7 @@ from engine.errors import OptionError, ProblemError
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Slice
 from engine.solvers.boa.farm import _advanced
-from engine.solvers.boa.host import HostEvaluation
+from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
 
@@ -147,3 +147,22 @@ def test_the_algorithm_refuses_problems_that_are_not_of_bits(device: Member) -> 
     problem = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)
     with pytest.raises(ProblemError, match="not a problem of bits"):
         engine.IOHAlgorithm(budget=100, devices=[device.info.id])(problem)
+
+
+def test_local_search_is_on_where_evaluations_are_made_one_by_one() -> None:
+    def ones(bits: np.ndarray) -> Any:
+        return bits.sum(axis=-1)
+
+    one_by_one = engine.BOA(ones, 20, each=True)
+    auto = choose_host_improvement(one_by_one.fitness, Options())
+    assert auto == Improvement("first", 80, 0, 1, 0.0)
+    assert [auto.count(many) for many in (1, 50, 10_000)] == [1, 1, 1], "the best individual alone"
+    assert choose_host_improvement(one_by_one.fitness, Options(local_search="none")) is None
+    share = choose_host_improvement(one_by_one.fitness, Options(local_search_share=0.1))
+    assert share is not None
+    assert share.count(50) == 5
+    others = [engine.BOA(ones, 20), engine.BOA(ones, 20, each=True, processes=2), engine.BOA("hiff", 16)]
+    others.append(engine.BOA.snippet("fitness = BIT(0);", 20))
+    for problem in others:
+        assert choose_host_improvement(problem.fitness, Options()) is None
+        assert choose_host_improvement(problem.fitness, Options(local_search="first")) is not None

@@ -14,10 +14,11 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
+from engine.events import DeviceStatus, Event, Failed, Finished, Incumbent, Metric, Started, StateChanged, Trace
 from engine.folder import RunFolder
 from engine.solver import MetricSpec
 from engine.solvers import discover
+from engine.solvers.boa.schema import COLUMNS
 from engine.text import value_text
 from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
@@ -340,6 +341,48 @@ def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     assert f"{cut} of {len(square)} edges between the sides" in picture.unit
     assert result.objective == cut
     assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
+
+
+@pytest.mark.parametrize("search", ["steepest", "none"])
+def test_boa_shows_how_much_the_local_search_flips(qtbot: Any, tmp_path: Path, search: str) -> None:
+    problem, folder = engine.BOA.nk(20, 3, 1, seed=1), tmp_path / "run"
+    options: dict[str, Any] = {"population": 40, "max_generations": 4, "target": 1e9, "local_search": search}
+    result = engine.solve(problem, backend="opencl", run_folder=folder, **options)
+    panel = played(qtbot, folder)
+    if search == "none":
+        assert "local search" not in titles(panel)
+        return
+    plot = figure(panel, "local search")
+    shown = [share for _, share in points(plot, "genes flipped")]
+    history = result.arrays["history"]
+    evaluations = np.diff(history[:, COLUMNS.index("evaluations")], prepend=0)
+    assert shown == pytest.approx((np.diff(history[:, COLUMNS.index("flips")], prepend=0) / evaluations).tolist())
+    assert shown[0] > 1, "random individuals are improved"
+    assert np.dot(shown, evaluations) == pytest.approx(result.counters["flips"])
+
+
+def test_boa_shows_local_search_as_it_goes_on(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 20)), LIGHT)
+    qtbot.addWidget(panel)
+    reports = [(0, 100, 300), (1, 150, 350), (2, 250, 350)]  # generations, evaluations, flips
+    for time, values in enumerate(reports):
+        names = ("generations", "evaluations", "flips")
+        panel.feed([Metric(time=time, name=name, value=value) for name, value in zip(names, values, strict=True)])
+    panel.feed([Metric(time=9, name="best", value=1)])  # which completes what was before
+    assert points(figure(panel, "local search"), "genes flipped") == [(0, 3), (1, 1), (2, 0)]
+
+
+def test_boa_tells_a_known_optimum_from_a_bound(qtbot: Any) -> None:
+    problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.BOA.max_sat(2, [[1, 2], [-1], [-2]])}
+    for title, problem in problems.items():
+        events: list[Any] = []
+        result = engine.solve(problem, backend="opencl", population=32, max_generations=2, on_event=events.append)
+        panel = panel_for(RunInfo("boa", (), problem), LIGHT)
+        qtbot.addWidget(panel)
+        panel.feed([event for event in events if isinstance(event, (Incumbent, Finished))])
+        shown = dict(panel.summary())
+        assert shown[title] == str(result.bound)
+        assert not {"Known optimum", "Bound"} - {title} & set(shown)
 
 
 def test_large_graphs_are_laid_out_by_eigenvectors() -> None:

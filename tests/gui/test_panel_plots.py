@@ -336,3 +336,19 @@ def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
     axis = LogAxis("left")
     assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["10⁻⁶", "0.01", "1", "10000", "1M", "100T"]
     assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["100", "10⁴", "10⁶", "10¹⁶"]
+
+
+def test_networks_of_thousands_of_nodes_are_drawn_with_shades_and_larger_ones_are_not(qtbot: Any) -> None:
+    blocks = np.array([(first + a, first + b) for first in range(0, 1500, 5) for a in range(5) for b in range(a)])
+    view = NetworkView("Network", theme=LIGHT)
+    qtbot.addWidget(view)
+    view.resize(700, 500)
+    view.fine = True  # placed at once
+    view.show_network(1500, blocks, np.linspace(0, 1, 1500))
+    view.redraw()
+    image = view.grab().toImage()
+    seen = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    pale, full = LIGHT.mixed(LIGHT.accent, 0.3), LIGHT.mixed(LIGHT.accent, 1.0)
+    assert {QColor(pale).name(), QColor(full).name()} <= seen
+    view.show_network(NetworkView.MOST + 1, blocks)
+    assert "too large to be drawn" in view._hint_text

@@ -216,7 +216,7 @@ def _hard_problems(quick: bool, files: Sequence[str]) -> Iterator[tuple[BOA, flo
     """Problems with the value to reach: a known optimum, or what was given with a file."""
     for genes in (100,) if quick else (100, 200, 250):
         problem = satisfiable_clauses(genes, seed=genes)
-        yield problem, problem.optimum or 0
+        yield problem, problem.bound or 0
     for genes, step in ((100, 1),) if quick else ((100, 1), (200, 1), (400, 1), (400, 3)):
         problem = BOA.nk(genes, 4, step, seed=5)
         yield problem, problem.optimum or 0
@@ -226,7 +226,7 @@ def _hard_problems(quick: bool, files: Sequence[str]) -> Iterator[tuple[BOA, flo
     for file in files:
         path, _, given = file.rpartition("=") if "=" in file else (file, "", "")
         problem = BOA.read(path)
-        known = best_known(path) if problem.optimum is None else problem.optimum
+        known = next((value for value in (problem.optimum, best_known(path), problem.bound) if value is not None), None)
         if not given and known is None:
             raise click.UsageError(f"no best known value of {path}: add one, as in {path}=VALUE")
         yield problem, float(given) if given else float(known or 0)

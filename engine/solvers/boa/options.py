@@ -117,22 +117,24 @@ class Options(SolverOptions):
         "auto",
         description="local search that improves individuals: steepest ascent, first improvement, tabu search, "
         "simulated annealing (functions of pairs of genes), or a walk over unsatisfied clauses; auto chooses by the "
-        "function if it is given by tables; Python functions can have the first two, on the host; none is the "
-        "algorithm of the paper",
+        "function if it is given by tables; other functions can have the first two, for which flips of single genes "
+        "are evaluated: auto is then first for Python functions that take individuals one by one in one process, else "
+        "none; none is the algorithm of the paper",
     )
     flips: int | None = Field(
         None,
         ge=1,
         le=(1 << 31) - 1,
-        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of annealing "
-        "and of Python functions: flips that are tried; default: 1000 per gene, and 4",
+        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of annealing and of "
+        "functions that are not given by tables: flips that are tried, each an evaluation of the latter; default: "
+        "1000 per gene, and 4 (steepest: genes / 2)",
     )
     local_search_share: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="fraction of the individuals that local search improves; default: all, of Python functions the "
-        "best 5 %",
+        description="fraction of the individuals that local search improves, the best ones of functions that are not "
+        "given by tables; default: all, and the best one alone",
     )
     mixing: Literal["auto", "none", "partition"] = Field(
         "auto",
@@ -204,7 +206,7 @@ class Improvement:
     tenure, tenure_spread : int
         A flipped gene is tabu for ``tenure`` flips, and up to ``tenure_spread - 1`` more at random.
     share : float
-        Share of the individuals that are improved.
+        Share of the individuals that are improved; one at least.
     """
 
     rule: Rule
@@ -215,7 +217,7 @@ class Improvement:
 
     def count(self, individuals: int) -> int:
         """How many of so many individuals are improved: the first ones."""
-        return math.ceil(self.share * individuals)
+        return max(1, math.ceil(self.share * individuals))
 
 
 @dataclass(frozen=True)

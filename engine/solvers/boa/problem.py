@@ -16,7 +16,7 @@ from engine.results import Result
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
 from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
 from engine.solvers.boa.fitness.tables import Decomposable
-from engine.text import counted
+from engine.text import counted, number_text
 from engine.trust import is_bundled, native_code_of, require_trust
 
 __all__ = ["BOA"]
@@ -97,7 +97,12 @@ class BOA(Problem):
 
     @property
     def optimum(self) -> int | float | None:
-        """The best value, or a proven bound on it, where one is known."""
+        """The best value, where it is known."""
+        return None if self.fitness.best_is_bound else self.bound
+
+    @property
+    def bound(self) -> int | float | None:
+        """What no value is better than, where it is known: the optimum, or as if all clauses of a formula held."""
         key = self.fitness.best_key
         return None if key is None else self.fitness.value(key)
 
@@ -337,14 +342,16 @@ class BOA(Problem):
         return f"{self.fitness.text} n={self.n}"
 
     def describe(self) -> str:
-        """One line: the function, the genes, and the optimum where known."""
+        """One line: the function, the genes, and the optimum, or a bound on it, where known."""
         text = f"{self.fitness.text} of {counted(self.n, 'gene')}"
         if self.name != self._default_name:
             text = f"{self.name}: {text}"
         if self.fitness.minimize:
             text += ", to be minimised"
         if self.optimum is not None:
-            text += f", best possible {self.optimum:g}"
+            text += f", known optimum {number_text(self.optimum)}"
+        elif self.bound is not None:
+            text += f", {'lower' if self.fitness.minimize else 'upper'} bound {number_text(self.bound)}"
         return text + (f", {counted(len(self.seeds), 'known individual')}" if len(self.seeds) else "")
 
     @property

@@ -67,6 +67,18 @@ class Record:
         """The best value so far."""
         return None if self.best_key is None else self.fitness.value(self.best_key)
 
+    @property
+    def bound(self) -> int | float | None:
+        """What no value is better than: the known optimum or bound, unless a better value has been found."""
+        best = self.fitness.best_key
+        return None if best is None or self.is_surpassed else self.fitness.value(best)
+
+    @property
+    def is_surpassed(self) -> bool:
+        """Whether a better value has been found than the optimum that the problem states."""
+        best = self.fitness.best_key
+        return best is not None and self.best_key is not None and self.best_key > best
+
     # --- during the run -----------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
@@ -142,8 +154,7 @@ class Record:
             self._report_best(run)
 
     def _report_best(self, run: Run) -> None:
-        best_key = self.fitness.best_key
-        run.incumbent(self.value, None if best_key is None else self.fitness.value(best_key))
+        run.incumbent(self.value, self.bound)
 
     def _report(self, run: Run, islands: Islands, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""
@@ -239,7 +250,7 @@ class Record:
         return Result(
             status=status,
             objective=self.value,
-            bound=None if fitness.best_key is None else fitness.value(fitness.best_key),
+            bound=self.bound,
             solution=self.best,
             counters={
                 "evaluations": self.evaluations + self.undone,

@@ -11,7 +11,7 @@ __all__ = ["COLUMNS", "GRAPH_GENES", "SCHEMA", "SNAPSHOT_GENES", "CheckpointStat
 GRAPH_GENES = 5000
 """Up to this number of genes, the best solution of a sum over pairs of genes is shown during a run."""
 
-SNAPSHOT_GENES = 1000
+SNAPSHOT_GENES = 2000
 """Up to this number of genes, networks and individuals are shown during a run."""
 
 

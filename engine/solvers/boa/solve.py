@@ -108,6 +108,12 @@ def search(
             raise
         run.notice(f"the run ends with its best so far: {error}", level="warning")
         status = Status.INTERRUPTED
+    if record.is_surpassed:
+        run.notice(
+            f"the value {record.value} is better than the optimum that the problem states, {problem.optimum}, which "
+            "is therefore none",
+            level="warning",
+        )
     if status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and record.best is not None:
         advice = _advice(problem, options, status)
         run.notice(f"a limit was reached with the value {record.value}; to go further, try {advice}")
@@ -140,6 +146,17 @@ def _advice(problem: BOA, options: Options, status: Status) -> str:
     if options.niching == "worst":
         return "niching = rtr with selection = tournament"
     return "higher values of max_evaluations, max_generations and restarts"
+
+
+def _reached(record: Record, target: int | None) -> str:
+    """What a run that has ended by itself has reached: the target, the optimum, or a bound."""
+    fitness, value = record.fitness, record.value
+    if record.best_key == fitness.best_key:
+        if fitness.best_is_bound:
+            return f"the value {value} is that of the bound, and thus optimal"
+        return f"the value {value} is the known optimum"
+    assert target is not None
+    return f"the value {value} reaches the target {fitness.value(target)}"
 
 
 @contextlib.contextmanager
@@ -204,6 +221,7 @@ def _populations(
             restored = None
         record.end()
         if reason == TARGET:
+            run.notice(_reached(record, target))
             return Status.OPTIMAL if record.best_key == fitness.best_key else Status.FEASIBLE
         if reason == 0:
             return Status.ITERATION_LIMIT

@@ -92,7 +92,7 @@ def smallest_population(
     OptionError
         If nothing says when a run is solved, or a number makes no sense.
     """
-    target = options.get("target", problem.optimum)
+    target = options.get("target", problem.bound)
     if target is None:
         raise OptionError("the optimum of this problem is not known; give a target to tune for")
     if runs < 1 or not 0 < precision < 1 or not 0 < success_rate <= 1 or "population" in options:

@@ -41,7 +41,9 @@ class Fitness(ABC):
     minimize : bool
         Whether the user's value is to be minimised; keys are maximised always.
     best_key : int or None
-        The key of a global optimum, where it is known.
+        The key of a global optimum, where it is known, or of a bound on it.
+    best_is_bound : bool
+        Whether ``best_key`` is a bound that may be out of reach, as if all clauses of a formula held.
     """
 
     n: int
@@ -49,6 +51,7 @@ class Fitness(ABC):
     scale: int = 1
     minimize: bool = False
     best_key: int | None = None
+    best_is_bound: bool = False
 
     def value(self, key: int) -> int | float:
         """The value of a key, in the user's unit."""

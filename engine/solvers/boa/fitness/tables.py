@@ -55,6 +55,8 @@ class Decomposable(Fitness):
         Added to every value.
     optimum : number, optional
         The best value, where known.
+    bound : number, optional
+        What no value is better than, where the optimum is not known.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class Decomposable(Fitness):
         minimize: bool = False,
         constant: float = 0,
         optimum: float | None = None,
+        bound: float | None = None,
         text: str = "decomposable",
     ) -> None:
         self.n = check_genes(n)
@@ -104,7 +107,9 @@ class Decomposable(Fitness):
         self.table_starts: NDArray[np.int32] = frozen(np.zeros(len(scopes), np.int32) if shared else starts)
         self.scope_starts: NDArray[np.int32] = frozen(np.concatenate([[0], np.cumsum(widths)]).astype(np.int32))
         self.genes: NDArray[np.int32] = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
-        self.best_key = None if optimum is None else self.key(optimum)
+        self.best_is_bound = optimum is None and bound is not None
+        best = bound if optimum is None else optimum
+        self.best_key = None if best is None else self.key(best)
 
     def _check_scope(self, place: int, scope: Sequence[int]) -> None:
         if len(scope) > _WIDEST_SCOPE:
@@ -181,7 +186,7 @@ class Decomposable(Fitness):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """See :meth:`Fitness.to_arrays`."""
-        best = [] if self.best_key is None else [self.best_key]
+        best = [] if self.best_key is None else [self.best_key, self.best_is_bound]
         return {
             "genes": self.genes,
             "scope_starts": self.scope_starts,
@@ -198,6 +203,7 @@ class Decomposable(Fitness):
         numbers = [int(number) for number in arrays["numbers"]]
         made.n, made.scale, made.constant, made.minimize = numbers[0], numbers[1], numbers[3], bool(numbers[2])
         made.best_key = numbers[4] if len(numbers) > 4 else None
+        made.best_is_bound = len(numbers) > 5 and bool(numbers[5])
         made.text = str(arrays["text"])
         made.tables, made.genes = frozen(arrays["tables"]), frozen(arrays["genes"])
         made.table_starts, made.scope_starts = frozen(arrays["table_starts"]), frozen(arrays["scope_starts"])
@@ -361,7 +367,7 @@ def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
         table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = 0
         scopes.append(genes)
         tables.append(table)
-    return Decomposable(n, scopes, tables, constant=sure, optimum=len(clauses), text="MAX-SAT")
+    return Decomposable(n, scopes, tables, constant=sure, bound=len(clauses), text="MAX-SAT")
 
 
 def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Decomposable:
@@ -400,7 +406,7 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
         table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = hard if weight is None else weight
         scopes.append(genes)
         tables.append(table)
-    return Decomposable(n, scopes, tables, minimize=True, optimum=0, text="weighted MAX-SAT")
+    return Decomposable(n, scopes, tables, minimize=True, bound=0, text="weighted MAX-SAT")
 
 
 def _check_pairs(n: int, terms: Sequence[tuple[int, int, float]], what: str, end: str, advice: str) -> None:

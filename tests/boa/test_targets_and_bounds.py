@@ -1,0 +1,71 @@
+"""A known optimum, a bound that may be out of reach, and a target are told apart wherever they are shown."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.events import Event, Notice
+
+FORMULA = [list(clause) for clause in itertools.product((1, -1), (2, -2), (3, -3))]  # one of the eight cannot hold
+
+
+def solved(device: Member, problem: engine.BOA, **options: Any) -> tuple[engine.Result, list[str]]:
+    events: list[Event] = []
+    given: dict[str, Any] = {"population": 64, "max_generations": 3} | options
+    result = engine.solve(problem, devices=[device.info.id], on_event=events.append, **given)
+    return result, [event.message for event in events if isinstance(event, Notice)]
+
+
+def test_descriptions_name_the_optimum_or_the_bound(tmp_path: Path) -> None:
+    formula = tmp_path / "f.cnf"
+    formula.write_text("p cnf 2 2\n1 2 0\n-1 0\n", encoding="utf-8")
+    described = {
+        engine.BOA("trap-5", 20): (20, 20, "known optimum 20"),
+        engine.BOA.max_sat(3, FORMULA): (None, 8, "upper bound 8"),
+        engine.BOA.weighted_max_sat(2, [[1], [2]], [3, 4]): (None, 0, "lower bound 0"),
+        engine.BOA.read(formula): (None, 2, "upper bound 2"),
+        engine.BOA.qubo(2, [(0, 0, -1)]): (None, None, "to be minimised"),
+        engine.BOA.qubo(2, [(0, 0, -1)], optimum=-1): (-1, -1, "known optimum -1"),
+        engine.BOA.decomposable(2, [[0], [1]], [[0, 3], [1, 0]], bound=5): (None, 5, "upper bound 5"),
+    }
+    for problem, (optimum, bound, text) in described.items():
+        assert (problem.optimum, problem.bound) == (optimum, bound)
+        again = engine.BOA.from_arrays(problem.to_arrays(), problem.name)
+        assert (again.optimum, again.bound) == (optimum, bound)
+        assert problem.describe().endswith(text)
+
+
+def test_a_run_reports_what_it_has_reached(device: Member) -> None:
+    result, notices = solved(device, engine.BOA("onemax", 12))
+    assert result.status is engine.Status.OPTIMAL
+    assert "the value 12 is the known optimum" in notices
+    result, notices = solved(device, engine.BOA("onemax", 12), target=7)
+    assert result.status is engine.Status.FEASIBLE or result.objective == 12
+    reached = f"the value {result.objective} reaches the target 7"
+    assert (reached if result.objective < 12 else "the value 12 is the known optimum") in notices
+    result, notices = solved(device, engine.BOA.max_sat(3, FORMULA[:7]))
+    assert result.status is engine.Status.OPTIMAL
+    assert "the value 7 is that of the bound, and thus optimal" in notices
+    result, notices = solved(device, engine.BOA.max_sat(3, FORMULA))
+    assert (result.objective, result.bound) == (7, 8)
+    assert result.status is not engine.Status.OPTIMAL
+    assert not any("optimal" in text or "optimum" in text for text in notices)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_optimum_that_is_surpassed_is_no_bound(device: Member) -> None:
+    def ones(bits: np.ndarray) -> np.ndarray:
+        return bits.sum(axis=1)
+
+    result, notices = solved(device, engine.BOA(ones, 12, optimum=4))
+    assert result.objective > 4
+    assert result.bound is None
+    assert result.status is engine.Status.FEASIBLE
+    assert any("better than the optimum that the problem states, 4" in text for text in notices)
