@@ -212,7 +212,7 @@ class BOAPanel(Panel):
         """Every generation of the history, the last network and the last individuals."""
         self._genes = self._genes or (0 if result.solution is None else len(result.solution))
         for name, series in processed.items():
-            plot, title = self._places[name] if name in self._places else (self.search, _FLIPS)
+            plot, title = (self.search, _FLIPS) if name == "flips" else self._places[name]
             plot.series(title).replace(series)
             plot.fit(at_once=False)
         if len(result.arrays.get("edges", ())):

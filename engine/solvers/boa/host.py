@@ -47,9 +47,9 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
 
     ``flips`` counts flips that are tried, each of which is an evaluation. By default the best individual alone is
     improved: on 24 functions of 20 to 120 genes, first improvement of that one took 0.43 of the evaluations to the
-    optimum in the geometric mean, from a twentieth (leading ones) to 1.5 and 2.2 times as many (a trap, a knapsack); of
-    1 % of the individuals the same, of 5 % more. As it calls the function with one string at a time, up to 4 times a gene and
-    generation, ``auto`` uses it only where a Python function takes strings one by one, in one process.
+    optimum in the geometric mean, from a twentieth (leading ones) to 1.5 and 2.2 times as many (a trap, a knapsack);
+    of 1 % of the individuals the same, of 5 % more. As it calls the function with one string at a time, up to 4 times a
+    gene and generation, ``auto`` uses it only where a Python function takes strings one by one, in one process.
 
     Parameters
     ----------
