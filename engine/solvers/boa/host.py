@@ -19,8 +19,8 @@ from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, I
 
 __all__ = ["Evaluated", "FlippedKeys", "HostEvaluation", "choose_host_improvement"]
 
-_MOST_AT_ONCE = 1 << 16
-"""Strings that are evaluated in one call by a local search."""
+_MOST_AT_ONCE, _MOST_GENES_AT_ONCE = 1 << 16, 1 << 24
+"""Strings that are evaluated in one call by a local search, and their genes: a run ends between two calls."""
 
 Genes = NDArray[np.int64]
 FlippedKeys = Callable[[Bits, Genes], Keys]
@@ -105,7 +105,18 @@ class HostEvaluation:
         return self._keys(bits)
 
     def flipped_keys(self, bits: Bits, genes: Genes) -> Keys:
-        """Keys (m, f) of individuals (m, n) with one of f genes flipped, by the host."""
+        """Keys of individuals with one gene flipped, by the host.
+
+        Parameters
+        ----------
+        bits : ndarray of uint8, shape (m, n)
+        genes : ndarray of int, shape (m, f)
+            Those to flip in each individual, one at a time.
+
+        Returns
+        -------
+        ndarray of int64, shape (m, f)
+        """
         count, each = genes.shape
         strings = np.repeat(bits, each, axis=0)
         strings[np.arange(count * each), genes.ravel()] ^= 1
@@ -213,7 +224,7 @@ class _Search:
         """
         count, n = bits.shape
         bits, keys = bits.copy(), keys.copy()
-        together = max(1, _MOST_AT_ONCE // n)
+        together = max(1, min(_MOST_AT_ONCE, _MOST_GENES_AT_ONCE // n) // n)
         active = np.arange(count)
         for _ in range(self._tries // n):
             origins = self._random.integers(0, n, (count, 1))
