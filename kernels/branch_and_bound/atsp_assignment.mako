@@ -14,13 +14,16 @@
 // References: Carpaneto, Dell'Amico, Toth, ACM TOMS 21 (1995) 394-409; Fischetti, Toth, Math. Programming 53 (1992) 173-197.
 //
 // Buffers as in explore.mako; `workspace` holds WORKSPACE_WORDS words an IVM. Launch: one group per IVM, or per unit.
-// table   costs by column (to, then from), ${stride} words apart; then of the root the duals of rows, those of columns, the
-//         columns of rows; the bound
+// With `subtours`, bounds are of weights w(i, j) instead of costs: w is in units of 1 / scale, and less by the multipliers of
+// subtour constraints, whose total is added to all bounds. Tours still cost what they cost.
+// table   weights by column (to, then from), ${stride} words apart; then of the root the duals of rows, those of columns, the
+//         columns of rows; the bound; with `subtours` the scale, the multipliers' total, and the costs by column
 // levels  for every level of the path, the state of its node after decomposition: ${3 * cities} words by city (column and next
 //         column of the path to t, packed; dual of the row; dual of the column), then cost, bound and last city
 <%
     n = cities
     root = n * stride
+    scale = root + 3 * n + 1
 %>
 ${masks.declarations()}
 typedef const GLOBAL i32* table_t;
@@ -31,8 +34,16 @@ typedef const GLOBAL i32* table_t;
 #define SYNC()
 % endif
 #define NOWHERE 255
-#define COST(from, to) table[(to) * ${stride} + (from)]
-#define REDUCED(from, to) (COST(from, to) - group->u[from] - group->v[to])
+#define WEIGHT(from, to) table[(to) * ${stride} + (from)]
+#define REDUCED(from, to) (WEIGHT(from, to) - group->u[from] - group->v[to])
+% if subtours:
+#define COST(from, to) table[${scale + 2} + (to) * ${stride} + (from)]
+// What the bound of a node that may lead to a tour cheaper than `upper` is less than.
+#define LIMIT(upper) ((i32)MIN((i64)table[${scale}] * ((upper) - 1) + 1 - table[${scale + 1}], (i64)NEVER))
+% else:
+#define COST(from, to) WEIGHT(from, to)
+#define LIMIT(upper) (upper)
+% endif
 #define LEVEL_WORDS ${3 * n + 3}
 #define WORKSPACE_WORDS (LEVEL_WORDS * ${leaf_depth or 1})
 
@@ -134,7 +145,7 @@ FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, t
                 group->settled[a] = 1;
             if (!group->settled[a]) {
                 const i32 i = group->city[a];
-                const i32 length = base + COST(i, j) - group->u[i];
+                const i32 length = base + WEIGHT(i, j) - group->u[i];
                 i32 known = group->length[a];
                 if (length < known) {
                     known = length;
@@ -249,7 +260,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
     SYNC();
     const i32 count = COUNT(open);
     const i32 last = group->last;
-    const i32 gap = upper - group->bound;
+    const i32 gap = LIMIT(upper) - group->bound;
     shortest_paths(group, lane, count, group->column[last], table);
     mask_t kept = NO_ITEMS;
     for (i32 a = lane; a < count; a += ${lanes}) {

@@ -30,12 +30,15 @@ class Progress:
     counters : dict
     bound : int
         The proven lower bound.
+    prepared : ndarray of int64 or None
+        What the tree's bounds have been prepared with (see :meth:`Tree.prepare`).
     """
 
     units: Units
     explored: NDArray[np.int64]
     counters: dict[str, int] = field(default_factory=dict)
     bound: int = 0
+    prepared: NDArray[np.int64] | None = None
 
     def added(self, counters: dict[str, int]) -> dict[str, int]:
         """Counters of a later start, with these added."""
@@ -55,6 +58,8 @@ def write(
     }
     if solution is not None:
         arrays["solution"] = np.asarray(solution, np.int64)
+    if progress.prepared is not None:
+        arrays["prepared"] = progress.prepared
     state = SearchState(
         initial=initial,
         value=value,
@@ -62,12 +67,13 @@ def write(
         has_solution=solution is not None,
         bound=progress.bound,
         counters=progress.counters,
+        prepared=progress.prepared is not None,
     )
     return arrays, state.model_dump()
 
 
 def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
-    """What a checkpoint contains, after checking it against the problem.
+    """What a checkpoint contains, after checking it against the problem; the tree's bounds are prepared as they were.
 
     Parameters
     ----------
@@ -105,7 +111,13 @@ def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Pr
         )
     if checked.has_solution and _value(tree, arrays["solution"]) != checked.value:
         raise RunFolderError(f"the checkpoint's solution does not have the value {checked.value}")
-    return Progress(units, explored.astype(np.int64), dict(checked.counters), checked.bound), checked
+    prepared = arrays.get("prepared")
+    if prepared is not None:
+        try:
+            tree.restore(prepared)
+        except ValueError as error:
+            raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    return Progress(units, explored.astype(np.int64), dict(checked.counters), checked.bound, prepared), checked
 
 
 def _value(tree: Tree, solution: NDArray[np.int64]) -> int | None:

@@ -47,11 +47,12 @@ class Batch(TypedDict):
 
 
 class Work(TypedDict):
-    """What a slice does: batches, and the upper bounds of the search."""
+    """What a slice does: batches, the upper bounds of the search, and what the tree's bounds are prepared with."""
 
     batches: list[Batch]
     initial: int
     upper: int
+    prepared: list[list[int]] | None
 
 
 def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
@@ -113,6 +114,7 @@ class FarmedSearch(FarmedRun):
         self._incumbent, before = single._begin(problem, tree, options, run, pieces)
         self._root_bound = max(tree.lower_bound(), before.bound)
         self._bound = self._root_bound
+        self._prepared = before.prepared
         self._explored = before.explored.copy()
         self._explored_leaves = length_of_levels(self._explored)
         self._counters = {name: before.counters.get(name, 0) for name in (*_COUNTERS, *before.counters)}
@@ -149,7 +151,9 @@ class FarmedSearch(FarmedRun):
         count = max(1, len(self._open) // max(1, slots))
         chosen = [self._open.popleft() for _ in range(count)]
         self._out.update({id(batch): batch for batch in chosen})
-        return {"batches": chosen, "initial": self._incumbent.initial, "upper": self._incumbent.value}
+        prepared = None if self._prepared is None else self._prepared.tolist()
+        one = self._incumbent
+        return {"batches": chosen, "initial": one.initial, "upper": one.value, "prepared": prepared}
 
     def put_back(self, work: Work) -> None:
         """See :class:`FarmedRun`."""
@@ -219,7 +223,7 @@ class FarmedSearch(FarmedRun):
     def checkpoint(self) -> tuple[dict[str, Any], Any]:
         """See :class:`FarmedRun`; intervals that are out count as open."""
         one = self._incumbent
-        progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound)
+        progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound, self._prepared)
         return write(progress, one.solution, one.initial, one.value, one.improved)
 
     def result(self, status: Status | None) -> Result:
@@ -261,7 +265,9 @@ class SearchSlices(SliceWorker):
         single._require_memory(self._tree, options, pool)
 
     def prepare(self, work: Work) -> tuple[Work, Units]:
-        """The work, and the intervals in its batches."""
+        """The work, and the intervals in its batches; the tree's bounds are those of the whole search."""
+        if work["prepared"] is not None:
+            self._tree.restore(np.array(work["prepared"], np.int64))
         return work, unpack(work["batches"], self._tree.items)
 
     def finish(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,8 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     """
     tree = tree_of(problem, options)
     initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members))
+    if tree.lower_bound() < initial:
+        tree.prepare(lambda: False)
     with WorkerGroup(pool.members, _Forecaster, [(tree, options, initial)] * len(pool)) as group:
         trials = group.each(_Forecaster.trial)
         rate = sum(trial.rate for trial in trials)

@@ -77,11 +77,12 @@ class FlowshopOptions(Options):
 class ATSPOptions(Options):
     """Options of asymmetric TSPs."""
 
-    bound: Literal["auto", "assignment", "cheapest_arcs", "partial"] = Field(
+    bound: Literal["auto", "subtour", "assignment", "cheapest_arcs", "partial"] = Field(
         "auto",
         description="lower bound: the assignment problem and a spanning arborescence of its subtours (assignment); the "
-        "cost so far and the cheapest arc out of every open city (cheapest_arcs); the cost so far (partial); or "
-        "assignment for costs up to 4,194,304 and else cheapest_arcs (auto)",
+        "same with multipliers of subtour constraints, which a linear program gives (subtour); the cost so far and the "
+        "cheapest arc out of every open city (cheapest_arcs); the cost so far (partial); or subtour for costs up to "
+        "4,194,304 and else cheapest_arcs (auto)",
     )
     upper_bound: int | None = _upper_bound()
     initial: Literal["local_search", "nearest_neighbour", "infinity"] | tuple[int, ...] = Field(

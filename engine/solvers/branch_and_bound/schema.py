@@ -19,7 +19,8 @@ class SearchState(BaseModel):
     """Scalars of a checkpoint.
 
     ``initial`` is the initial upper bound, ``value`` the best one; ``improved`` whether the search found a better
-    solution; ``bound`` the proven lower bound; ``counters`` the work done so far, over all starts of the run.
+    solution; ``bound`` the proven lower bound; ``counters`` the work done so far, over all starts of the run;
+    ``prepared`` whether the tree's bounds have been prepared (see :meth:`Tree.prepare`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -30,6 +31,7 @@ class SearchState(BaseModel):
     has_solution: bool
     bound: int
     counters: dict[str, NonNegativeInt]
+    prepared: bool = False
 
 
 _INTERVALS = (
@@ -55,6 +57,7 @@ SCHEMA = Schema(
             *(ArraySpec(spec.name, spec.dtype, spec.shape, spec.title, spec.unit) for spec in _INTERVALS),
             ArraySpec("explored", "int64", ("items",), title=_EXPLORED),
             ArraySpec("solution", "int64", (None,), required_if=lambda state: state.has_solution),
+            ArraySpec("prepared", "int64", (None, None), required_if=lambda state: state.prepared),
         ),
         state=SearchState,
     ),

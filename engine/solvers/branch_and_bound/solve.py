@@ -103,7 +103,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         return incumbent.value
 
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
-        progress = Progress(units, before.explored + explored, before.added(counters), search.bound)
+        done = before.explored + explored
+        progress = Progress(units, done, before.added(counters), search.bound, before.prepared)
         arrays, state = write(progress, incumbent.solution, incumbent.initial, incumbent.value, incumbent.improved)
         run.save_checkpoint(arrays, state)
 
@@ -177,10 +178,6 @@ def _begin(
     before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
     if tree.counts:
         return _Incumbent(tree, INFINITY, INFINITY, None), before
-    upper = getattr(options, "upper_bound", None)
-    if upper is not None:
-        bound = min(upper, INFINITY)
-        return _Incumbent(tree, bound, bound, None), before
 
     def expired() -> bool:
         try:
@@ -189,10 +186,15 @@ def _begin(
             return True
         return False
 
-    run.progress("first solution", 0, 1)
-    solution = first_solution(problem, options, run.seed, expired, brief)
-    run.progress("first solution", 1, 1)
-    value = INFINITY if solution is None else tree.evaluate(solution)
+    upper, solution = getattr(options, "upper_bound", None), None
+    if upper is None:
+        run.progress("first solution", 0, 1)
+        solution = first_solution(problem, options, run.seed, expired, brief)
+        run.progress("first solution", 1, 1)
+        upper = INFINITY if solution is None else tree.evaluate(solution)
+    value = min(upper, INFINITY)
+    if tree.lower_bound() < value:
+        before.prepared = tree.prepare(expired)
     return _Incumbent(tree, value, value, solution), before
 
 

@@ -208,6 +208,37 @@ class Tree(ABC):
     def lower_bound(self) -> int:
         """A proven bound on the objective, from the root."""
 
+    def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
+        """Strengthen the bounds by what takes a while to find; called before a search that needs it, at most once.
+
+        A checkpoint keeps what is returned, so that a search goes on with the same bounds.
+
+        Parameters
+        ----------
+        expired : callable
+            As for :meth:`PermutationProblem.first_solution`.
+
+        Returns
+        -------
+        ndarray of int64, two-dimensional, or None
+            What :meth:`restore` takes; None, which is the default, if there is nothing to find.
+        """
+        return None
+
+    def restore(self, prepared: NDArray[np.int64]) -> None:
+        """Take over what :meth:`prepare` of another tree of the same problem has found.
+
+        Parameters
+        ----------
+        prepared : ndarray of int64, two-dimensional
+
+        Raises
+        ------
+        ValueError
+            If it is not of this tree.
+        """
+        raise ValueError("the bounds of this tree are not prepared")
+
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Lower bounds of nodes, for the proven bound that a run shows while it searches.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,13 +14,14 @@ from engine.formats import tsplib
 from engine.formats.instances import instance_name, located
 from engine.problem import frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
+    guided,
     improve,
-    iterate,
     nearest_neighbour,
     patched,
     tour_cost,
 )
 from engine.solvers.branch_and_bound.problems.matrices import require_size, whole_matrix
+from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
 from engine.solvers.branch_and_bound.tree import (
     INFINITY,
     LARGEST_TREE,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["ATSP", "ATSPTree"]
 
 _SUM_LIMIT = 2**30
-_ITERATIONS = 400
+_NOISE = 0.1  # of an arc of the tour
 
 
 class ATSP(PermutationProblem):
@@ -56,6 +57,8 @@ class ATSP(PermutationProblem):
         Read-only, with zeros on the diagonal.
     n : int
         Number of cities, at least 2.
+    relaxation : SubtourRelaxation
+        The multipliers of its subtour constraints, found when they are first needed.
 
     Raises
     ------
@@ -91,6 +94,7 @@ class ATSP(PermutationProblem):
             )
         self.costs = frozen(matrix)
         self.n = len(matrix)
+        self.relaxation = SubtourRelaxation(self.costs)
         self.name = name if name is not None else self._default_name
 
     @classmethod
@@ -129,7 +133,7 @@ class ATSP(PermutationProblem):
         return cls(arrays["costs"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:
-        """City after city from city 0; bound ``assignment`` (default), ``cheapest_arcs`` or ``partial``.
+        """City after city from city 0; bound ``subtour`` (default), ``assignment``, ``cheapest_arcs`` or ``partial``.
 
         By default costs too large for the assignment bound are searched by ``cheapest_arcs``.
 
@@ -138,21 +142,22 @@ class ATSP(PermutationProblem):
         from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
 
         largest = int(self.costs.max())
-        chosen = bound if bound != "auto" else "assignment" if largest <= LARGEST_COST else "cheapest_arcs"
-        if chosen not in ("assignment", "partial", "cheapest_arcs"):
+        chosen = bound if bound != "auto" else "subtour" if largest <= LARGEST_COST else "cheapest_arcs"
+        if chosen not in ("subtour", "assignment", "cheapest_arcs", "partial"):
             raise OptionError(
-                f"bound must be assignment, cheapest_arcs or partial for the asymmetric TSP; got '{bound}'"
+                f"bound must be subtour, assignment, cheapest_arcs or partial for the asymmetric TSP; got '{bound}'"
             )
-        if chosen == "assignment" and largest > LARGEST_COST:
+        by_assignment = chosen in ("subtour", "assignment")
+        if by_assignment and largest > LARGEST_COST:
             raise OptionError(
-                f"bound = 'assignment' takes costs up to {LARGEST_COST:,}; {self.name} has {largest:,}; set bound = "
+                f"bound = '{chosen}' takes costs up to {LARGEST_COST:,}; {self.name} has {largest:,}; set bound = "
                 "'cheapest_arcs', or scale the costs"
             )
         if branching not in ("auto", "forward"):
             raise OptionError(f"the asymmetric TSP is branched city by city (forward); got branching = '{branching}'")
         require_size(self.n, "cities", self.name, LARGEST_TREE + 1)
-        if chosen == "assignment" and self.n > 3:  # smaller assignments have no choice
-            return AssignmentTree(self.costs)
+        if by_assignment and self.n > 3:  # smaller assignments have no choice
+            return AssignmentTree(self.costs, self.relaxation if chosen == "subtour" else None)
         return ATSPTree(self.costs, chosen == "cheapest_arcs")
 
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
@@ -163,9 +168,10 @@ class ATSP(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """The best nearest-neighbour tour of all starts; or the better of it and the patched assignment, improved.
+        """The best nearest-neighbour tour of all starts, or the best that local search finds; None for ``infinity``.
 
-        None for ``infinity``.
+        Local search starts from that tour and from patched assignments; where these cost more than the root's bound,
+        also from assignments of the weights of subtour constraints.
 
         See :meth:`PermutationProblem.first_solution`.
         """
@@ -177,10 +183,26 @@ class ATSP(PermutationProblem):
                 break
             best = min(best, nearest_neighbour(self.costs, start), key=lambda tour: tour_cost(self.costs, tour))
         if method != "nearest_neighbour" and not expired():
-            starts = [improve(self.costs, tour, expired) for tour in (best, patched(self.costs))]
-            best = min(starts, key=lambda tour: tour_cost(self.costs, tour))
-            best = iterate(self.costs, best, seed, min(_ITERATIONS, 6 * self.n), expired)
+            best = min((best, *self._improved(seed, best, expired)), key=lambda tour: tour_cost(self.costs, tour))
         return np.roll(best, -int(np.flatnonzero(best == 0)[0]))
+
+    def _improved(
+        self, seed: int, first: NDArray[np.int64], expired: Callable[[], bool]
+    ) -> Iterator[NDArray[np.int64]]:
+        """Tours by local search, one after another, until one costs no more than a bound."""
+        tree = self.tree()
+        least = tree.lower_bound()
+        for start in (first, patched(self.costs)):
+            tour = improve(self.costs, start, expired=expired)
+            yield tour
+            if expired() or tour_cost(self.costs, tour) <= least:
+                return
+        if self.n > 3:
+            tree.prepare(expired)
+            least = tree.lower_bound()
+            weights, _ = self.relaxation.weights(self.relaxation.multipliers(expired))
+            noise = _NOISE * self.relaxation.scale * least / self.n
+            yield from guided(self.costs, weights, noise, seed, least, expired)
 
 
 class ATSPTree(Tree):

@@ -5,6 +5,9 @@ and enters every city of S + {0} once, which makes it an assignment; the cheapes
 enters every subtour of the assignment from outside: under the reduced costs, the minimum spanning arborescence of S
 from L may be added (an additive bound).
 
+Where subtour constraints are used, the assignments are of weights that contain their multipliers (see
+:mod:`engine.solvers.branch_and_bound.problems.subtours`): then the root's bound is that of Held and Karp.
+
 References
 ----------
 G. Carpaneto, M. Dell'Amico, P. Toth, "Exact solution of large-scale, asymmetric traveling salesman problems", ACM
@@ -16,7 +19,8 @@ J. Edmonds, "Optimum branchings", Journal of Research of the National Bureau of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,7 @@ from scipy.optimize import linear_sum_assignment
 from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.masks import bytes_for
 from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
+from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
 from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
 
 __all__ = ["LARGEST_COST", "AssignmentTree", "arborescence"]
@@ -39,25 +44,66 @@ _REGISTERS = 64
 
 
 class AssignmentTree(ATSPTree):
-    """The tree of :class:`ATSPTree`, pruned by the assignment bound."""
+    """The tree of :class:`ATSPTree`, pruned by the assignment bound.
 
-    def __init__(self, costs: NDArray[np.int64]) -> None:
+    Reference state: last city, cost so far, weight so far.
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+        With zeros on the diagonal; at least 4 cities.
+    relaxation : SubtourRelaxation, optional
+        Of these costs: where :meth:`prepare` finds multipliers of subtour constraints.
+    """
+
+    def __init__(self, costs: NDArray[np.int64], relaxation: SubtourRelaxation | None = None) -> None:
         super().__init__(costs, cheapest=True)
-        self._away = costs.copy()
-        np.fill_diagonal(self._away, _FORBIDDEN)
+        self._relaxation = relaxation
+        self._take(costs.copy(), 1, 0)
+
+    def _take(self, weights: NDArray[np.int64], scale: int, total: int) -> None:
+        np.fill_diagonal(weights, _FORBIDDEN)
+        self._weights, self._scale, self._total = weights, scale, total
+
+    def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
+        """See :meth:`Tree.prepare`: the sets of cities and their multipliers."""
+        if self._relaxation is None:
+            return None
+        found = self._relaxation.multipliers(expired)
+        if np.abs(self._relaxation.weights(found)[0]).max() > LARGEST_COST:
+            return None
+        self.restore(found)
+        return found
+
+    def restore(self, prepared: NDArray[np.int64]) -> None:
+        """See :meth:`Tree.restore`."""
+        if self._relaxation is None:
+            return super().restore(prepared)
+        if prepared.ndim != 2 or prepared.shape[1] != len(self.costs) + 1 or (prepared < 0).any():
+            raise ValueError(f"the multipliers of subtour constraints are not those of {len(self.costs)} cities")
+        weights, total = self._relaxation.weights(prepared)
+        if (prepared[:, 1:] > 1).any() or np.abs(weights).max() > LARGEST_COST or total >= _FORBIDDEN:
+            raise ValueError("the multipliers of subtour constraints are out of range")
+        self._take(weights, self._relaxation.scale, total)
+        return None
+
+    def _in_costs(self, bound: Any) -> Any:
+        """A bound in units of weights as one on costs, which are whole numbers."""
+        return -(-(bound + self._total) // self._scale)
 
     def device(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.device`: an IVM is a group of 32 work-items, or one work-item on CPUs."""
         n = len(self.costs)
         stride = n | 1
-        by_column = np.zeros((n, stride), np.int64)
-        by_column[:, :n] = self._away.T
         columns, rows, entering = self._root_duals()
         value = rows.sum() + entering.sum()
-        table = np.concatenate([by_column.ravel(), rows, entering, columns, [value]]).astype(np.int32)
+        table = np.concatenate([_by_column(self._weights, stride), rows, entering, columns, [value]])
+        if self._relaxation is not None:
+            table = np.concatenate([table, [self._scale, self._total], _by_column(self.costs, stride)])
         constants = {
             "cities": n,
             "stride": stride,
+            "subtours": self._relaxation is not None,
             "shuffle": capabilities.shuffle,
             "poll": _POLL,
         }
@@ -65,15 +111,15 @@ class AssignmentTree(ATSPTree):
         words = (3 * n + 3) * max(1, self.leaf_depth)
         local = 4 * 11 * n + (8 + bytes_for(self.items)) * lanes + bytes_for(self.items) * self.items + 32
         name = "branch_and_bound/atsp_assignment"
-        cooperative = CooperativeTree(name, constants, table, lanes, local, _REGISTERS, words)
-        return DeviceTree(name, "", constants, table, False, cooperative=cooperative)
+        cooperative = CooperativeTree(name, constants, table.astype(np.int32), lanes, local, _REGISTERS, words)
+        return DeviceTree(name, "", constants, cooperative.table, False, cooperative=cooperative)
 
     def _root_duals(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """An optimal assignment of the root, the column of each row, with the duals of rows and of columns."""
-        n = len(self._away)
-        _, columns = linear_sum_assignment(self._away)
-        own = self._away[np.arange(n), columns]
-        steps = self._away[:, columns] - own[:, None]  # of the dual of a row's column, from row to row
+        n = len(self._weights)
+        _, columns = linear_sum_assignment(self._weights)
+        own = self._weights[np.arange(n), columns]
+        steps = self._weights[:, columns] - own[:, None]  # of the dual of a row's column, from row to row
         duals = np.zeros(n, np.int64)
         for _ in range(n):
             shorter = np.minimum(duals, (duals[:, None] + steps).min(axis=0))
@@ -88,38 +134,47 @@ class AssignmentTree(ATSPTree):
         """See :meth:`Tree.child_functions`: the bounds of all children come from one search; there are none."""
         return
 
+    def root(self) -> tuple[int, int, int]:
+        """See :meth:`Tree.root`."""
+        return (0, 0, 0)
+
+    def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
+        """See :meth:`Tree.place`."""
+        last, cost, weight = state
+        city = item + 1
+        return (city, cost + int(self.costs[last, city]), weight + int(self._weights[last, city]))
+
     def bound(
         self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
         """See :meth:`Tree.bound`, here by an assignment problem for every child."""
-        last, cost, _ = state
+        last, _, weight = state
         cities = np.array(open_items) + 1
         # rest[j]: the cheapest assignment of the open cities' rows if column j is taken; j = 0 comes last.
         columns = np.append(cities, 0)
         rest = np.array([self._assignment(cities, np.delete(columns, k)) for k in range(len(columns))])
-        through = self._away[last, columns] + rest
-        value = cost + int(through.min())
-        children = cost + through[:-1]
-        kept = children < upper
+        through = self._weights[last, columns] + rest
+        value = weight + int(through.min())
+        kept = self._in_costs(weight + through[:-1]) < upper
         if kept.any():
-            leaving = (self._away[np.ix_(cities, columns)] + rest).min(axis=1)
+            leaving = (self._weights[np.ix_(cities, columns)] + rest).min(axis=1)
             weights = np.full((len(columns), len(columns)), _FORBIDDEN)
-            weights[1:, 1:] = self._away[np.ix_(cities, cities)] + rest[:-1] - leaving[:, None]
+            weights[1:, 1:] = self._weights[np.ix_(cities, cities)] + rest[:-1] - leaving[:, None]
             weights[0, 1:] = through[:-1] - through.min()
-            if value + arborescence(weights) >= upper:
+            if self._in_costs(value + arborescence(weights)) >= upper:
                 kept[:] = False
         return 0, [item for item, stays in zip(open_items, kept, strict=True) if stays]
 
     def _assignment(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
-        costs = self._away[np.ix_(rows, columns)]
-        return int(costs[linear_sum_assignment(costs)].sum())
+        weights = self._weights[np.ix_(rows, columns)]
+        return int(weights[linear_sum_assignment(weights)].sum())
 
     def lower_bound(self) -> int:
         """See :meth:`Tree.lower_bound`: the assignment bound of the root, with the arborescence."""
         _, rows, entering = self._root_duals()
-        weights = self._away - rows[:, None] - entering
+        weights = self._weights - rows[:, None] - entering
         np.fill_diagonal(weights, _FORBIDDEN)
-        return int(rows.sum() + entering.sum()) + arborescence(weights)
+        return int(self._in_costs(int(rows.sum() + entering.sum()) + arborescence(weights)))
 
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
         """See :meth:`Tree.bounds`: the assignment bound of each node."""
@@ -127,16 +182,22 @@ class AssignmentTree(ATSPTree):
         for node, path in enumerate(paths.tolist()):
             tour = [0, *(item + 1 for item in path)]
             left = np.setdiff1d(np.arange(1, len(self.costs)), tour)
-            costs = self._away[np.ix_(np.append(left, tour[-1]), np.append(left, 0))].copy()
+            weights = self._weights[np.ix_(np.append(left, tour[-1]), np.append(left, 0))].copy()
             if len(left):
-                costs[-1, -1] = _FORBIDDEN
-            cost = int(self.costs[tour[:-1], tour[1:]].sum())
-            found[node] = max(found[node], cost + int(costs[linear_sum_assignment(costs)].sum()))
+                weights[-1, -1] = _FORBIDDEN
+            weight = int(self._weights[tour[:-1], tour[1:]].sum())
+            bound = self._in_costs(weight + int(weights[linear_sum_assignment(weights)].sum()))
+            found[node] = max(found[node], bound)
         return found
 
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
         """See :meth:`Tree.strata`: bounds without an assignment problem for every node, which would take too long."""
         return super().bounds(paths, sides)
+
+
+def _by_column(matrix: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
+    """A square matrix column after column, ``stride`` words apart."""
+    return np.pad(matrix.T, ((0, 0), (0, stride - len(matrix)))).ravel()
 
 
 def arborescence(weights: NDArray[np.int64]) -> int:

@@ -1,4 +1,4 @@
-"""Initial tours of the asymmetric TSP: nearest neighbours, patching of the assignment, and iterated local search.
+"""Initial tours of the asymmetric TSP: nearest neighbours, patched assignments, and iterated local search from them.
 
 References
 ----------
@@ -12,16 +12,19 @@ O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the traveling
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["improve", "iterate", "nearest_neighbour", "patched", "tour_cost"]
+__all__ = ["guided", "improve", "iterate", "nearest_neighbour", "patched", "tour_cost"]
 
 Tour = NDArray[np.int64]
 
-_LONGEST_CHAIN = 3
+_REACH = 50
+"""Cities that the chains of a double bridge lie among."""
+_EFFORT = 60_000
+"""Starts times the square of the number of cities; at least 5 and at most 25 starts."""
 _FORBIDDEN = 2**40
 
 
@@ -99,13 +102,20 @@ def _subtours(following: Tour) -> NDArray[np.int64]:
     return np.unique(label, return_inverse=True)[1].astype(np.int64)
 
 
-def improve(costs: NDArray[np.int64], tour: Tour, expired: Callable[[], bool] = _never) -> Tour:
-    """Move the chain of up to three cities that saves most, until no move saves anything or time is up (Or-opt).
+def improve(
+    costs: NDArray[np.int64], tour: Tour, cities: Iterable[int] | None = None, expired: Callable[[], bool] = _never
+) -> Tour:
+    """Exchange the two neighbouring chains that save most, until no exchange saves anything or time is up.
+
+    Such an exchange replaces three arcs and keeps the direction of all others (Or's moves, without his limit on the
+    length of a chain).
 
     Parameters
     ----------
     costs : ndarray of int64, shape (n, n)
     tour : ndarray of int64, shape (n,)
+    cities : iterable of int, optional
+        One of the three arcs leaves one of these, or a city whose arc has been replaced; all cities by default.
     expired : callable
         Whether time is up; then the best tour so far is returned.
 
@@ -114,44 +124,38 @@ def improve(costs: NDArray[np.int64], tour: Tour, expired: Callable[[], bool] = 
     ndarray of int64, shape (n,)
     """
     n = len(tour)
-    while n > 3 and not expired():
-        saved, moved = 0, tour
-        for length in range(1, min(_LONGEST_CHAIN, n - 2) + 1):
-            first, last = tour, np.roll(tour, 1 - length)
-            before, after = np.roll(tour, 1), np.roll(tour, -length)
-            gain = costs[before, first] + costs[last, after] - costs[before, after]
-            # Between the cities at positions p and p + 1, which are not the chain's, nor the place where it is.
-            extra = costs[tour[:, None], first] + costs[last][:, np.roll(tour, -1)].T
-            extra -= costs[tour, np.roll(tour, -1)][:, None]
-            places, starts = np.arange(n)[:, None], np.arange(n)
-            extra[(places - starts) % n < length] = _FORBIDDEN
-            extra[(starts - places) % n == 1] = _FORBIDDEN
-            total = gain - extra
-            place, start = divmod(int(total.argmax()), n)
-            if total[place, start] > saved:
-                saved = int(total[place, start])
-                turned = np.roll(tour, -start)
-                at = (place - start) % n + 1
-                moved = np.concatenate([turned[length:at], turned[:length], turned[at:]])
-        if saved == 0:
-            break
-        tour = moved
+    later = np.triu(np.ones((n - 1, n - 1), np.bool_), 1)
+    left = dict.fromkeys(range(n) if cities is None else cities) if n > 2 else {}
+    while left and not expired():
+        city, _ = left.popitem()
+        turned = np.roll(tour, -int(np.flatnonzero(tour == city)[0]))
+        following = np.roll(turned, -1)
+        # saved[i, j]: by taking, instead of the arc out of city i, the one from city i to the city after j
+        saved = costs[turned, following][:, None] - costs[turned[:, None], following]
+        total = np.where(later, saved[0, 1:, None] + saved[1:, 1:] + saved[1:, 0], -_FORBIDDEN)
+        j, k = (1 + place for place in divmod(int(total.argmax()), n - 1))
+        if total[j - 1, k - 1] > 0:
+            tour = np.concatenate([turned[:1], turned[j + 1 : k + 1], turned[1 : j + 1], turned[k + 1 :]])
+            left.update(dict.fromkeys((int(turned[k]), int(turned[j]), city)))
     return tour
 
 
 def iterate(
-    costs: NDArray[np.int64], tour: Tour, seed: int, iterations: int, expired: Callable[[], bool] = _never
+    costs: NDArray[np.int64],
+    tour: Tour,
+    random: np.random.Generator,
+    patience: int,
+    expired: Callable[[], bool] = _never,
 ) -> Tour:
-    """Exchange two random neighbouring chains (the double bridge), improve, and keep what is not worse; repeat.
-
-    The same seed gives the same tour unless time is up before the last iteration.
+    """Exchange random chains in pairs (the double bridge), improve, and keep what is not worse; repeat.
 
     Parameters
     ----------
     costs : ndarray of int64, shape (n, n)
     tour : ndarray of int64, shape (n,)
-    seed : int
-    iterations : int
+    random : numpy.random.Generator
+    patience : int
+        It ends after so many repetitions without a better tour.
     expired : callable
         Whether time is up; then the best tour so far is returned.
 
@@ -159,14 +163,56 @@ def iterate(
     -------
     ndarray of int64, shape (n,)
     """
-    random = np.random.Generator(np.random.PCG64(seed))
-    best, value = tour, tour_cost(costs, tour)
-    for _ in range(iterations if len(tour) > 4 else 0):
-        if expired():
-            break
-        a, b, c = np.sort(random.choice(len(tour) - 1, 3, replace=False) + 1)
-        trial = improve(costs, np.concatenate([best[:a], best[b:c], best[a:b], best[c:]]), expired)
+    value, since = tour_cost(costs, tour), 0
+    while len(tour) > 4 and since < patience and not expired():
+        turned = np.roll(tour, -int(random.integers(len(tour))))
+        cuts = random.choice(min(len(tour), _REACH) - 1, 3, replace=False) + 1
+        a, b, c = np.sort(cuts).tolist()
+        parts = [turned[a:b], turned[:a], turned[c:], turned[b:c]]
+        trial = improve(costs, np.concatenate(parts), [int(part[-1]) for part in parts], expired)
         trial_value = tour_cost(costs, trial)
+        since = 0 if trial_value < value else since + 1
         if trial_value <= value:
-            best, value = trial, trial_value
-    return best
+            tour, value = trial, trial_value
+    return tour
+
+
+def guided(
+    costs: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    noise: float,
+    seed: int,
+    enough: int,
+    expired: Callable[[], bool] = _never,
+) -> Iterator[Tour]:
+    """Tours from the patched assignments of slightly changed weights, improved by :func:`iterate`; one after another.
+
+    The same seed gives the same tours unless time is up.
+
+    Parameters
+    ----------
+    costs : ndarray of int64, shape (n, n)
+    weights : ndarray of int64, shape (n, n)
+        Of an assignment problem that is close to the shortest tour (see
+        :mod:`engine.solvers.branch_and_bound.problems.subtours`).
+    noise : float
+        Largest random addition to a weight, from the second tour on.
+    seed : int
+    enough : int
+        It ends with a tour that costs no more.
+    expired : callable
+        Whether time is up; then it ends, with the best of the last tour.
+
+    Yields
+    ------
+    ndarray of int64, shape (n,)
+    """
+    random = np.random.Generator(np.random.PCG64(seed))
+    n = len(costs)
+    for start in range(min(25, max(5, _EFFORT // n**2))):
+        added = noise * random.random((n, n)) if start else np.zeros((n, n))
+        tour = improve(costs, patched(weights + added.astype(np.int64)), expired=expired)
+        tour = iterate(costs, tour, random, n, expired)
+        yield tour
+        if tour_cost(costs, tour) <= enough or expired():
+            return

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
 from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
+from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 if TYPE_CHECKING:
@@ -210,8 +211,16 @@ class _ArcsOfOrders(_Orders, ATSPTree):
     pass
 
 
-def no_wait_tree(delays: NDArray[np.int64]) -> Tree:
-    """The tree of a no-wait flowshop, from its costs as an asymmetric TSP, shape (jobs + 1, jobs + 1)."""
+def no_wait_tree(delays: NDArray[np.int64], relaxation: SubtourRelaxation) -> Tree:
+    """The tree of a no-wait flowshop.
+
+    Parameters
+    ----------
+    delays : ndarray of int64, shape (jobs + 1, jobs + 1)
+        Its costs as an asymmetric TSP.
+    relaxation : SubtourRelaxation
+        Of that TSP.
+    """
     if len(delays) > 3 and int(delays.max()) <= LARGEST_COST:
-        return _AssignmentOfOrders(delays)
+        return _AssignmentOfOrders(delays, relaxation)
     return _ArcsOfOrders(delays, cheapest=True)

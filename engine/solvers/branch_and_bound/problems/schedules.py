@@ -322,6 +322,7 @@ class NoWaitFlowshop(FlowshopVariant):
         self.delays[1:, 0] = done[-1]
         np.fill_diagonal(self.delays, 0)
         self.delays.setflags(write=False)
+        self._tours = ATSP(self.delays)
 
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
         """When the last job of each order is done."""
@@ -332,7 +333,7 @@ class NoWaitFlowshop(FlowshopVariant):
     def _tree(self) -> Tree:
         from engine.solvers.branch_and_bound.problems.schedule_trees import no_wait_tree
 
-        return no_wait_tree(self.delays)
+        return no_wait_tree(self.delays, self._tours.relaxation)
 
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
@@ -341,5 +342,5 @@ class NoWaitFlowshop(FlowshopVariant):
 
         See :meth:`PermutationProblem.first_solution`.
         """
-        tour = ATSP(self.delays).first_solution(method, seed, expired)
+        tour = self._tours.first_solution(method, seed, expired)
         return None if tour is None else tour[1:] - 1
