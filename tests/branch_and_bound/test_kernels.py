@@ -140,13 +140,15 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
 
 @given(
     hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)),
-    st.sampled_from(["partial", "cheapest_arcs", "assignment"]),
+    st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]),
 )
-@settings(max_examples=10)
+@settings(max_examples=12)
 def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
     problem = ATSP(costs)
     tree = problem.tree(bound, "auto")
-    for capabilities in (None, as_gpu(device)) if bound != "assignment" else (None,):  # the other compiles too slowly
+    tree.prepare(lambda: False)
+    quick = bound in ("partial", "cheapest_arcs")  # to compile
+    for capabilities in (None, as_gpu(device)) if quick else (None,):
         assert explore(device, tree, capabilities=capabilities, ivms=32).best == held_karp(problem.costs)
 
 
@@ -159,11 +161,12 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
     assert explore(device, tree, 2001).path is None
 
 
-@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment"])
+@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment", "subtour"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
 def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
     problem = random_atsp(n, seed=n)
     tree = problem.tree(bound, "auto")
+    tree.prepare(lambda: False)
     optimum = held_karp(problem.costs)
     assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
     found = explore(device, tree)
@@ -222,10 +225,13 @@ def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> N
 
 
 @pytest.mark.parametrize("shuffle", [False, True], ids=["local memory", "shuffles"])
-def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(device: Member, shuffle: bool) -> None:
+@pytest.mark.parametrize("bound", ["assignment", "subtour"])
+def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(
+    device: Member, bound: str, shuffle: bool
+) -> None:
     if shuffle and not device.info.capabilities.shuffle:
         pytest.skip(f"{device.info.id} has no shuffles")
-    tree = slack_tree(14)
+    tree = slack_tree(14, bound)
     optimum = held_karp(tree.costs)
     gpu = dataclasses.replace(as_gpu(device), shuffle=shuffle)
     found = explore(device, tree, optimum + 5, capabilities=gpu, ivms=32)
@@ -234,12 +240,13 @@ def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(device: Me
     assert counts(explore(device, tree, optimum, capabilities=gpu, ivms=32)) == counts(search(tree, optimum))
 
 
-def slack_tree(seed: int) -> AssignmentTree:
+def slack_tree(seed: int, bound: str = "assignment") -> AssignmentTree:
     """A tree whose root assignment is far from a tour, so that the search is not over at once."""
     random = np.random.default_rng(seed)
     points = random.integers(0, 40, (9, 2))
-    tree = ATSP(abs(points[:, None] - points).sum(axis=2) + random.integers(0, 6, (9, 9))).tree("assignment")
+    tree = ATSP(abs(points[:, None] - points).sum(axis=2) + random.integers(0, 6, (9, 9))).tree(bound)
     assert isinstance(tree, AssignmentTree)
+    tree.prepare(lambda: False)
     return tree
 
 

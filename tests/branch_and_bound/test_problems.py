@@ -21,7 +21,7 @@ from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamil
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
-from engine.solvers.branch_and_bound.problems.atsp_heuristics import improve, patched, tour_cost
+from engine.solvers.branch_and_bound.problems.atsp_heuristics import guided, improve, patched, tour_cost
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
@@ -152,7 +152,7 @@ def test_more_items_than_sets_hold_are_refused_with_the_limit() -> None:
 def test_a_bound_of_another_problem_is_refused() -> None:
     with pytest.raises(OptionError, match="bound must be one_machine, two_machine or mixed"):
         Flowshop.taillard(1).tree("partial", "auto")
-    with pytest.raises(OptionError, match="bound must be assignment, cheapest_arcs or partial"):
+    with pytest.raises(OptionError, match="bound must be subtour, assignment, cheapest_arcs or partial"):
         ATSP([[0, 1], [1, 0]]).tree("mixed", "auto")
     with pytest.raises(OptionError, match="no choice of bounds"):
         Queens(5).tree("mixed", "auto")
@@ -235,11 +235,12 @@ def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, s
     assert tree.lower_bound() <= brute_force(tree)
 
 
-@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment"]))
-@settings(max_examples=40)
+@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]))
+@settings(max_examples=50)
 def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
     tree = problem.tree(bound, "auto")
+    tree.prepare(lambda: False)
     assert search(tree).best == held_karp(problem.costs)
     assert tree.lower_bound() <= held_karp(problem.costs)
 
@@ -302,12 +303,12 @@ def test_an_initial_tour_visits_every_city_once_from_city_0(n: int, method: str)
     assert np.array_equal(tour, again)
 
 
-def test_moving_chains_ends_where_no_single_move_saves_anything() -> None:
+def test_exchanging_chains_ends_where_no_exchange_saves_anything() -> None:
     costs = np.random.default_rng(2).integers(1, 99, (9, 9))
     for seed in range(5):
         tour = improve(costs, np.random.default_rng(seed).permutation(9))
         assert sorted(tour.tolist()) == list(range(9))
-        for length in (1, 2, 3):
+        for length in range(1, 8):
             for start in range(9):
                 turned = np.roll(tour, -start)
                 chain, rest = turned[:length], turned[length:]
@@ -343,6 +344,17 @@ def test_costs_too_large_for_the_assignment_bound_take_another_one() -> None:
     assert isinstance(ATSP(np.full((5, 5), 2**22)).tree(), AssignmentTree)
     with pytest.raises(OptionError, match="takes costs up to 4,194,304"):
         problem.tree("assignment")
+
+
+def test_guided_tours_are_made_until_one_is_good_enough() -> None:
+    problem = ATSP(np.random.default_rng(6).integers(1, 99, (12, 12)))
+    weights, _ = problem.relaxation.weights(problem.relaxation.multipliers())
+    values = [tour_cost(problem.costs, tour) for tour in guided(problem.costs, weights, 50.0, 1, 0)]
+    assert len(values) > 5  # none is good enough
+    again = [tour_cost(problem.costs, tour) for tour in guided(problem.costs, weights, 50.0, 1, values[0])]
+    assert again == values[:1]
+    stopped = list(guided(problem.costs, weights, 50.0, 1, 0, lambda: True))
+    assert [sorted(tour.tolist()) for tour in stopped] == [list(range(12))]
 
 
 def test_gpus_begin_with_a_brief_heuristic() -> None:

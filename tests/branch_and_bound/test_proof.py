@@ -41,7 +41,8 @@ def atsp(seed: int, n: int = 9) -> engine.ATSP:
 def trees() -> dict[str, Tree]:
     grid: Any = load_assignment().grid
     found = {f"flowshop {b}": flowshop(3).tree(b, "auto") for b in ("one_machine", "two_machine", "mixed")}
-    found |= {f"atsp {b}": atsp(1).tree(b, "auto") for b in ("partial", "cheapest_arcs", "assignment")}
+    found |= {f"atsp {b}": atsp(1).tree(b, "auto") for b in ("partial", "cheapest_arcs", "assignment", "subtour")}
+    found["atsp subtour"].prepare(lambda: False)
     return found | {"assignment": grid(2, 4, seed=2).tree("auto", "auto")}
 
 

@@ -168,16 +168,6 @@ def _begin(
     problem: PermutationProblem, tree: Tree, options: Options, run: Run, devices: int, brief: bool = False
 ) -> tuple[_Incumbent, Progress]:
     """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree."""
-    if run.restored is not None:
-        progress, state = audited(tree, run.restored.arrays, run.restored.state)
-        solution = run.restored.arrays.get("solution")
-        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress
-    depth = 0
-    while devices > 1 and depth < tree.leaf_depth and math.perm(tree.items, depth) < _PIECES_PER_DEVICE * devices:
-        depth += 1
-    before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
-    if tree.counts:
-        return _Incumbent(tree, INFINITY, INFINITY, None), before
 
     def expired() -> bool:
         try:
@@ -186,6 +176,21 @@ def _begin(
             return True
         return False
 
+    def prepared(value: int) -> NDArray[np.int64] | None:
+        return tree.prepare(expired) if tree.lower_bound() < value else None
+
+    if run.restored is not None:
+        progress, state = audited(tree, run.restored.arrays, run.restored.state)
+        if not state.prepared and progress.counters.get("nodes", 0) == 0:  # it was stopped before
+            progress.prepared = prepared(state.value)
+        solution = run.restored.arrays.get("solution")
+        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress
+    depth = 0
+    while devices > 1 and depth < tree.leaf_depth and math.perm(tree.items, depth) < _PIECES_PER_DEVICE * devices:
+        depth += 1
+    before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
+    if tree.counts:
+        return _Incumbent(tree, INFINITY, INFINITY, None), before
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None:
         run.progress("first solution", 0, 1)
@@ -193,8 +198,7 @@ def _begin(
         run.progress("first solution", 1, 1)
         upper = INFINITY if solution is None else tree.evaluate(solution)
     value = min(upper, INFINITY)
-    if tree.lower_bound() < value:
-        before.prepared = tree.prepare(expired)
+    before.prepared = prepared(value)
     return _Incumbent(tree, value, value, solution), before
 
 

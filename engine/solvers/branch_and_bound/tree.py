@@ -221,7 +221,7 @@ class Tree(ABC):
         Returns
         -------
         ndarray of int64, two-dimensional, or None
-            What :meth:`restore` takes; None, which is the default, if there is nothing to find.
+            What :meth:`restore` takes; None, which is the default, if there is nothing to find, or time is up.
         """
         return None
 

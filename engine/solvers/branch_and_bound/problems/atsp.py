@@ -197,10 +197,11 @@ class ATSP(PermutationProblem):
             yield tour
             if expired() or tour_cost(self.costs, tour) <= least:
                 return
-        if self.n > 3:
+        sets = self.relaxation.multipliers(expired) if self.n > 3 else None
+        if sets is not None:
             tree.prepare(expired)
             least = tree.lower_bound()
-            weights, _ = self.relaxation.weights(self.relaxation.multipliers(expired))
+            weights, _ = self.relaxation.weights(sets)
             noise = _NOISE * self.relaxation.scale * least / self.n
             yield from guided(self.costs, weights, noise, seed, least, expired)
 

@@ -70,7 +70,7 @@ class AssignmentTree(ATSPTree):
         if self._relaxation is None:
             return None
         found = self._relaxation.multipliers(expired)
-        if np.abs(self._relaxation.weights(found)[0]).max() > LARGEST_COST:
+        if found is None or np.abs(self._relaxation.weights(found)[0]).max() > LARGEST_COST:
             return None
         self.restore(found)
         return found

@@ -58,34 +58,32 @@ class SubtourRelaxation:
         self._costs = costs
         self._sets: NDArray[np.int64] | None = None
 
-    def multipliers(self, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+    def multipliers(self, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64] | None:
         """Sets of cities and the multipliers of their constraints, rounded down.
 
         Parameters
         ----------
         expired : callable
-            Whether time is up, asked after each linear program; then those found so far are returned.
+            Whether time is up, asked after each linear program.
 
         Returns
         -------
-        ndarray of int64, shape (sets, n + 1)
-            The multiplier of each set, then 1 for its cities and 0 for the others.
+        ndarray of int64, shape (sets, n + 1), or None
+            The multiplier of each set, then 1 for its cities and 0 for the others; None if time is up.
         """
         if self._sets is not None:
             return self._sets
         program = _Program(self._costs)
-        short = _sets_left_too_little(program.solve())
-        while short and not expired():
+        while short := _sets_left_too_little(program.solve()):
+            if expired():
+                return None
             program.add(short)
-            short = _sets_left_too_little(program.solve())
         found = np.zeros((len(program.sets), len(self._costs) + 1), np.int64)
         found[:, 0] = np.floor(self.scale * program.multipliers())
         for row, members in enumerate(program.sets):
             found[row, 1 + members] = 1
-        found = found[found[:, 0] > 0]
-        if not short:
-            self._sets = found
-        return found
+        self._sets = found[found[:, 0] > 0]
+        return self._sets
 
     def weights(self, sets: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
         """The weights w, and the sum of the multipliers.
@@ -149,11 +147,11 @@ class _Program:
         return taken
 
     def multipliers(self) -> NDArray[np.float64]:
-        """Dual values of the sets' constraints in the last solution, at least 0; 0 of sets added since."""
-        found = np.zeros(len(self.sets))
-        duals = self._highs.getSolution().row_dual[2 * self.n :]
-        found[: len(duals)] = np.maximum(np.nan_to_num(duals), 0.0)
-        return found
+        """Dual values of the sets' constraints, at least 0; zeros if HiGHS has failed."""
+        duals = np.zeros(len(self.sets))
+        if self._highs.getModelStatus() == self._solved:
+            duals[:] = self._highs.getSolution().row_dual[2 * self.n :]
+        return np.maximum(duals, 0.0)
 
 
 def _sets_left_too_little(taken: NDArray[np.float64]) -> list[NDArray[np.int64]]:

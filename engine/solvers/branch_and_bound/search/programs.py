@@ -331,8 +331,8 @@ def _trees() -> Sequence[Tree]:
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     return (
         Queens(15).tree(),
-        *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs", "assignment")),
-        ATSP(np.ones((40, 40))).tree("assignment"),
+        *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs")),
+        *(ATSP(np.ones((n, n))).tree(bound) for n in (9, 40) for bound in ("assignment", "subtour")),
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),

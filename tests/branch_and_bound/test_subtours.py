@@ -1,0 +1,183 @@
+"""Multipliers of subtour constraints: valid on every tour, as good as the linear program, and kept by checkpoints."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment, linprog
+
+import engine
+from engine.devices import DevicePool, Member
+from engine.errors import RunFolderError
+from engine.events import Metric, Started
+from engine.farming import Workers
+from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
+from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
+from engine.solvers.branch_and_bound.intervals import cut
+from engine.solvers.branch_and_bound.options import ATSPOptions
+from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
+from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
+from tests.cluster.owner import Owner
+from tests.engines import engine_of
+from tests.stopping import stop_at
+
+
+def clustered(seed: int, n: int = 12) -> NDArray[np.int64]:
+    """Costs between cities in three clusters, whose cheapest assignment has subtours."""
+    random = np.random.default_rng(seed)
+    points = random.integers(0, 20, (n, 2)) + 300 * random.integers(0, 2, (n, 2))
+    costs: NDArray[np.int64] = abs(points[:, None] - points).sum(axis=2) + random.integers(0, 9, (n, n))
+    np.fill_diagonal(costs, 0)
+    return costs
+
+
+def multipliers(relaxation: SubtourRelaxation) -> NDArray[np.int64]:
+    found = relaxation.multipliers()
+    assert found is not None
+    return found
+
+
+def assignment_bound(weights: NDArray[np.int64]) -> int:
+    away = weights.copy()
+    np.fill_diagonal(away, 2**40)
+    return int(away[linear_sum_assignment(away)].sum())
+
+
+@given(st.integers(4, 9), st.integers(0, 2**32), st.data())
+def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n: int, seed: int, data: Any) -> None:
+    random = np.random.default_rng(seed)
+    costs = clustered(seed, n)
+    relaxation = SubtourRelaxation(costs)
+    count = data.draw(st.integers(0, 6))
+    some = np.column_stack([random.integers(0, 5000, count), random.integers(0, 2, (count, n))])
+    some[:, 1] = 0  # a set of all cities is left by no tour
+    some = some[some[:, 1:].any(axis=1)]
+    for sets in (some, multipliers(relaxation)):
+        weights, total = relaxation.weights(sets)
+        for _ in range(20):
+            tour = random.permutation(n)
+            after = np.roll(tour, -1)
+            assert weights[tour, after].sum() + total <= relaxation.scale * costs[tour, after].sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed: int) -> None:
+    n = 8
+    costs = clustered(seed, n)
+    arcs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    once = np.array([[arc[side] == city for arc in arcs] for side in (0, 1) for city in range(n)])
+    sets = [set(chosen) for size in range(2, n - 1) for chosen in itertools.combinations(range(n), size)]
+    leaving = np.array([[i in chosen and j not in chosen for i, j in arcs] for chosen in sets])
+    values = [costs[arc] for arc in arcs]
+    best = linprog(values, A_ub=-1 * leaving, b_ub=-np.ones(len(sets)), A_eq=once, b_eq=np.ones(2 * n)).fun
+    relaxation = SubtourRelaxation(costs)
+    weights, total = relaxation.weights(multipliers(relaxation))
+    found = (assignment_bound(weights) + total) / relaxation.scale
+    assert best - 0.1 <= found <= best + 1e-6
+    assert found > assignment_bound(costs)
+
+
+def test_costs_that_are_large_leave_the_weights_room() -> None:
+    relaxation = SubtourRelaxation(clustered(3) * 5000)
+    assert relaxation.scale == 1
+    assert SubtourRelaxation(np.zeros((5, 5), np.int64)).scale > 1
+    tree = engine.ATSP(clustered(3) * 5000).tree("subtour")
+    prepared = tree.prepare(lambda: False)
+    assert prepared is not None
+    assert len(prepared)
+
+
+def test_time_that_is_up_ends_the_linear_programs() -> None:
+    relaxation = SubtourRelaxation(clustered(1, 14))
+    asked = iter([False, True])
+    assert relaxation.multipliers(lambda: next(asked)) is None
+    assert multipliers(relaxation).shape[1] == 15
+
+
+def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
+    device: Member, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, runner = engine.ATSP.read(shared_data / "atsp" / "ftv47.atsp"), engine_of(device)
+    few = {"ivms": 64} if device.info.capabilities.simt else {}
+    given: dict[str, Any] = {"upper_bound": 1776, **few}
+    whole = runner.solve(problem, **given)
+    assert whole.status == "infeasible"
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: isinstance(event, Metric))
+        stopped = runner.solve(problem, run_folder=tmp_path / "run", **given)
+    assert stopped.status == "interrupted"
+
+    def never(self: SubtourRelaxation, expired: Any = None) -> Any:
+        raise AssertionError("a search that goes on takes the multipliers of its checkpoint")
+
+    monkeypatch.setattr(SubtourRelaxation, "multipliers", never)
+    resumed = runner.resume(tmp_path / "run").wait()
+    assert (resumed.status, resumed.bound, resumed.counters["nodes"]) == (
+        *(whole.status, whole.bound),
+        whole.counters["nodes"],
+    )
+
+
+def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_it_goes_on(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, runner = engine.ATSP(clustered(1, 20)), engine_of(device)
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: isinstance(event, Started))
+        stopped = runner.solve(problem, upper_bound=1393, run_folder=tmp_path / "run")
+    assert (stopped.status, stopped.counters["nodes"]) == ("interrupted", 0)
+    resumed = runner.resume(tmp_path / "run").wait()
+    whole = runner.solve(problem, upper_bound=1393)
+    assert (resumed.status, resumed.counters["nodes"]) == ("infeasible", whole.counters["nodes"])
+
+
+def test_a_checkpoint_with_other_multipliers_is_refused() -> None:
+    problem = engine.ATSP(clustered(2, 8))
+    tree = problem.tree("subtour")
+    prepared = tree.prepare(lambda: False)
+    assert prepared is not None
+    progress = Progress(cut(tree.items, 1), np.zeros(tree.items, np.int64), {}, 0, prepared)
+    arrays, state = write(progress, None, 10**6, 10**6, False)
+    found, _ = audited(problem.tree("subtour"), arrays, state)
+    assert found.prepared is not None
+    np.testing.assert_array_equal(found.prepared, prepared)
+    larger = prepared.copy()
+    larger[0, 0] = 2**40
+    for wrong in (prepared[:, :-1], -prepared, larger, 2 * prepared):
+        with pytest.raises(RunFolderError, match="multipliers of subtour constraints"):
+            audited(problem.tree("subtour"), {**arrays, "prepared": wrong}, state)
+    with pytest.raises(RunFolderError, match="not prepared"):
+        audited(problem.tree("assignment"), arrays, state)
+    del arrays["prepared"]
+    with pytest.raises(RunFolderError, match="prepared"):
+        audited(tree, arrays, state)
+
+
+def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device: Member) -> None:
+    problem = engine.ATSP(clustered(4, 10))
+    options = ATSPOptions(initial="infinity", bound="subtour")
+    owner: Any = Owner()
+    with DevicePool([device.info]) as pool:
+        parts = FarmedSearch(problem, options, owner, Workers(2, False))
+        work = parts.take(1, 1.0)
+        assert work is not None
+        worker = SearchSlices(problem, options, 0, pool)
+        tree = worker._tree
+        assert isinstance(tree, AssignmentTree)
+        before = tree.lower_bound()
+        worker.prepare(work)
+        assert tree.lower_bound() > before
+
+
+def test_public_instances_are_proved_at_the_root(device: Member, shared_data: Path) -> None:
+    for name, optimum in (("br17", 39), ("ftv33", 1286), ("ft53", 6905)):
+        result = engine_of(device).solve(engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp"))
+        assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
+        assert result.counters["nodes"] == 0
