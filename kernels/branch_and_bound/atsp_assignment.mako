@@ -15,15 +15,21 @@
 //
 // Buffers as in explore.mako; `workspace` holds WORKSPACE_WORDS words an IVM. Launch: one group per IVM, or per unit.
 // With `subtours`, bounds are of weights w(i, j) instead of costs: w is in units of 1 / scale, and less by the multipliers of
-// subtour constraints, whose total is added to all bounds. Tours still cost what they cost.
+// the sets of cities that the arc leaves, whose total is added to all bounds. A tour that leaves a set once more has its
+// multiplier once too little. It leaves a set as often as it goes from the side of city 0 (the set, or the other cities) to the
+// other side: where the path does so again, the multiplier is added, for the first 64 sets. Tours still cost what they cost.
 // table   weights by column (to, then from), ${stride} words apart; then of the root the duals of rows, those of columns, the
-//         columns of rows; the bound; with `subtours` the scale, the multipliers' total, and the costs by column
+//         columns of rows; the bound; with `subtours` the scale, the multipliers' total, the costs by column, for every city
+//         two words of bits (whether it is on the side of city 0 of the first 64 sets), and the multipliers of these
 // levels  for every level of the path, the state of its node after decomposition: ${3 * cities} words by city (column and next
-//         column of the path to t, packed; dual of the row; dual of the column), then cost, bound and last city
+//         column of the path to t, packed; dual of the row; dual of the column), then cost, bound, last city, and with
+//         `subtours` the sets for which the path has left the side of city 0
 <%
     n = cities
     root = n * stride
     scale = root + 3 * n + 1
+    exact = scale + 2
+    members = exact + n * stride
 %>
 ${masks.declarations()}
 typedef const GLOBAL i32* table_t;
@@ -37,14 +43,15 @@ typedef const GLOBAL i32* table_t;
 #define WEIGHT(from, to) table[(to) * ${stride} + (from)]
 #define REDUCED(from, to) (WEIGHT(from, to) - group->u[from] - group->v[to])
 % if subtours:
-#define COST(from, to) table[${scale + 2} + (to) * ${stride} + (from)]
+#define COST(from, to) table[${exact} + (to) * ${stride} + (from)]
+#define LEAVES(from, to, word) ((u32)table[${members} + 2 * (from) + (word)] & ~(u32)table[${members} + 2 * (to) + (word)])
 // What the bound of a node that may lead to a tour cheaper than `upper` is less than.
 #define LIMIT(upper) ((i32)MIN((i64)table[${scale}] * ((upper) - 1) + 1 - table[${scale + 1}], (i64)NEVER))
 % else:
 #define COST(from, to) WEIGHT(from, to)
 #define LIMIT(upper) (upper)
 % endif
-#define LEVEL_WORDS ${3 * n + 3}
+#define LEVEL_WORDS ${3 * n + (5 if subtours else 3)}
 #define WORKSPACE_WORDS (LEVEL_WORDS * ${leaf_depth or 1})
 
 // u, v     duals of rows and columns; column[i] of row i, and the row of column j, in the assignment
@@ -71,6 +78,9 @@ typedef struct {
     i32 cost;
     i32 bound;
     i32 upper;
+% if subtours:
+    u32 left[2];
+% endif
     i32 leave;
     mask_t rows[${leaf_depth or 1}];
 } group_t;
@@ -117,8 +127,31 @@ FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table)
         group->last = 0;
         group->cost = 0;
         group->bound = table[${root + 3 * n}];
+% if subtours:
+        group->left[0] = group->left[1] = 0;
+% endif
     }
 }
+
+% if subtours:
+// The multipliers of those of the first 64 sets for which an arc leaves the side of city 0, as the path has done before.
+FUNCTION i32 multipliers_again(LOCAL group_t* group, i32 from, i32 to, table_t table)
+{
+    i32 sum = 0;
+    for (i32 word = 0; word < 2; ++word) {
+        u32 again = LEAVES(from, to, word) & group->left[word];
+        while (again) {
+            const i32 bit = HIGHEST_OF_WORD(again);
+            sum += table[${members + 2 * n} + 32 * word + bit];
+            again ^= 1u << bit;
+        }
+    }
+    return sum;
+}
+#define AGAIN(from, to) multipliers_again(group, from, to, table)
+% else:
+#define AGAIN(from, to) 0
+% endif
 
 // The shortest alternating paths from the rows of the open cities to column t, and the duals that follow from their lengths.
 FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, table_t table)
@@ -265,7 +298,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
     mask_t kept = NO_ITEMS;
     for (i32 a = lane; a < count; a += ${lanes}) {
         const i32 j = group->city[a];
-        if (REDUCED(last, j) < gap)
+        if (REDUCED(last, j) + AGAIN(last, j) < gap)
             kept |= ITEM(j - 1);
     }
 % if lanes > 1:
@@ -288,6 +321,10 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
             level[${3 * n}] = group->cost;
             level[${3 * n + 1}] = group->bound;
             level[${3 * n + 2}] = last;
+% if subtours:
+            level[${3 * n + 3}] = (i32)group->left[0];
+            level[${3 * n + 4}] = (i32)group->left[1];
+% endif
         }
     }
     SYNC();
@@ -312,7 +349,15 @@ FUNCTION void place(LOCAL group_t* group, i32 lane, i32 depth, i32 item, i32 act
         const i32 last = level[${3 * n + 2}], j = item + 1;
         const i32 t = group->column[last];
         group->cost = level[${3 * n}] + COST(last, j);
-        group->bound = level[${3 * n + 1}] + REDUCED(last, j);
+% if subtours:
+        group->left[0] = (u32)level[${3 * n + 3}];
+        group->left[1] = (u32)level[${3 * n + 4}];
+% endif
+        group->bound = level[${3 * n + 1}] + REDUCED(last, j) + AGAIN(last, j);
+% if subtours:
+        group->left[0] |= LEAVES(last, j, 0);
+        group->left[1] |= LEAVES(last, j, 1);
+% endif
         group->last = j;
         group->column[last] = NOWHERE;
         i32 i = group->row[j];

@@ -239,26 +239,26 @@ class ATSPTree(Tree):
             "branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, child_bounds=True, poll=32
         )
 
-    def root(self) -> tuple[int, int, int]:
+    def root(self) -> tuple[int, ...]:
         """See :meth:`Tree.root`."""
         return (0, 0, int(self._out.sum()))
 
-    def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
+    def place(self, state: tuple[int, ...], depth: int, item: int, side: int) -> tuple[int, ...]:
         """See :meth:`Tree.place`."""
         last, cost, rest = state
         return (item + 1, cost + int(self.costs[last, item + 1]), rest - int(self._out[last]))
 
     def bound(
-        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
+        self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
         """See :meth:`Tree.bound`."""
         last, cost, rest = state
         base = cost + rest - int(self._out[last])
         return 0, [item for item in open_items if base + int(self.costs[last, item + 1]) < upper]
 
-    def leaf(self, state: tuple[int, int, int], open_items: Sequence[int]) -> int:
+    def leaf(self, state: tuple[int, ...], open_items: Sequence[int]) -> int:
         """See :meth:`Tree.leaf`: to the last city, and back."""
-        last, cost, _ = state
+        last, cost = state[:2]
         city = open_items[0] + 1
         return cost + int(self.costs[last, city]) + int(self.costs[city, 0])
 

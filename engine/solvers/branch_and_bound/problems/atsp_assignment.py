@@ -6,7 +6,10 @@ enters every subtour of the assignment from outside: under the reduced costs, th
 from L may be added (an additive bound).
 
 Where subtour constraints are used, the assignments are of weights that contain their multipliers (see
-:mod:`engine.solvers.branch_and_bound.problems.subtours`): then the root's bound is that of Held and Karp.
+:mod:`engine.solvers.branch_and_bound.problems.subtours`): then the root's bound is that of Held and Karp. A tour
+that leaves a set k times has its multiplier subtracted k times, and added once with the sum of all. It leaves the set
+as often as it goes from the side of city 0, be that the set or the other cities, to the other side. Where a path does
+so for the k-th time, k > 1, the multiplier is added to the node's bound, for the 64 sets with the largest multipliers.
 
 References
 ----------
@@ -38,6 +41,7 @@ LARGEST_COST = 2**22
 """Costs up to this leave the kernels' 32-bit duals room for paths through all cities."""
 
 _FORBIDDEN = 2**29
+_SETS = 64
 _LANES = 32
 _POLL = 4
 _REGISTERS = 64
@@ -46,7 +50,8 @@ _REGISTERS = 64
 class AssignmentTree(ATSPTree):
     """The tree of :class:`ATSPTree`, pruned by the assignment bound.
 
-    Reference state: last city, cost so far, weight so far.
+    Reference state: last city, cost so far, weight so far with multipliers added again, and the sets for which the path
+    has left the side of city 0, as bits.
 
     Parameters
     ----------
@@ -59,11 +64,16 @@ class AssignmentTree(ATSPTree):
     def __init__(self, costs: NDArray[np.int64], relaxation: SubtourRelaxation | None = None) -> None:
         super().__init__(costs, cheapest=True)
         self._relaxation = relaxation
-        self._take(costs.copy(), 1, 0)
+        self._take(costs.copy(), 1, np.zeros((0, len(costs) + 1), np.int64))
 
-    def _take(self, weights: NDArray[np.int64], scale: int, total: int) -> None:
+    def _take(self, weights: NDArray[np.int64], scale: int, sets: NDArray[np.int64]) -> None:
         np.fill_diagonal(weights, _FORBIDDEN)
-        self._weights, self._scale, self._total = weights, scale, total
+        self._weights, self._scale, self._total = weights, scale, int(sets[:, 0].sum())
+        self._multipliers = np.zeros(_SETS, np.int64)
+        self._side = np.ones((_SETS, len(weights)), np.bool_)
+        first = sets[:_SETS]
+        self._multipliers[: len(first)] = first[:, 0]
+        self._side[: len(first)] = first[:, 1:] == first[:, 1:2]
 
     def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
         """See :meth:`Tree.prepare`: the sets of cities and their multipliers."""
@@ -84,7 +94,7 @@ class AssignmentTree(ATSPTree):
         weights, total = self._relaxation.weights(prepared)
         if (prepared[:, 1:] > 1).any() or np.abs(weights).max() > LARGEST_COST or total >= _FORBIDDEN:
             raise ValueError("the multipliers of subtour constraints are out of range")
-        self._take(weights, self._relaxation.scale, total)
+        self._take(weights, self._relaxation.scale, prepared)
         return None
 
     def _in_costs(self, bound: Any) -> Any:
@@ -99,7 +109,10 @@ class AssignmentTree(ATSPTree):
         value = rows.sum() + entering.sum()
         table = np.concatenate([_by_column(self._weights, stride), rows, entering, columns, [value]])
         if self._relaxation is not None:
-            table = np.concatenate([table, [self._scale, self._total], _by_column(self.costs, stride)])
+            bits = np.packbits(np.ascontiguousarray(self._side.T), axis=1, bitorder="little")
+            costs = _by_column(self.costs, stride)
+            sets = np.concatenate([np.frombuffer(bits.tobytes(), "<i4"), self._multipliers])
+            table = np.concatenate([table, [self._scale, self._total], costs, sets])
         constants = {
             "cities": n,
             "stride": stride,
@@ -108,7 +121,7 @@ class AssignmentTree(ATSPTree):
             "poll": _POLL,
         }
         lanes = _LANES if capabilities.simt else 1
-        words = (3 * n + 3) * max(1, self.leaf_depth)
+        words = (3 * n + (3 if self._relaxation is None else 5)) * max(1, self.leaf_depth)
         local = 4 * 11 * n + (8 + bytes_for(self.items)) * lanes + bytes_for(self.items) * self.items + 32
         name = "branch_and_bound/atsp_assignment"
         cooperative = CooperativeTree(name, constants, table.astype(np.int32), lanes, local, _REGISTERS, words)
@@ -134,28 +147,36 @@ class AssignmentTree(ATSPTree):
         """See :meth:`Tree.child_functions`: the bounds of all children come from one search; there are none."""
         return
 
-    def root(self) -> tuple[int, int, int]:
+    def root(self) -> tuple[int, ...]:
         """See :meth:`Tree.root`."""
-        return (0, 0, 0)
+        return (0, 0, 0, 0)
 
-    def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
+    def place(self, state: tuple[int, ...], depth: int, item: int, side: int) -> tuple[int, ...]:
         """See :meth:`Tree.place`."""
-        last, cost, weight = state
+        last, cost, weight, left = state
         city = item + 1
-        return (city, cost + int(self.costs[last, city]), weight + int(self._weights[last, city]))
+        leaves = sum(1 << number for number in np.flatnonzero(self._side[:, last] & ~self._side[:, city]).tolist())
+        weight += int(self._weights[last, city]) + self._again(last, city, left)
+        return (city, cost + int(self.costs[last, city]), weight, left | leaves)
+
+    def _again(self, last: int, city: int, left: int) -> int:
+        """The multipliers of the sets for which an arc leaves the side of city 0, as the path has done before."""
+        leaves = np.flatnonzero(self._side[:, last] & ~self._side[:, city]).tolist()
+        return sum(int(self._multipliers[number]) for number in leaves if left >> number & 1)
 
     def bound(
-        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
+        self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
         """See :meth:`Tree.bound`, here by an assignment problem for every child."""
-        last, _, weight = state
+        last, _, weight, left = state
         cities = np.array(open_items) + 1
         # rest[j]: the cheapest assignment of the open cities' rows if column j is taken; j = 0 comes last.
         columns = np.append(cities, 0)
         rest = np.array([self._assignment(cities, np.delete(columns, k)) for k in range(len(columns))])
         through = self._weights[last, columns] + rest
         value = weight + int(through.min())
-        kept = self._in_costs(weight + through[:-1]) < upper
+        again = np.array([self._again(last, int(city), left) for city in cities], np.int64)
+        kept = self._in_costs(weight + through[:-1] + again) < upper
         if kept.any():
             leaving = (self._weights[np.ix_(cities, columns)] + rest).min(axis=1)
             weights = np.full((len(columns), len(columns)), _FORBIDDEN)
@@ -185,7 +206,9 @@ class AssignmentTree(ATSPTree):
             weights = self._weights[np.ix_(np.append(left, tour[-1]), np.append(left, 0))].copy()
             if len(left):
                 weights[-1, -1] = _FORBIDDEN
-            weight = int(self._weights[tour[:-1], tour[1:]].sum())
+            times = (self._side[:, tour[:-1]] & ~self._side[:, tour[1:]]).sum(axis=1)
+            again = int(self._multipliers @ np.maximum(times - 1, 0))
+            weight = int(self._weights[tour[:-1], tour[1:]].sum()) + again
             bound = self._in_costs(weight + int(weights[linear_sum_assignment(weights)].sum()))
             found[node] = max(found[node], bound)
         return found

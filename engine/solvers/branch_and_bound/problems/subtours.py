@@ -69,7 +69,8 @@ class SubtourRelaxation:
         Returns
         -------
         ndarray of int64, shape (sets, n + 1), or None
-            The multiplier of each set, then 1 for its cities and 0 for the others; None if time is up.
+            The multiplier of each set, the largest first, then 1 for its cities and 0 for the others; None if time is
+            up.
         """
         if self._sets is not None:
             return self._sets
@@ -82,7 +83,8 @@ class SubtourRelaxation:
         found[:, 0] = np.floor(self.scale * program.multipliers())
         for row, members in enumerate(program.sets):
             found[row, 1 + members] = 1
-        self._sets = found[found[:, 0] > 0]
+        order = np.argsort(-found[:, 0], kind="stable")
+        self._sets = found[order[: np.count_nonzero(found[:, 0])]]
         return self._sets
 
     def weights(self, sets: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
