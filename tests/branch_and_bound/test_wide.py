@@ -104,11 +104,16 @@ def test_two_machines_are_scheduled_as_by_johnson(device: Member) -> None:
 
 
 # The groups of the assignment bound take the compiler of a CPU a minute.
-@pytest.mark.parametrize(("bound", "gpu"), [("assignment", False), ("cheapest_arcs", False), ("cheapest_arcs", True)])
+@pytest.mark.parametrize(
+    ("bound", "gpu"),
+    [("assignment", False), ("subtour", False), ("cheapest_arcs", False), ("cheapest_arcs", True)],
+)
 def test_a_wide_tour_is_found(device: Member, bound: str, gpu: bool) -> None:
     problem, optimum = ring(70, seed=2)
     tree = problem.tree(bound)
-    found = explore(device, tree, 40 if bound == "assignment" else 1, capabilities=as_gpu(device) if gpu else None)
+    tree.prepare(lambda: False)
+    upper = 1 if bound == "cheapest_arcs" else 40
+    found = explore(device, tree, upper, capabilities=as_gpu(device) if gpu else None)
     assert found.best == optimum
     assert found.path is not None
     assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
