@@ -154,8 +154,9 @@ def _measure_atsp(study: Study) -> None:
         "Asymmetric TSP",
         "The paper gives no seeds for its generated instances, so its node counts cannot be repeated; these are other "
         "instances of the same families. The bound is the cost of the partial tour, the initial upper bound the "
-        "optimum. The default bound here (assignments with multipliers of subtour constraints) proves the same with far "
-        "fewer nodes.",
+        "optimum. "
+        "The default bound here (assignments with multipliers of subtour constraints) proves the same with far fewer "
+        "nodes.",
     )
     rows = []
     for family in ("crane", "tsmat"):
