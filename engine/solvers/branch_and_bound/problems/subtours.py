@@ -25,8 +25,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 
 __all__ = ["SubtourRelaxation"]
 
@@ -158,6 +156,9 @@ class _Program:
 
 def _sets_left_too_little(taken: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Sets of cities that are left by less than one arc: the strong components, or else the least cuts from city 0."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
+
     n = len(taken)
     whole = csr_array(np.rint(_UNITS * np.clip(taken, 0, 1)).astype(np.int32))
     whole.eliminate_zeros()

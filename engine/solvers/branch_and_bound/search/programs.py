@@ -332,7 +332,7 @@ def _trees() -> Sequence[Tree]:
     return (
         Queens(15).tree(),
         *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs")),
-        *(ATSP(np.ones((n, n))).tree(bound) for n in (9, 40) for bound in ("assignment", "subtour")),
+        *(ATSP(np.ones((n, n))).tree(bound) for n, bound in ((40, "assignment"), (9, "subtour"), (40, "subtour"))),
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
