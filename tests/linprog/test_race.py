@@ -227,8 +227,8 @@ def test_highs_in_a_thread_finds_what_highs_finds() -> None:
 def test_highs_in_a_thread_is_stopped() -> None:
     """A program that the simplex method needs many seconds for."""
     random = np.random.default_rng(0)
-    a = sp.random_array((1500, 3000), density=0.02, rng=random, format="csr")
-    slow = engine.LinearProgram(random.random(3000), A_eq=a, b_eq=a @ random.random(3000))
+    a = sp.random_array((700, 1400), density=0.03, rng=random, format="csr")
+    slow = engine.LinearProgram(random.random(1400), A_eq=a, b_eq=a @ random.random(1400))
     work = HighsHere()
     thread = start_thread(lambda: work.run(slow, {"solver": "simplex", "parallel": "off"}))
     assert wait_for(work.presolved, lambda: None).status in ("reduced", "not_reduced")
