@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from engine.solvers.boa.problem import BOA as BOA
     from engine.solvers.branch_and_bound.problems.atsp import ATSP as ATSP
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
+    from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering as LinearOrdering
     from engine.solvers.branch_and_bound.problems.quadratic_assignment import (
         QuadraticAssignment as QuadraticAssignment,
     )

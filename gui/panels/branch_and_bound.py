@@ -15,11 +15,12 @@ from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt
 from gui.pictures.tour import Tour
 from gui.plot.axes import short
-from gui.plot.charts import Bars
+from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.stacked import StackedPlot
+from gui.problem.preview_data import ordered_weights
 
 __all__ = ["BranchAndBoundPanel"]
 
@@ -74,6 +75,7 @@ class BranchAndBoundPanel(Panel):
         self.follow(self.share, "explored_here", scale=100.0)
         self.solution_page = self.page("Solution", columns=1)
         self.solution: Figure | None = None
+        self.ordered: Pixels | None = None
         self._solution_unit = ""
         self._rates: dict[str, float] = {}
         self.device_page = DevicesPage(self)
@@ -96,6 +98,12 @@ class BranchAndBoundPanel(Panel):
             else:
                 self.solution.show_queens(columns, "one of those that are counted")
         else:
+            if kind == "LinearOrdering":
+                self.ordered = Pixels(
+                    "Weights in the best order", theme=theme, key="ordered", across="position", down="position ahead"
+                )
+                self.ordered.hint("The matrix in the best order is shown once there is one.")
+                self.add(self.ordered, self.solution_page)
             self.solution = Listing(
                 "Solution", theme=theme, key="solution", empty="The best solution is shown once there is one."
             )
@@ -170,4 +178,9 @@ class BranchAndBoundPanel(Panel):
             self.solution.show_tour(self.problem.costs, order)  # type: ignore[union-attr]
         elif isinstance(self.solution, Listing):
             self.solution.put(["position", "item"], list(enumerate(order.tolist())))
+        if self.ordered is not None:
+            matrix, unit = ordered_weights(self.problem.weights, order)  # type: ignore[union-attr]
+            self.ordered.show_matrix(matrix, top=float(matrix.max()) or 1.0)
+            self.ordered.set_unit(f"{unit}, 0 to {value_text(matrix.max().item())}")
+            self.ordered.refresh()
         self.solution.refresh()

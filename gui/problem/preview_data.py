@@ -223,6 +223,22 @@ def _tardiness(problem: Any, data: PreviewData) -> None:
     )
 
 
+def _linear_ordering(problem: Any, data: PreviewData) -> None:
+    matrix, unit = ordered_weights(problem.weights, np.arange(problem.n))
+    data.numbers.extend([("Items", value_text(problem.n)), *_range("Weight", problem.weights)])
+    data.figures.append(HeatMap("Weights", unit, _blocks(matrix), "item", "item ahead of it"))
+
+
+def ordered_weights(weights: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
+    """The matrix of a linear ordering with rows and columns in an order, from 0 on, and what its values are.
+
+    Negative weights are shown by how much they exceed the least one.
+    """
+    least = min(0, int(weights.min()))
+    shown = weights[np.ix_(order, order)] - least
+    return shown, "weight" if least == 0 else f"weight above the least, {value_text(least)}"
+
+
 def _linear_program(problem: Any, data: PreviewData) -> None:
     matrix = problem.A.tocoo()
     data.numbers.extend(
@@ -301,6 +317,7 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "TwoConstraintKnapsack": _two_constraints,
     "QuadraticAssignment": _assignment,
     "Tardiness": _tardiness,
+    "LinearOrdering": _linear_ordering,
     "HorseshoeProbit": _regression,
     "HorseshoeLogit": _regression,
     "HorseshoeRegression": _regression,

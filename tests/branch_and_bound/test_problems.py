@@ -14,7 +14,7 @@ from searching import brute_force, held_karp
 import engine
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
-from engine.formats import qaplib, taillard, tsplib
+from engine.formats import lolib, qaplib, taillard, tsplib
 from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
 from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
@@ -391,6 +391,7 @@ def test_there_are_120_instances_of_taillards(number: int) -> None:
     [
         (b"queens 6\n", engine.Queens),
         (b"tardiness 2\n1 2\n1 1\n2 2\n", engine.Tardiness),
+        (b"a title\n2\n0 1\n4 0\n", engine.LinearOrdering),
         (b"nowait\n2 2\n0 3 1 4\n0 2 1 5\n", engine.NoWaitFlowshop),
         (b"mckp 1 3\n0 1 2\n", engine.MultipleChoiceKnapsack),
     ],
@@ -414,6 +415,13 @@ def test_lists_of_items_are_not_taken_for_matrices(tmp_path: Path) -> None:
         path = tmp_path / f"matrices-{n}.DAT"
         qaplib.write(path, np.ones((n, n), np.int64), np.full((n, n), 2))
         assert recognize(path) is engine.QuadraticAssignment
+        for suffix in ("lop", "mat", "txt"):
+            path = tmp_path / f"matrix-{n}.{suffix}"
+            lolib.write(path, np.full((n, n), 21))
+            assert recognize(path) is engine.LinearOrdering
+    path = tmp_path / "matrix.dat"
+    lolib.write(path, np.full((12, 12), 21))
+    assert recognize(path) is engine.LinearOrdering
 
 
 def test_a_file_is_written_through_a_link(tmp_path: Path) -> None:

@@ -323,13 +323,19 @@ def made(kind: str) -> engine.PermutationProblem:
         return engine.QuadraticAssignment(*random.integers(0, 9, (2, 20, 20)))
     if kind == "Tardiness":
         return engine.Tardiness(*random.integers(1, 9, (2, 40)), random.integers(1, 200, 40))
+    if kind == "LinearOrdering":
+        return engine.LinearOrdering(random.integers(0, 99, (60, 60)))
     problem: engine.PermutationProblem = getattr(engine, kind)(times)
     return problem
 
 
 @pytest.mark.parametrize("how", ["stop", "time limit"])
 @pytest.mark.parametrize(
-    "kind", ["Flowshop", "BlockingFlowshop", "NoWaitFlowshop", "FlowTime", "ATSP", "QuadraticAssignment", "Tardiness"]
+    "kind",
+    [
+        *("Flowshop", "BlockingFlowshop", "NoWaitFlowshop", "FlowTime"),
+        *("ATSP", "QuadraticAssignment", "Tardiness", "LinearOrdering"),
+    ],
 )
 def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not engine.available_devices("opencl"):

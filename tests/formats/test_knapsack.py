@@ -323,6 +323,7 @@ FOREIGN = {
     "csv of numbers": "0,0.64,1\n1,2,0\n",
     "dimacs cnf": "c comment\np cnf 3 2\n1 -3 0\n2 3 -1 0\n",
     "qaplib": "3\n\n0 1 2\n1 0 3\n2 3 0\n\n0 1 1\n1 0 1\n1 1 0\n",
+    "lolib": "4\n0 1 2 5\n1 0 3 5\n2 3 0 5\n6 6 1 0\n",
     "qubo": "50 156\n1 1 -100\n1 2 26\n",
     "nk landscape": "50 4 3\n0.47 0.90\n",
     "spin glass": "-20 1010101001011100\n32\n0 1 1\n",

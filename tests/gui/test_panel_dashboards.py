@@ -251,6 +251,18 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) 
             assert len(figure(panel, key).table()[1]) == rows
 
 
+def test_a_linear_ordering_is_shown_as_its_matrix_in_the_best_order(qtbot: Any) -> None:
+    weights = np.random.default_rng(3).integers(-9, 99, (7, 7))
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.LinearOrdering(weights)), LIGHT)
+    qtbot.addWidget(panel)
+    order = [0, 3, 1, 2, 6, 5, 4]
+    panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=order)])
+    picture = figure(panel, "ordered")
+    assert [list(row[1:]) for row in picture.table()[1]] == (weights[np.ix_(order, order)] - weights.min()).tolist()
+    assert picture.unit == f"weight above the least, -9, 0 to {weights.max() - weights.min()}"
+    assert figure(panel, "solution").table()[1] == list(enumerate(order))
+
+
 def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> None:
     folder = RECORDED / "knapsack"
     panel, events = played(qtbot, folder), events_of(folder)

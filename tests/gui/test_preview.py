@@ -44,6 +44,7 @@ PROBLEMS: dict[str, Any] = {
     "blocking": lambda: engine.BlockingFlowshop(RANDOM.integers(1, 9, (3, 4))),
     "no-wait": lambda: engine.NoWaitFlowshop(RANDOM.integers(1, 9, (3, 4))),
     "tardiness": lambda: engine.Tardiness([3, 1, 2], [1, 1, 2], [4, 4, 1]),
+    "ordering": lambda: engine.LinearOrdering(RANDOM.integers(-9, 9, (5, 5))),
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),
     "onemax": lambda: engine.BOA("onemax", 9),

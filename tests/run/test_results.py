@@ -112,6 +112,7 @@ def test_a_posterior_without_draws_says_so() -> None:
             engine.Tardiness([3, 3], [1, 1], [2, 2]),
             "total weighted tardiness: 2 jobs, times 3 to 3, weights 1 to 1, due dates 2 to 2",
         ),
+        (engine.LinearOrdering([[5, -1], [3, 0]]), "linear ordering: 2 items, weights -1 to 3"),
         (engine.BOA("onemax", 10, seeds=[[0] * 10]), "onemax of 10 genes, known optimum 10, 1 known individual"),
         (engine.HorseshoeProbit([[1.0], [2.0]], [0, 1]), "horseshoe probit: 2 rows, 1 feature, 50.0% of class 1"),
         (

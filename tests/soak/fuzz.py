@@ -37,7 +37,7 @@ from engine import config, lock, trust  # noqa: E402
 from engine.errors import QuintetError  # noqa: E402
 from engine.events import from_json  # noqa: E402
 from engine.folder import RunFolder, foreign_code  # noqa: E402
-from engine.formats import qaplib  # noqa: E402
+from engine.formats import lolib, qaplib  # noqa: E402
 from engine.formats.source import limited  # noqa: E402
 from engine.solvers import problem_classes, recognize  # noqa: E402
 
@@ -109,11 +109,13 @@ def _events(folder: Path) -> None:
 def _targets(home: Path) -> dict[str, Target]:
     found = {f"reader {name}": _reader(name, content) for name, content in FILES.items()}
     matrix = Target({"q.dat": b"2\n0 1\n1 0\n0 3\n2 0\n"}, (lambda folder: qaplib.read(folder / "q.dat"),))
+    weights = Target({"w.lop": b"title\n2\n0 1\n3 0\n"}, (lambda folder: lolib.read(folder / "w.lop"),))
     run = _stopped_run(home)
     note = {"key": "a", "folder": str(home / "r"), "title": "t", "state": "running", "options": {"x": 1}, "best": 3}
     return {
         **found,
         "reader q.dat": matrix,
+        "reader w.lop": weights,
         "folder": Target(run, (_folder,)),
         "zip": Target({"run.zip": _zip_of(run)}, (_unpack,)),
         "notes": Target({"run.json": json.dumps(note).encode()}, (_note,), (QuintetError, ValueError, OSError)),

@@ -99,6 +99,10 @@ def _tardiness(devices: list[str]) -> None:
     engine.solve(engine.Tardiness(times, weights, 3 * due), devices=devices, ivms=64, initial="infinity")
 
 
+def _linear_ordering(devices: list[str]) -> None:
+    engine.solve(engine.LinearOrdering(RANDOM.integers(0, 30, (10, 10))), devices=devices, ivms=64, initial="infinity")
+
+
 def _flowshop(**options: Any) -> Callable[[list[str]], None]:
     def run(devices: list[str]) -> None:
         engine.solve(engine.Flowshop(RANDOM.integers(1, 30, (4, 8))), devices=devices, ivms=64, **options)
@@ -179,6 +183,7 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "knapsack choices": _choices,
     "quadratic assignment": _assignment,
     "tardiness": _tardiness,
+    "linear ordering": _linear_ordering,
     "flowshop": _flowshop(),
     "flowshop two machines": _flowshop(bound="two_machine", initial="infinity"),
     "flowshop mixed, children apart": _flowshop(bound="mixed", variant="pte_peb", strategy="hypercube"),

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.branch_and_bound import assignment_generators, generators
+from engine.solvers.branch_and_bound import assignment_generators, generators, ordering_generators
 from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
 from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
@@ -26,13 +27,15 @@ kernel_variants = LazyImport("engine.solvers.branch_and_bound.search.programs", 
 
 SOLVER = Solver(
     name="branch_and_bound",
-    title="Branch and bound over permutations (flowshop, n-queens, asymmetric TSP, quadratic assignment, tardiness)",
+    title="Branch and bound over permutations (flowshop, n-queens, asymmetric TSP, quadratic assignment, tardiness, "
+    "linear ordering)",
     problems=(
         Flowshop,
         Queens,
         ATSP,
         QuadraticAssignment,
         Tardiness,
+        LinearOrdering,
         FlowTime,
         BlockingFlowshop,
         NoWaitFlowshop,
@@ -75,6 +78,12 @@ SOLVER = Solver(
             assignment_generators.TardinessFamily,
             assignment_generators.generate_tardiness,
             assignment_generators.write_tardiness,
+        ),
+        "linear_ordering": Generator(
+            ordering_generators.LinearOrderingFamily,
+            ordering_generators.generate_linear_ordering,
+            ordering_generators.write_linear_ordering,
+            ".lop",
         ),
     },
     bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),

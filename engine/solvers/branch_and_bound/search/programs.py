@@ -323,6 +323,7 @@ def _trees() -> Sequence[Tree]:
     """Small trees that between them use every template and every branch of it."""
     from engine.solvers.branch_and_bound.problems.atsp import ATSP
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+    from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
     from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
     from engine.solvers.branch_and_bound.problems.queens import Queens
     from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime
@@ -341,4 +342,5 @@ def _trees() -> Sequence[Tree]:
         BlockingFlowshop(small).tree(),
         QuadraticAssignment(small, small).tree(),
         Tardiness([3, 1, 2], [2, 9, 4], [1, 4, 1]).tree(),
+        *(LinearOrdering(np.arange(n * n).reshape(n, n)).tree() for n in (3, 70)),
     )

@@ -1,0 +1,102 @@
+"""Linear ordering files of LOLIB: lines of text, which may be missing, then the size and one square matrix.
+
+References
+----------
+R. Marti, G. Reinelt, A. Duarte, "A benchmark library and a comparison of heuristic methods for the linear ordering
+problem", Computational Optimization and Applications 51 (2012) 1297-1317.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+from engine.formats.source import lines_of, read_text, write_text
+from engine.formats.text import Numbers
+
+__all__ = ["parse", "read", "recognize", "write"]
+
+_LARGEST = 1000
+_SIZE = re.compile(r"[0-9]{1,9}")
+_NUMBERS = re.compile(r"\s*(?:[+-]?[0-9]+\s*)+")
+_HEAD_BYTES = 4096
+_COLUMNS_OF_ITEMS = 3
+
+
+def read(path: str | Path) -> NDArray[np.int64]:
+    """The matrix of a file, shape (n, n).
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be read or breaks the format; with the file and the line.
+    """
+    return parse(read_text(path, "the LOLIB file"), path)
+
+
+def parse(text: str, path: str | Path | None = None) -> NDArray[np.int64]:
+    """:func:`read` of a file's text; ``path`` is only for messages.
+
+    Parameters
+    ----------
+    text : str
+    path : path-like, optional
+        Only for messages.
+    """
+    lines = lines_of(text)
+    begin = _begin(lines)
+    numbers = Numbers.of(enumerate(lines[begin:], begin + 1), path)
+    n = numbers.take("the size")
+    if not 1 <= n <= _LARGEST:
+        raise ProblemError(f"the size must be 1 to {_LARGEST}; got {n}", path, numbers.line)
+    matrix = np.array(numbers.matrix(n, n, "entry"), np.int64)
+    numbers.end(f"one {n} x {n} matrix")
+    return matrix
+
+
+def recognize(path: Path, head: str) -> bool:
+    """Whether lines of text, if any, are followed by the size alone on a line, and whole numbers of one matrix.
+
+    Short files must have as many numbers as the matrix has. Long ones must not be ``.dat`` files, which are QAPLIB's,
+    and lines must have more numbers than an item of a knapsack.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
+    """
+    lines = head.splitlines()
+    rows = [line.split() for line in lines[_begin(lines) :] if line.strip()]
+    whole = len(head.encode("utf-8", errors="replace")) < _HEAD_BYTES
+    if not whole:
+        rows = rows[:-1]  # which may be cut
+    if len(rows) < 2 or len(rows[0]) != 1 or not _SIZE.fullmatch(rows[0][0]):
+        return False
+    if not all(_NUMBERS.fullmatch(" ".join(row)) for row in rows):
+        return False
+    if whole:
+        return sum(map(len, rows)) == 1 + int(rows[0][0]) ** 2
+    return path.suffix.lower() != ".dat" and max(map(len, rows)) > _COLUMNS_OF_ITEMS
+
+
+def write(path: str | Path, matrix: NDArray[np.int64]) -> None:
+    """Write a file with a matrix of shape (n, n).
+
+    Parameters
+    ----------
+    path : path-like
+    matrix : ndarray of int64, shape (n, n)
+    """
+    rows = (" ".join(map(str, row)) for row in matrix.tolist())
+    write_text(path, "\n".join([str(len(matrix)), *rows, ""]), "the LOLIB file")
+
+
+def _begin(lines: Sequence[str]) -> int:
+    """The first line that is not text: which is empty, or has numbers alone."""
+    return next((at for at, line in enumerate(lines) if not line.strip() or _NUMBERS.fullmatch(line)), len(lines))

@@ -1,0 +1,196 @@
+"""Packings of cycles of three items, by which the linear ordering problem is bounded.
+
+An order of the items goes against at least one arc of every cycle. If the weights of the cycles through each arc add up
+to at most the arc's own, the sum over all cycles is a lower bound on the weight that an order goes against. The best
+packing is the dual solution of the linear program that takes at least one arc's worth of each cycle at the least cost.
+Cycles are added to the program while its solution takes too little of one.
+
+References
+----------
+M. Groetschel, M. Juenger, G. Reinelt, "A cutting plane algorithm for the linear ordering problem", Operations Research
+32 (1984) 1195-1220.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
+
+_ROUNDS = 40
+_ITERATIONS = 50_000
+_BETWEEN_POLLS = 1000
+_SHORT = 0.999
+"""A cycle of which less is taken is added to the program."""
+
+
+def cycles_of(arcs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All cycles of three items, those with the largest least arc first; shape (cycles, 3).
+
+    Parameters
+    ----------
+    arcs : ndarray of int64, shape (n, n)
+        Weights, at least 0; 0 where there is no arc.
+    """
+    found = [np.zeros((0, 3), np.int64)]
+    for first in range(len(arcs)):
+        seconds = first + 1 + np.flatnonzero(arcs[first, first + 1 :])
+        thirds = first + 1 + np.flatnonzero(arcs[first + 1 :, first])
+        at, to = np.nonzero(arcs[np.ix_(seconds, thirds)])
+        found.append(np.column_stack([np.full(len(at), first), seconds[at], thirds[to]]))
+    cycles = np.concatenate(found)
+    return cycles[np.argsort(-_over_cycles(arcs, cycles).min(axis=1), kind="stable")]
+
+
+def greedy_packing(arcs: NDArray[np.int64], cycles: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As much of each cycle, one after the other, as its arcs have left.
+
+    Parameters
+    ----------
+    arcs : ndarray of int64, shape (n, n)
+    cycles : ndarray of int64, shape (cycles, 3)
+
+    Returns
+    -------
+    ndarray of int64, shape (cycles,)
+    """
+    left = arcs.tolist()
+    weights = np.zeros(len(cycles), np.int64)
+    for at, (a, b, c) in enumerate(cycles.tolist()):
+        weight = min(left[a][b], left[b][c], left[c][a])
+        if weight > 0:
+            weights[at] = weight
+            left[a][b] -= weight
+            left[b][c] -= weight
+            left[c][a] -= weight
+    return weights
+
+
+def best_packing(
+    arcs: NDArray[np.int64], cycles: NDArray[np.int64], expired: Callable[[], bool] = lambda: False
+) -> NDArray[np.int64] | None:
+    """The packing of the linear program, rounded down, with what can be added to it.
+
+    Parameters
+    ----------
+    arcs : ndarray of int64, shape (n, n)
+    cycles : ndarray of int64, shape (cycles, 3)
+        As :func:`cycles_of` returns them.
+    expired : callable
+        Whether time is up, asked again and again.
+
+    Returns
+    -------
+    ndarray of int64, shape (cycles,), or None
+        The weight of each cycle; None if time is up.
+    """
+    greedy = greedy_packing(arcs, cycles)
+    program = _Program(arcs)
+    weights = np.zeros(len(cycles), np.int64)
+    used = np.zeros(0, np.int64)
+    chosen = np.flatnonzero(greedy)
+    for _ in range(_ROUNDS):
+        program.add(cycles[chosen])
+        used = np.concatenate([used, chosen])
+        solved = program.solve(expired)
+        if expired():
+            return None
+        if solved is None:
+            break
+        taken, duals = solved
+        weights[used] = np.floor(duals + 1e-6)
+        chosen = _short(taken, cycles)
+        if not len(chosen):
+            break
+    if not is_packing(arcs, cycles, weights):
+        return greedy
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        arcs = _less(arcs, cycles[:, a], cycles[:, b], weights)
+    weights = weights + greedy_packing(arcs, cycles)
+    return weights if weights.sum() > greedy.sum() else greedy
+
+
+def is_packing(arcs: NDArray[np.int64], cycles: NDArray[np.int64], weights: NDArray[np.int64]) -> bool:
+    """Whether no arc is part of more cycles than its weight holds.
+
+    Parameters
+    ----------
+    arcs : ndarray of int64, shape (n, n)
+    cycles : ndarray of int64, shape (cycles, 3)
+    weights : ndarray of int64, shape (cycles,)
+    """
+    left = arcs
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        left = _less(left, cycles[:, a], cycles[:, b], weights)
+    return bool((weights >= 0).all() and (left >= 0).all())
+
+
+def _less(
+    arcs: NDArray[np.int64], tails: NDArray[np.int64], heads: NDArray[np.int64], weights: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    left = arcs.copy()
+    np.subtract.at(left, (tails, heads), weights)
+    return left
+
+
+def _over_cycles(values: NDArray[Any], cycles: NDArray[np.int64]) -> NDArray[Any]:
+    """The values of the three arcs of each cycle, shape (cycles, 3)."""
+    a, b, c = cycles.T
+    return np.column_stack([values[a, b], values[b, c], values[c, a]])
+
+
+def _short(taken: NDArray[np.float64], cycles: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The cycles of which too little is taken, the least first; not all of them where there are many."""
+    total = _over_cycles(taken, cycles).sum(axis=1)
+    short = np.flatnonzero(total < _SHORT)
+    short = short[np.argsort(total[short], kind="stable")]
+    return short[: 8 * len(taken)]
+
+
+class _Program:
+    """The linear program over arcs, solved again by HiGHS's dual simplex method after cycles were added."""
+
+    def __init__(self, arcs: NDArray[np.int64]) -> None:
+        import highspy
+
+        self._tails, self._heads = np.nonzero(arcs)
+        self._index = np.zeros(arcs.shape, np.int32)
+        self._index[self._tails, self._heads] = np.arange(len(self._tails))
+        make: Any = highspy.Highs
+        self._highs = make()
+        self._solved, self._limit = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kIterationLimit
+        self._left = _ITERATIONS
+        options = {"output_flag": False, "threads": 1, "presolve": "off", "solver": "simplex"}
+        for name, value in {**options, "simplex_iteration_limit": _BETWEEN_POLLS}.items():
+            self._highs.setOptionValue(name, value)
+        count = len(self._tails)
+        cost = arcs[self._tails, self._heads].astype(np.float64)
+        none = np.zeros(0, np.int32)
+        zeros = np.zeros(count)
+        self._highs.addCols(count, cost, zeros, np.full(count, np.inf), 0, np.zeros(count, np.int32), none, zeros[:0])
+
+    def add(self, cycles: NDArray[np.int64]) -> None:
+        """Require that of each of these cycles one arc's worth be taken."""
+        for arcs in _over_cycles(self._index, cycles):
+            self._highs.addRow(1.0, np.inf, 3, arcs.astype(np.int32), np.ones(3))
+
+    def solve(self, expired: Callable[[], bool]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """How much of each arc is taken, shape (n, n), and the dual values of the cycles.
+
+        None if time or all iterations are up, or HiGHS has failed.
+        """
+        status = self._limit
+        while status == self._limit and self._left > 0 and not expired():
+            self._highs.run()
+            self._left -= max(1, self._highs.getInfo().simplex_iteration_count)
+            status = self._highs.getModelStatus()
+        if status != self._solved:
+            return None
+        solution = self._highs.getSolution()
+        taken = np.zeros(self._index.shape)
+        taken[self._tails, self._heads] = solution.col_value
+        return taken, np.maximum(np.array(solution.row_dual), 0.0)

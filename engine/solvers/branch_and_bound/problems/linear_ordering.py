@@ -1,0 +1,353 @@
+"""The linear ordering problem: in which order things are ranked so that few of their comparisons are contradicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.formats import lolib
+from engine.formats.instances import instance_name, located
+from engine.problem import frozen, require_arrays
+from engine.solvers.branch_and_bound.problems.cycle_packing import (
+    best_packing,
+    cycles_of,
+    greedy_packing,
+    is_packing,
+)
+from engine.solvers.branch_and_bound.problems.matrices import (
+    permutation,
+    require_no_choice,
+    require_size,
+    whole_matrix,
+)
+from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+from engine.text import counted
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
+
+__all__ = ["LinearOrdering", "LinearOrderingTree"]
+
+_THREADS = 512
+_LARGEST_SUM = 2**30
+_RESTARTS = 500
+
+
+class LinearOrdering(PermutationProblem):
+    """Find the order that puts the least weight below the diagonal. A solution lists the items, the first one first.
+
+    ``weights[i, j]`` is what an order gains that puts i before j. The objective is the sum of what it does not gain:
+    all ``weights[j, i]`` where i is before j, which is the weight of a minimum feedback arc set. LOLIB states the same
+    problem as a maximum, of the sum above the diagonal: :meth:`superdiagonal`.
+
+    Parameters
+    ----------
+    weights : array-like of int, shape (n, n)
+        Entries may be negative; the diagonal does not matter. The sum of all others, without their signs, must be below
+        2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    weights : ndarray of int64, shape (n, n)
+        Read-only.
+    n : int
+        Number of items, at least 2.
+
+    Raises
+    ------
+    ProblemError
+        If the matrix is not a square matrix of whole numbers, or breaks these rules.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.LinearOrdering([[0, 1, 6], [4, 0, 2], [3, 3, 0]])
+    >>> result = engine.solve(problem)
+    >>> result.objective, result.solution
+    (7, array([1, 0, 2]))
+    >>> problem.superdiagonal(result.solution)
+    12
+    """
+
+    kind: ClassVar[str] = "linear_ordering"
+
+    def __init__(self, weights: ArrayLike, name: str | None = None) -> None:
+        matrix = whole_matrix(weights, "weights", ("row", "column"))
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ProblemError(f"weights must be a square matrix; got the shape {matrix.shape}")
+        if len(matrix) < 2:
+            raise ProblemError(f"an order needs at least 2 items; got {len(matrix)}")
+        largest = sum(map(abs, matrix[~np.eye(len(matrix), dtype=np.bool_)].tolist()))
+        if largest >= _LARGEST_SUM:
+            raise ProblemError(
+                f"the weights without their signs add up to {largest}; they must stay below 2^30 ({_LARGEST_SUM})"
+            )
+        self.weights = frozen(matrix)
+        self.n = len(matrix)
+        self.name = name if name is not None else self._default_name
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a LOLIB file: lines of text, if any, the size, the matrix."""
+        matrix = lolib.read(path)
+        with located(path):
+            return cls(matrix, instance_name(path))
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether the file begins with its size alone, and has the numbers of one matrix.
+
+        See :meth:`Problem.recognizes`.
+        """
+        return lolib.recognize(path, head)
+
+    @property
+    def _default_name(self) -> str:
+        return f"linear ordering of {counted(self.n, 'item')}"
+
+    def describe(self) -> str:
+        """One line: the size and the range of the weights."""
+        off = self.weights[~np.eye(self.n, dtype=np.bool_)]
+        return f"{self._title('linear ordering')}: {counted(self.n, 'item')}, weights {off.min():,} to {off.max():,}"
+
+    def evaluate(self, order: ArrayLike) -> int:
+        """The sum below the diagonal, with rows and columns in the given order.
+
+        Parameters
+        ----------
+        order : array-like of int, shape (n,)
+
+        Raises
+        ------
+        ProblemError
+            If it is not a permutation of 0 ... n - 1.
+        """
+        return int(np.tril(self._ordered(order), -1).sum())
+
+    def superdiagonal(self, order: ArrayLike) -> int:
+        """The sum above the diagonal, with rows and columns in the given order: the value that LOLIB maximises.
+
+        Parameters
+        ----------
+        order : array-like of int, shape (n,)
+
+        Raises
+        ------
+        ProblemError
+            If it is not a permutation of 0 ... n - 1.
+        """
+        return int(np.triu(self._ordered(order), 1).sum())
+
+    def _ordered(self, order: ArrayLike) -> NDArray[np.int64]:
+        chosen = permutation(order, self.n, f"an order must list each of the items 0 to {self.n - 1} once")
+        found: NDArray[np.int64] = self.weights[np.ix_(chosen, chosen)]
+        return found
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``weights``: shape (n, n)."""
+        return {"weights": self.weights}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
+        require_arrays(arrays, ("weights",), "a linear ordering")
+        return cls(arrays["weights"], name)
+
+    def tree(self, bound: str = "auto", branching: str = "auto") -> LinearOrderingTree:
+        """From the front; a packing of cycles of three items.
+
+        See :meth:`PermutationProblem.tree`.
+        """
+        require_no_choice("linear ordering", bound, branching)
+        require_size(self.n, "items", self.name)
+        return LinearOrderingTree(self.weights)
+
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """The best of several local searches over moves of one item; None for ``infinity``.
+
+        See :meth:`PermutationProblem.first_solution`.
+        """
+        if method == "infinity":
+            return None
+        random = np.random.Generator(np.random.PCG64(seed))
+        margins = self.weights - self.weights.T
+        best = _improved(margins, np.argsort(-margins.sum(axis=1), kind="stable"), expired)
+        for start in range(_RESTARTS):
+            if expired():
+                break
+            moved = best.copy()
+            for _ in range(2 + start % max(2, self.n // 4)):
+                taken, put = random.integers(0, self.n, 2)
+                moved = _moved(moved, int(taken), int(put))
+            moved = _improved(margins, moved, expired)
+            if self.evaluate(moved) <= self.evaluate(best):
+                best = moved
+        return best
+
+
+def _moved(order: NDArray[np.int64], taken: int, put: int) -> NDArray[np.int64]:
+    """The order with the item at one position moved to another."""
+    return np.insert(np.delete(order, taken), put, order[taken])
+
+
+def _improved(margins: NDArray[np.int64], order: NDArray[np.int64], expired: Callable[[], bool]) -> NDArray[np.int64]:
+    """The best move of one item to another position again and again, until none is better."""
+    places = np.arange(len(order))
+    later = places[None, :] > places[:, None]
+    while not expired():
+        sums = np.cumsum(margins[np.ix_(order, order)], axis=1)
+        own = np.diag(sums)[:, None]
+        ahead = np.hstack([np.zeros((len(order), 1), np.int64), sums[:, :-1]])
+        growth = np.where(later, sums - own, ahead - own)  # of the objective, by position and new position
+        best = int(growth.argmin())
+        if growth.flat[best] >= 0:
+            break
+        order = _moved(order, *divmod(best, len(order)))
+    return order
+
+
+class _Packing(NamedTuple):
+    """Cycles of three items, shape (cycles, 3), and their weights."""
+
+    cycles: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
+class LinearOrderingTree(Tree):
+    """Items are placed from the front. State: the bound, the open items, and those placed, in order.
+
+    A pair's smaller weight is lost in any order; what is left of the larger one is an arc. Each order goes against an
+    arc of every cycle. The bound of a node is the weight that its order goes against so far, and that of the cycles of
+    open items in a packing, in which no arc is part of more cycles than its weight holds. An item is placed next only
+    where it is not better placed further ahead: the best order has no such item.
+
+    Parameters
+    ----------
+    weights : ndarray of int64, shape (n, n)
+    """
+
+    def __init__(self, weights: NDArray[np.int64]) -> None:
+        self.items = n = len(weights)
+        self.leaf_depth = n - 1
+        self._weights = weights
+        self._margins = weights - weights.T
+        self._arcs = np.maximum(self._margins, 0)
+        self._found: _Packing | None = None
+        self._lost = int(np.triu(np.minimum(weights, weights.T), 1).sum())
+
+    @cached_property
+    def _all(self) -> NDArray[np.int64]:
+        return cycles_of(self._arcs)
+
+    @property
+    def _packing(self) -> _Packing:
+        """That of :meth:`prepare`; without it, a greedy one."""
+        if self._found is None:
+            self._take(greedy_packing(self._arcs, self._all))
+        assert self._found is not None
+        return self._found
+
+    def _take(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Use a packing of all cycles; returned is what :meth:`restore` takes."""
+        used = weights > 0
+        self._found = _Packing(self._all[used], weights[used])
+        kept: NDArray[np.int64] = np.column_stack([self._found.cycles, self._found.weights])
+        return kept
+
+    def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
+        """See :meth:`Tree.prepare`: the cycles of the packing that a linear program gives, and their weights."""
+        weights = best_packing(self._arcs, self._all, expired)
+        return None if weights is None else self._take(weights)
+
+    def restore(self, prepared: NDArray[np.int64]) -> None:
+        """See :meth:`Tree.restore`."""
+        sound = prepared.ndim == 2 and prepared.shape[1] == 4 and (prepared >= 0).all()
+        if not sound or (prepared[:, :3] >= self.items).any() or (prepared >= _LARGEST_SUM).any():
+            raise ValueError(f"the packing of cycles is not one of {self.items} items")
+        cycles, weights = prepared[:, :3], prepared[:, 3]
+        if not is_packing(self._arcs, cycles, weights):
+            raise ValueError("the packing of cycles takes more of an arc than there is")
+        self._found = _Packing(cycles, weights)
+
+    def _excesses(self, is_open: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """What the bound grows by when each item is placed next, of those that are open; shape (n,)."""
+        found: NDArray[np.int64] = is_open.astype(np.int64) @ self._arcs
+        cycles, weights = self._packing
+        whole = is_open[cycles].all(axis=1)
+        np.subtract.at(found, cycles[whole], weights[whole, None])
+        return found
+
+    def _bound_of(self, path: Sequence[int]) -> int:
+        """The bound of a node, from the definition."""
+        is_open = np.ones(self.items, np.bool_)
+        value = self._lost
+        for item in path:
+            is_open[item] = False
+            value += int(self._arcs[is_open, item].sum())
+        cycles, weights = self._packing
+        return value + int(weights[is_open[cycles].all(axis=1)].sum())
+
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.device`."""
+        n, (cycles, weights) = self.items, self._packing
+        excesses = self._excesses(np.ones(n, np.bool_))
+        head = [*self._margins.ravel().tolist(), *excesses.tolist(), self._bound_of(())]
+        of_item: list[list[int]] = [[] for _ in range(n)]
+        for members, weight in zip(cycles.tolist(), weights.tolist(), strict=True):
+            for at, item in enumerate(members):
+                first, second = members[at - 1], members[at - 2]
+                of_item[item] += [first + 256 * second, weight]
+        starts = len(head) + n + 1 + np.cumsum([0, *map(len, of_item)])
+        table = np.array([*head, *starts.tolist(), *(word for words in of_item for word in words)], np.int32)
+        name = "branch_and_bound/linear_ordering"
+        return DeviceTree(name, "", {}, table, False, retract=True, threads_per_unit=_THREADS)
+
+    def root(self) -> tuple[int, tuple[int, ...]]:
+        """See :meth:`Tree.root`."""
+        return self._bound_of(()), ()
+
+    def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, tuple[int, ...]]:
+        """See :meth:`Tree.place`."""
+        path = (*state[1], item)
+        return self._bound_of(path), path
+
+    def bound(
+        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`: also without items that are better placed further ahead."""
+        value, path = state
+        is_open = np.zeros(self.items, np.bool_)
+        is_open[list(open_items)] = True
+        values = value + self._excesses(is_open)
+        margins = self._margins[:, list(reversed(path))]
+        gains = np.cumsum(margins, axis=1).max(axis=1, initial=0)
+        return 0, [item for item in open_items if values[item] < upper and gains[item] <= 0]
+
+    def leaf(self, state: Any, open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`: the last item has none behind it."""
+        return int(state[0])
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        return self._bound_of(())
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`."""
+        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The order of all items. See :meth:`Tree.solution`."""
+        return np.array([*path, *(set(range(self.items)) - set(path))], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """The sum below the diagonal, from the matrix alone."""
+        return int(np.tril(self._weights[np.ix_(solution, solution)], -1).sum())

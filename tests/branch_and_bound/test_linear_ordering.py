@@ -1,0 +1,284 @@
+"""Claims about linear ordering: optima by other ways, bounds from cycles, kernels that search as the reference."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from searching import as_gpu, brute_force, counts, explore
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError, ProblemError
+from engine.formats import lolib
+from engine.solvers.branch_and_bound.ordering_generators import LinearOrderingFamily, generate_linear_ordering
+from engine.solvers.branch_and_bound.problems import linear_ordering
+from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
+from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
+from engine.solvers.branch_and_bound.reference import search
+
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
+
+def ordering(n: int, seed: int, least: int = 0) -> engine.LinearOrdering:
+    return engine.LinearOrdering(np.random.default_rng(seed).integers(least, 30, (n, n)))
+
+
+def prepared(problem: engine.LinearOrdering) -> LinearOrderingTree:
+    tree = problem.tree()
+    assert tree.prepare(lambda: False) is not None
+    return tree
+
+
+def least_weight(weights: NDArray[np.int64]) -> int:
+    """By dynamic programming over the sets of items that are first."""
+    n = len(weights)
+    best = [0] * (1 << n)
+    for mask in range(1, 1 << n):
+        behind = np.array([not mask >> item & 1 for item in range(n)])
+        lost = behind @ weights
+        best[mask] = min(best[mask ^ 1 << item] + int(lost[item]) for item in range(n) if mask >> item & 1)
+    return best[-1]
+
+
+@pytest.mark.parametrize(("n", "least"), [(9, 0), (10, -30)])
+@pytest.mark.parametrize("how", ["greedy", "prepared"])
+@pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
+def test_kernels_visit_the_nodes_of_the_reference(device: Member, n: int, least: int, how: str, gpu: bool) -> None:
+    problem = ordering(n, 1, least)
+    tree = problem.tree() if how == "greedy" else prepared(problem)
+    best = search(tree).best
+    capabilities = as_gpu(device) if gpu else None
+    for above in (0, 1, 15):
+        expected = search(tree, best + above, share_best=above == 1)
+        found = explore(device, tree, best + above, ivms=1 if above else None, capabilities=capabilities)
+        if above == 0:
+            assert counts(found) == counts(expected)
+        assert found.best == (best if above else expected.best)
+    assert search(tree, best, share_best=False).nodes > (0 if how == "prepared" else 3)
+
+
+def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: Member) -> None:
+    weights = np.triu(np.full((70, 70), 3), 1)
+    block = np.random.default_rng(3).integers(0, 30, (9, 9))
+    weights[60:69, 60:69] = block  # items of both words
+    order = np.random.default_rng(4).permutation(70)
+    tree = engine.LinearOrdering(weights[np.ix_(order, order)]).tree()
+    best = least_weight(block)
+    for capabilities in (None, as_gpu(device)):
+        found = explore(device, tree, best, capabilities=capabilities)
+        assert counts(found) == counts(search(tree, best))
+        assert explore(device, tree, best + 1, capabilities=capabilities).best == best
+    assert found.nodes > 1
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([0, -30]), st.booleans())
+@settings(max_examples=40)
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(
+    n: int, seed: int, least: int, program: bool
+) -> None:
+    problem = ordering(n, seed, least)
+    tree = prepared(problem) if program else problem.tree()
+    best = brute_force(tree)
+    assert tree.lower_bound() <= best == least_weight(problem.weights)
+    found = search(tree)
+    assert found.best == best
+    assert found.path is not None
+    assert tree.evaluate(tree.solution(found.path, found.sides)) == best
+    for path in itertools.permutations(range(n), n // 2):
+        values = [
+            problem.evaluate([*path, *rest]) for rest in itertools.permutations([i for i in range(n) if i not in path])
+        ]
+        bound = tree.bounds(np.array([path], np.int64).reshape(1, -1), np.zeros((1, len(path)), np.int64))
+        assert bound[0] <= min(values)
+
+
+@pytest.mark.parametrize("least", [0, -30])
+def test_optima_are_those_of_dynamic_programming(device: Member, least: int) -> None:
+    problem = ordering(13, 5, least)
+    result = engine.solve(problem, devices=[device.info.id], initial="infinity")
+    best = least_weight(problem.weights)
+    assert (result.status, result.objective, result.bound) == ("optimal", best, best)
+    assert result.solution is not None
+    assert problem.evaluate(result.solution) == best
+    off = problem.weights.sum() - np.trace(problem.weights)
+    assert problem.superdiagonal(result.solution) == off - best
+    if least == 0:
+        below = engine.solve(problem, devices=[device.info.id], upper_bound=best)
+        assert below.status == "infeasible"
+
+
+def test_a_hidden_ranking_is_found(device: Member) -> None:
+    hidden = np.random.default_rng(8).permutation(30)
+    weights = np.zeros((30, 30), np.int64)
+    weights[np.ix_(hidden, hidden)] = np.triu(np.full((30, 30), 9), 1) + np.tril(np.full((30, 30), 4), -1)
+    result = engine.solve(engine.LinearOrdering(weights), devices=[device.info.id])
+    assert (result.status, result.objective) == ("optimal", 4 * 30 * 29 // 2)
+    assert result.solution is not None
+    assert result.solution.tolist() == hidden.tolist()
+
+
+def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better() -> None:
+    weights = np.random.default_rng(2).integers(0, 100, (14, 14))
+    arcs = np.maximum(weights - weights.T, 0)
+    cycles = cycles_of(arcs)
+    expected = {
+        (a, b, c)
+        for a, b, c in itertools.permutations(range(14), 3)
+        if a < b and a < c and arcs[a, b] and arcs[b, c] and arcs[c, a]
+    }
+    assert {tuple(cycle) for cycle in cycles.tolist()} == expected
+    assert len(cycles) == len(expected)
+    greedy, best = greedy_packing(arcs, cycles), best_packing(arcs, cycles)
+    assert best is not None
+    assert is_packing(arcs, cycles, greedy)
+    assert is_packing(arcs, cycles, best)
+    assert greedy.sum() < best.sum() <= least_weight(arcs)
+    more = best.copy()
+    more[0] += arcs.max()
+    assert not is_packing(arcs, cycles, more)
+    assert best_packing(arcs, cycles, lambda: True) is None
+
+
+def test_a_packing_is_restored_from_what_a_checkpoint_keeps() -> None:
+    problem = ordering(9, 3)
+    tree, again = problem.tree(), problem.tree()
+    found = tree.prepare(lambda: False)
+    assert found is not None
+    assert len(found)
+    assert again.lower_bound() < tree.lower_bound()
+    again.restore(found)
+    assert again.lower_bound() == tree.lower_bound()
+    assert counts(search(again, 10**6)) == counts(search(tree, 10**6))
+    for wrong in (found[:, :3], -found, found + np.array([9, 0, 0, 0]), found * [1, 1, 1, 50]):
+        with pytest.raises(ValueError, match="packing of cycles"):
+            problem.tree().restore(wrong)
+
+
+def test_a_local_search_finds_good_orders() -> None:
+    problem = ordering(12, 7)
+    found = problem.first_solution("heuristic", 0)
+    assert found is not None
+    assert problem.evaluate(found) == least_weight(problem.weights)
+    assert problem.first_solution("infinity", 0) is None
+    start = np.arange(12)
+    margins = problem.weights - problem.weights.T
+    improved = linear_ordering._improved(margins, start, lambda: False)
+    value = problem.evaluate(improved)
+    assert value < problem.evaluate(start)
+    for taken, put in itertools.product(range(12), repeat=2):
+        assert problem.evaluate(linear_ordering._moved(improved, taken, put)) >= value
+
+
+def test_problems_come_back_from_their_arrays() -> None:
+    problem, order = ordering(5, 1), [3, 1, 4, 0, 2]
+    again = engine.LinearOrdering.from_arrays(problem.to_arrays(), "again")
+    assert again.evaluate(order) == problem.evaluate(order) != ordering(5, 2).evaluate(order)
+    assert again.name == "again"
+
+
+@pytest.mark.parametrize("text", ["2\n0 4\n1 0\n", "title 7\na b\n\n 2 \n\n0 4 1\n0\n", "2 0 4 1 0"])
+def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "two.lop"
+    path.write_text(text)
+    problem = engine.LinearOrdering.read(path)
+    assert (problem.name, problem.weights.tolist()) == ("two", [[0, 4], [1, 0]])
+    if "\n" in text:
+        assert engine.solvers.recognize(path) is engine.LinearOrdering
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("", "the file ends where the size should follow", None),
+        ("title\n", "the file ends where the size should follow", None),
+        ("title\n0\n", "the size must be 1 to 1000; got 0", 2),
+        ("2\n0 4\n1\n", r"the file ends where entry \(1, 1\) should follow", 3),
+        ("title\n2\n0 4\n1 x\n", r"entry \(1, 1\) must be an integer; got 'x'", 4),
+        ("2\n0 4\n1 0\n5\n", "there is more than one 2 x 2 matrix: '5'", 4),
+        ("1\n0\n", "at least 2 items", None),
+    ],
+)
+def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message: str, line: int | None) -> None:
+    path = tmp_path / "wrong.lop"
+    path.write_text(text)
+    with pytest.raises(ProblemError, match=message) as caught:
+        engine.LinearOrdering.read(path)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2\n0 1\n1 0\n0 3\n2 0\n",
+        "3\n1 2\n3 4\n5 6\n",
+        "2 2\n0 1\n1 0\n",
+        "title\n2\n0 1\n1 x\n",
+        "4\n",
+        "",
+        "title\n",
+        "2000\n" + "1 10 20\n" * 2000,
+        "2000\n" + "1 10 20 1.5\n" * 2000,
+    ],
+)
+def test_other_numbers_are_not_taken_for_a_matrix(text: str) -> None:
+    assert not lolib.recognize(Path("file.txt"), text[:4096])
+
+
+@pytest.mark.parametrize("family", ["ranking", "uniform"])
+def test_generated_files_are_read_again(tmp_path: Path, family: str) -> None:
+    generator = engine.solvers.discover()["branch_and_bound"].generators["linear_ordering"]
+    made, other = (generator.make(generator.options(type=family, seed=seed)) for seed in (1, 2))
+    path = tmp_path / f"file{generator.suffix}"
+    generator.write(made, path)
+    assert engine.solvers.recognize(path) is engine.LinearOrdering
+    again = engine.LinearOrdering.read(path)
+    assert (again.weights == made.weights).all()
+    assert (again.weights != other.weights).any()
+
+
+def test_generated_families_are_as_described() -> None:
+    ranking = generate_linear_ordering(LinearOrderingFamily(n=40, comparisons=50, upsets=0.1, seed=3))
+    off = ~np.eye(40, dtype=np.bool_)
+    assert ((ranking.weights + ranking.weights.T)[off] == 50).all()
+    assert (np.diag(ranking.weights) == 0).all()
+    found = ranking.first_solution("heuristic", 0)
+    assert found is not None
+    assert 0.08 <= ranking.evaluate(found) / (50 * 40 * 39 / 2) <= 0.12
+    uniform = generate_linear_ordering(LinearOrderingFamily(type="uniform", n=40)).weights[off]
+    assert (uniform.min(), uniform.max()) == (0, 99)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: engine.LinearOrdering([[1, 2]]), r"must be a square matrix; got the shape \(1, 2\)"),
+        (lambda: engine.LinearOrdering([[1]]), "at least 2 items; got 1"),
+        (lambda: engine.LinearOrdering([[0, 0.5], [1, 0]]), "must be integers; got 0.5 at row 0, column 1"),
+        (lambda: engine.LinearOrdering([[0, -(2**29)], [2**29, 0]]), r"must stay below 2\^30"),
+        (lambda: ordering(4, 1).evaluate([0, 1, 2, 2]), "must list each of the items 0 to 3 once"),
+        (lambda: ordering(4, 1).superdiagonal([0, 1, 2]), "must list each of the items 0 to 3 once"),
+        (lambda: engine.LinearOrdering(np.ones((129, 129))).tree(), "at most 128 items"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_the_largest_weights_are_exact(device: Member) -> None:
+    weights = np.array([[0, 2**29 - 1, 0], [0, 0, 2**28], [2**27, -(2**26), 0]])
+    result = engine.solve(engine.LinearOrdering(weights), devices=[device.info.id], initial="infinity")
+    assert (result.objective, result.status) == (least_weight(weights), "optimal")
+    assert result.objective == 2**27 - 2**26
+
+
+def test_bounds_cannot_be_chosen() -> None:
+    with pytest.raises(OptionError, match="no choice of bounds"):
+        ordering(4, 1).tree(bound="partial")
