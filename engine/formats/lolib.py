@@ -50,6 +50,9 @@ def parse(text: str, path: str | Path | None = None) -> NDArray[np.int64]:
     """
     lines = lines_of(text)
     begin = _begin(lines)
+    first = next((line.strip() for line in lines[begin:] if line.strip()), "0")
+    if begin and not _SIZE.fullmatch(first):  # without a line: it may be any text
+        raise ProblemError("the lines of text must be followed by the size alone on a line", path)
     numbers = Numbers.of(enumerate(lines[begin:], begin + 1), path)
     n = numbers.take("the size")
     if not 1 <= n <= _LARGEST:

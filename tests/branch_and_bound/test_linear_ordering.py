@@ -15,7 +15,7 @@ from searching import as_gpu, brute_force, counts, explore
 
 import engine
 from engine.devices import Member
-from engine.errors import OptionError, ProblemError
+from engine.errors import InputError, OptionError, ProblemError
 from engine.formats import lolib
 from engine.solvers.branch_and_bound.ordering_generators import LinearOrderingFamily, generate_linear_ordering
 from engine.solvers.branch_and_bound.problems import linear_ordering
@@ -202,6 +202,7 @@ def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
         ("2\n0 4\n1\n", r"the file ends where entry \(1, 1\) should follow", 3),
         ("title\n2\n0 4\n1 x\n", r"entry \(1, 1\) must be an integer; got 'x'", 4),
         ("2\n0 4\n1 0\n5\n", "there is more than one 2 x 2 matrix: '5'", 4),
+        ("title\n2 3\n0 4\n", "followed by the size alone on a line", None),
         ("1\n0\n", "at least 2 items", None),
     ],
 )
@@ -229,6 +230,14 @@ def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message:
 )
 def test_other_numbers_are_not_taken_for_a_matrix(text: str) -> None:
     assert not lolib.recognize(Path("file.txt"), text[:4096])
+
+
+def test_other_text_is_not_explained_as_a_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("some\nwords\n1 2 3\n4\n")
+    with pytest.raises(InputError, match="cannot tell what kind of problem") as caught:
+        engine.solvers.recognize(path)
+    assert "read as LinearOrdering" not in str(caught.value)
 
 
 @pytest.mark.parametrize("family", ["ranking", "uniform"])
