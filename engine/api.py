@@ -188,7 +188,7 @@ def estimate(
     --------
     >>> import engine
     >>> forecast = engine.estimate(engine.Flowshop.taillard(21), upper_bound=2297)
-    >>> forecast.unit, forecast.low < forecast.amount < forecast.high
+    >>> forecast.unit, forecast.low <= forecast.amount <= forecast.high
     ('nodes', True)
     """
     with Engine(backend, devices, config_file=config_file) as owner:

@@ -311,8 +311,12 @@ def _optimize(
         for restart in range(_MOST_RESTARTS if budget is not None else 1):
             result = _run(engine, archive, n, known, seed + restart, population, until, options)
             edges = max(edges, result.arrays.get("edges", edges), key=len)  # none before the first generation
+            status = result.status
             reached = result.objective is not None and result.objective <= target
-            if reached or archive.left < 1 or time.monotonic() >= until or not archive.strings:
+            if reached or archive.left < 1 or not archive.strings:
+                break
+            if budget is not None and time.monotonic() >= until:  # also where a run has just come to its own end
+                status = Status.TIME_LIMIT
                 break
             population = population if isinstance(population, str) else 2 * population
             known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])
@@ -327,7 +331,7 @@ def _optimize(
         evaluations=archive.evaluations,
         strings=len(archive.strings),
         edges=edges,
-        status=Status.ITERATION_LIMIT if archive.left < 1 else result.status,
+        status=Status.ITERATION_LIMIT if archive.left < 1 else status,
         run=result,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.adapters import minimize_bits
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 
@@ -80,6 +82,23 @@ def test_a_time_limit_ends_the_comparison_too(device: Member, batch: bool) -> No
     assert result.status is engine.Status.TIME_LIMIT
     assert calls[-1] <= began + 3.5
     assert result.samples >= 1
+
+
+def test_a_run_that_ends_by_itself_when_the_time_is_up_ended_at_the_limit(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = minimize_bits._run
+
+    def late(
+        owner: Any, archive: Any, n: int, known: Any, seed: int, population: Any, until: float, options: Any
+    ) -> Any:
+        result = run(owner, archive, n, known, seed, population, math.inf, options)
+        time.sleep(max(0.0, until - time.monotonic()))
+        return result
+
+    monkeypatch.setattr(minimize_bits, "_run", late)
+    result = engine.minimize_bits(Counted(), 12, budget=10**9, time_limit=0.5, devices=[device.info.id])
+    assert (result.status, result.run.status) == (engine.Status.TIME_LIMIT, engine.Status.FEASIBLE)
 
 
 def test_learned_network_is_returned(device: Member) -> None:

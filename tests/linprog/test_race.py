@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -62,8 +63,11 @@ def owner(device: Member) -> Iterator[engine.Engine]:
 
 def children() -> set[int]:
     """Processes that this one has started and that have not ended, where the system lists them."""
-    lists = Path("/proc/self/task").glob("*/children")
-    return {int(word) for listed in lists for word in listed.read_text().split()}
+    found: set[int] = set()
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # of a thread that has just ended
+            found.update(int(word) for word in listed.read_text().split())
+    return found
 
 
 @pytest.fixture
