@@ -6,6 +6,7 @@ of the checkpoint.
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Annotated, Any, Literal
 
@@ -198,7 +199,11 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 
-_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+@functools.cache
+def _adapter() -> TypeAdapter[Event]:
+    """What finds the class of an event by its ``type``; made for readers of events only."""
+    return TypeAdapter(Event)
 
 
 def to_json(event: Event) -> str:
@@ -218,6 +223,6 @@ def from_json(line: str | bytes) -> Event:
         If the line is not a whole event, as the last line of a killed run may be.
     """
     try:
-        return _ADAPTER.validate_json(line)
+        return _adapter().validate_json(line)
     except ValidationError as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -147,9 +148,7 @@ class ProgressBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        from rich.console import Console
-
-        self._console = console or Console(stderr=True)
+        self._given = console
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._phase: str | None = None
@@ -160,9 +159,9 @@ class ProgressBar:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
-        if isinstance(event, Notice):
+        if isinstance(event, Notice) and (self._is_shown or event.level == "warning"):
             self._print(event)
-        if not (self._console.is_terminal or self._console.is_jupyter):
+        if not self._is_shown:
             return
         self._clock = (event.time, time.monotonic())
         match event:
@@ -185,6 +184,18 @@ class ProgressBar:
                 self._update(best=_best_text(event, wide=self._console.width >= 100))
             case Finished() | Failed():
                 self.close()
+
+    @functools.cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return self._given or Console(stderr=True)
+
+    @functools.cached_property
+    def _is_shown(self) -> bool:
+        if self._given is None and not _may_be_shown():
+            return False
+        return self._console.is_terminal or self._console.is_jupyter
 
     def close(self) -> None:
         """Leave the bar as it is and give the terminal back; safe to call twice."""
@@ -257,6 +268,16 @@ class ProgressBar:
             console.print("warning:", message, style="yellow", markup=False, highlight=False, soft_wrap=True)
         elif self._console.is_terminal:
             console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _may_be_shown() -> bool:
+    """Whether standard error may be a terminal or a notebook's cell; rich decides it, but takes long to import."""
+    if "IPython" in sys.modules or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"):
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
 
 
 def _elapsed_column(owner: ProgressBar) -> Any:

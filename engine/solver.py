@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,9 +31,12 @@ __all__ = ["Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "S
 
 
 class SolverOptions(BaseModel):
-    """Base of every options model: unknown names are errors, values are frozen, every field has a description."""
+    """Base of every options model: unknown names are errors, values are frozen, every field has a description.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    A model is built when it is first used: a run uses those of one solver only.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,6 @@ class MetricSpec:
     unit: str = ""
     per_device: bool = False
     log: bool = False
-
-
-@dataclass(frozen=True)
-class Generator:
-    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
-
-    ``suffix`` is the suffix of the file names it writes.
-    """
-
-    options: type[BaseModel]
-    make: Callable[[Any], Problem]
-    write: Callable[[Any, Path], None]
-    suffix: str = ".txt"
 
 
 @dataclass(frozen=True)
@@ -107,6 +97,29 @@ class LazyImport:
     def load(self) -> object:
         """The object itself."""
         return getattr(importlib.import_module(self.module), self.name)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
+
+    ``model`` is the options model or an import of it, ``suffix`` the suffix of the file names it writes.
+    """
+
+    model: type[BaseModel] | LazyImport
+    make: Callable[[Any], Problem]
+    write: Callable[[Any, Path], None]
+    suffix: str = ".txt"
+
+    @classmethod
+    def of_module(cls, module: str, model: str, make: str, write: str, suffix: str = ".txt") -> Generator:
+        """A generator by the names of its parts in a module, which is imported when one of them is first used."""
+        return cls(LazyImport(module, model), LazyImport(module, make), LazyImport(module, write), suffix)
+
+    @property
+    def options(self) -> type[BaseModel]:
+        """The options model."""
+        return cast(type[BaseModel], self.model.load()) if isinstance(self.model, LazyImport) else self.model
 
 
 @dataclass(frozen=True)

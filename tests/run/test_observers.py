@@ -136,6 +136,28 @@ def test_where_there_is_no_terminal_only_warnings_are_shown() -> None:
     assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"
 
 
+@pytest.mark.parametrize(("forced", "in_sight"), [("", False), ("1", True)])
+def test_standard_error_shows_the_bar_if_it_is_taken_for_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, forced: str, in_sight: bool
+) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", output)
+    monkeypatch.setenv("TTY_COMPATIBLE", forced)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    bar = ProgressBar()
+    for event in (*STORY, FINISHED):
+        bar(event)
+    assert "it is getting late" in output.getvalue()
+    assert ("4M cells" in output.getvalue()) == in_sight
+
+
+def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    bar = ProgressBar()
+    for event in (*STORY, FINISHED):
+        bar(event)
+
+
 def test_the_bar_shows_how_many_problems_of_a_batch_are_solved() -> None:
     progress = [
         events.Progress(time=float(done), phase="problems", done=done, total=3, unit="problems") for done in (0, 1, 3)

@@ -94,6 +94,19 @@ def test_looking_for_the_solvers_imports_no_device_and_no_heavy_package() -> Non
     assert done.stdout.split() == []
 
 
+def test_solving_a_knapsack_imports_nothing_for_terminals_and_for_other_commands() -> None:
+    code = (
+        "import sys\n"
+        "from engine import cli\n"
+        "assert cli.command_line(['solve', 'samples/knapsack/unicauca.txt']) == 0\n"
+        "others = {'rich.console', 'scipy', 'highspy', 'dask', 'distributed', 'pandas', 'sklearn', 'gui'}\n"
+        "found = others & set(sys.modules)\n"
+        "found |= {name for name in sys.modules if name.startswith('engine.') and 'generators' in name}\n"
+        "assert not found, found\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)
+
+
 def test_help_imports_no_solver_and_no_numpy() -> None:
     code = (
         "import sys\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.options import PHASES, Options
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.schema import SCHEMA
@@ -31,7 +30,7 @@ SOLVER = Solver(
     solve=LazyImport("engine.solvers.boa.solve", "solve"),
     validate=LazyImport("engine.solvers.boa.plan", "validate"),
     schema=SCHEMA,
-    generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
+    generators={"nk": Generator.of_module("engine.solvers.boa.generators", "NKOptions", "generate_nk", "write_nk")},
     bench=LazyImport("engine.solvers.boa.bench", "bench"),
     farm=Farm(
         unit="islands",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.branch_and_bound import assignment_generators, generators, ordering_generators
 from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -66,24 +65,31 @@ SOLVER = Solver(
         MetricSpec("steals_host_host", "From CPU to CPU", "intervals"),
     ),
     generators={
-        "flowshop": Generator(generators.FlowshopFamily, generators.generate_flowshop, generators.write_flowshop),
-        "atsp": Generator(generators.ATSPFamily, generators.generate_atsp, generators.write_atsp, ".atsp"),
-        "qap": Generator(
-            assignment_generators.QuadraticAssignmentFamily,
-            assignment_generators.generate_quadratic_assignment,
-            assignment_generators.write_quadratic_assignment,
-            ".dat",
+        "flowshop": Generator.of_module(
+            "engine.solvers.branch_and_bound.generators", "FlowshopFamily", "generate_flowshop", "write_flowshop"
         ),
-        "tardiness": Generator(
-            assignment_generators.TardinessFamily,
-            assignment_generators.generate_tardiness,
-            assignment_generators.write_tardiness,
+        "atsp": Generator.of_module(
+            "engine.solvers.branch_and_bound.generators", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
         ),
-        "linear_ordering": Generator(
-            ordering_generators.LinearOrderingFamily,
-            ordering_generators.generate_linear_ordering,
-            ordering_generators.write_linear_ordering,
-            ".lop",
+        "qap": Generator.of_module(
+            "engine.solvers.branch_and_bound.assignment_generators",
+            "QuadraticAssignmentFamily",
+            "generate_quadratic_assignment",
+            "write_quadratic_assignment",
+            suffix=".dat",
+        ),
+        "tardiness": Generator.of_module(
+            "engine.solvers.branch_and_bound.assignment_generators",
+            "TardinessFamily",
+            "generate_tardiness",
+            "write_tardiness",
+        ),
+        "linear_ordering": Generator.of_module(
+            "engine.solvers.branch_and_bound.ordering_generators",
+            "LinearOrderingFamily",
+            "generate_linear_ordering",
+            "write_linear_ordering",
+            suffix=".lop",
         ),
     },
     bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import report, summary
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
@@ -46,7 +45,11 @@ SOLVER = Solver(
         run=LazyImport("engine.solvers.gibbs.farm", "farmed_sampling"),
         worker=LazyImport("engine.solvers.gibbs.farm", "slice_worker"),
     ),
-    generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
+    generators={
+        "probit": Generator.of_module(
+            "engine.solvers.gibbs.generators", "ProbitOptions", "generate", "write", suffix=".csv"
+        )
+    },
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),
         MetricSpec("ess", "Smallest effective sample size", "draws"),

@@ -8,9 +8,7 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 from __future__ import annotations
 
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.knapsack.choice import generators as choice
 from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
-from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 from engine.solvers.knapsack.options import ChoiceOptions, Options
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.schema import SCHEMA
@@ -40,12 +38,18 @@ SOLVER = Solver(
         MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
     generators={
-        "knapsack": Generator(GeneratorOptions, generate, write),
-        "multiple-choice-knapsack": Generator(
-            choice.MultipleChoiceOptions, choice.multiple_choice, choice.write_multiple_choice
+        "knapsack": Generator.of_module("engine.solvers.knapsack.generators", "GeneratorOptions", "generate", "write"),
+        "multiple-choice-knapsack": Generator.of_module(
+            "engine.solvers.knapsack.choice.generators",
+            "MultipleChoiceOptions",
+            "multiple_choice",
+            "write_multiple_choice",
         ),
-        "two-constraint-knapsack": Generator(
-            choice.TwoConstraintOptions, choice.two_constraints, choice.write_two_constraints
+        "two-constraint-knapsack": Generator.of_module(
+            "engine.solvers.knapsack.choice.generators",
+            "TwoConstraintOptions",
+            "two_constraints",
+            "write_two_constraints",
         ),
     },
     bench=LazyImport("engine.solvers.knapsack.bench", "bench"),

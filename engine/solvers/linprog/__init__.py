@@ -8,7 +8,6 @@ Yang, *Restarted Halpern PDHG for linear programming* (2024).
 from __future__ import annotations
 
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.schema import SCHEMA
@@ -45,7 +44,11 @@ SOLVER = Solver(
         MetricSpec("seconds_factor", "Factorising", "s"),
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
-    generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
+    generators={
+        "linprog": Generator.of_module(
+            "engine.solvers.linprog.generators", "GeneratorOptions", "generate", "write", suffix=".mps"
+        )
+    },
     bench=LazyImport("engine.solvers.linprog.bench.command", "bench"),
     reproductions={
         "pdas": Reproduction(
