@@ -13,6 +13,8 @@ __all__ = ["Series", "Window"]
 
 Floats = NDArray[np.float64]
 
+_FIRST_ROOM = 64
+
 
 class Window(NamedTuple):
     """A part of a series, to be drawn: times, lowest, highest and mean values; ``merged`` if those can differ."""
@@ -33,15 +35,18 @@ class Series:
     Parameters
     ----------
     capacity : int
-        An even number; memory is 32 bytes a bucket.
+        An even number; memory is 32 bytes a bucket, taken as the buckets come into use.
     """
 
-    __slots__ = ("_filled", "_high", "_low", "_time", "_total", "_used", "last", "last_time", "stride")
+    __slots__ = ("_capacity", "_filled", "_high", "_low", "_time", "_total", "_used", "last", "last_time", "stride")
 
     def __init__(self, capacity: int = 2048) -> None:
         if capacity < 2 or capacity % 2:
             raise ValueError(f"capacity must be even and at least 2; got {capacity}")
-        self._time, self._low, self._high, self._total = np.zeros((4, capacity))
+        self._capacity = capacity
+        self._used = 0
+        self._time = self._low = self._high = self._total = np.zeros(0)
+        self._make_room(_FIRST_ROOM)
         self.clear()
 
     @classmethod
@@ -58,6 +63,7 @@ class Series:
             series.stride *= 2
         starts = np.arange(0, count, series.stride)
         used = len(starts)
+        series._make_room(used)
         series._time[:used] = times[starts]
         series._low[:used] = np.minimum.reduceat(values, starts)
         series._high[:used] = np.maximum.reduceat(values, starts)
@@ -79,7 +85,7 @@ class Series:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the buckets."""
+        """Memory of the buckets so far."""
         return 4 * self._time.nbytes
 
     def append(self, time: float, value: float) -> None:
@@ -98,13 +104,21 @@ class Series:
             self._total[at] += value
             self._filled = filled + 1
             return
-        if self._used == len(self._time):
+        if self._used == self._capacity:
             self._merge()
+        elif self._used == len(self._time):
+            self._make_room(2 * self._used)
         at = self._used
         self._time[at] = time
         self._low[at] = self._high[at] = self._total[at] = value
         self._used = at + 1
         self._filled = 1
+
+    def _make_room(self, buckets: int) -> None:
+        """Have room for so many buckets, or for as many as there may be."""
+        room = np.zeros((4, min(buckets, self._capacity)))
+        room[:, : self._used] = [part[: self._used] for part in (self._time, self._low, self._high, self._total)]
+        self._time, self._low, self._high, self._total = room
 
     def _merge(self) -> None:
         half = self._used // 2

@@ -225,12 +225,15 @@ class MainWindow(QMainWindow):
         self._devices = DeviceQuery([*(command or program()), "devices", "--json"], self)
         self._devices.found.connect(self._on_devices)
         self._devices.failed.connect(self._on_no_devices)
-        self.jobs.start(find_samples, self._on_samples)
-        self.jobs.start(panel_classes, lambda _found: None)  # imported before the first run is opened
+        QTimer.singleShot(0, self, self._begin_jobs)  # when the window is shown, which they would delay
         self.session.restore()
         self._update_actions()
         self.status.show_run(self.run_tabs.current_run())
         self.pane.gallery.setFocus()
+
+    def _begin_jobs(self) -> None:
+        self.jobs.start(find_samples, self._on_samples)
+        self.jobs.start(panel_classes, lambda _found: None)  # imported before the first run is opened
 
     @property
     def tabs(self) -> QTabWidget:

@@ -23,13 +23,20 @@ def filled(values: list[float], capacity: int = 2048) -> Series:
     return series
 
 
-def test_an_hour_at_ten_hertz_takes_no_more_room_than_a_minute() -> None:
-    series = filled([0.0] * 600)
+def test_an_hour_at_ten_hertz_takes_no_more_room_than_five_minutes() -> None:
+    series = filled([0.0] * 3000)
     before = series.nbytes
-    for place in range(600, 36_000):
+    for place in range(3000, 36_000):
         series.append(place / 10, 0.0)
     assert series.nbytes == before <= 65_536
     assert 1024 <= len(series) <= 2048
+
+
+def test_a_short_series_takes_little_room_and_a_longer_one_keeps_its_points() -> None:
+    assert filled([0.0] * 10).nbytes <= 2048
+    times, values = filled(list(range(1000))).points()
+    assert values.tolist() == list(range(1000))
+    assert times.tolist() == [place / 10 for place in range(1000)]
 
 
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))

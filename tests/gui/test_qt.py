@@ -36,6 +36,19 @@ def test_engine_does_not_import_the_app() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
+def test_plots_bring_no_classes_of_qt_that_they_do_not_use() -> None:
+    if MISSING:
+        pytest.skip(f"Qt cannot be loaded: {MISSING}")
+    code = (
+        "import gui.plot\n"
+        "from pyqtgraph.Qt import QtWidgets as copy\n"
+        "from PySide6 import QtWidgets\n"
+        "assert 'QWizard' in dir(QtWidgets) and 'QWizard' not in vars(QtWidgets)\n"
+        "assert copy.QWizard is QtWidgets.QWizard\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
     if MISSING:
