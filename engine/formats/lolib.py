@@ -23,7 +23,7 @@ __all__ = ["parse", "read", "recognize", "write"]
 
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
-_NUMBERS = re.compile(r"\s*(?:[+-]?[0-9]+\s*)+")
+_NUMBERS = re.compile(r"\s*[+-]?[0-9]+(?:\s+[+-]?[0-9]+)*\s*")
 _HEAD_BYTES = 4096
 _COLUMNS_OF_ITEMS = 3
 
