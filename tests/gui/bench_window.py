@@ -58,7 +58,7 @@ def thousand() -> None:
             shown = app.longest(app.window.all_runs.show, 500)
             table = app.window.all_runs.table
             filtered = app.longest(lambda: table.filter.setText("best>500 state:optimal"), 300)
-            assert table.count.text().startswith("499 of 1000")
+            assert table.count.text().startswith("499 of 1,000")
         print(
             f"{RUNS} runs: usable after {usable:.2f} s ({worked:.2f} s), "
             f"table after {shown:.2f} s, filtered in {filtered:.2f} s"
