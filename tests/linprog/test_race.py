@@ -30,6 +30,8 @@ from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import start
 from engine.solvers.linprog.racers.base import News
 from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.racers.interior import InteriorRacer
+from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
@@ -205,6 +207,41 @@ def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: py
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
+
+
+@pytest.mark.usefixtures("no_head_start")
+def test_a_device_that_is_busy_does_not_hold_up_the_end_of_a_race(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opens, decided, in_time = threading.Event(), threading.Event(), []
+    work, take, begin = InteriorRacer._slice, solve._Solving._take_news, PdhgRacer._open
+
+    def late(racer: Any, *given: Any) -> Any:
+        in_time.append(decided.wait(30.0))
+        return work(racer, *given)
+
+    def opened(racer: Any, program: Any) -> Any:
+        opens.set()
+        return begin(racer, program)
+
+    def taken(solving: Any, racer: Any) -> None:
+        if racer.name.startswith("HiGHS") and not opens.is_set():
+            time.sleep(0.01)
+            return
+        take(solving, racer)
+        if solving.winner is not None:
+            decided.set()
+
+    monkeypatch.setattr(start, "host_cores", lambda: 16)
+    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
+    monkeypatch.setattr(Member, "memory", lambda member: member.submit(lambda device: device.memory()).result())
+    monkeypatch.setattr(InteriorRacer, "_slice", late)
+    monkeypatch.setattr(PdhgRacer, "_open", opened)
+    monkeypatch.setattr(solve._Solving, "_take_news", taken)
+    result = owner.solve(sparse_program(7), method="race")
+    assert result.status == "optimal"
+    assert result.arrays["racers"][0].startswith("HiGHS")
+    assert in_time == [True]
 
 
 def test_highs_in_a_thread_finds_what_highs_finds() -> None:

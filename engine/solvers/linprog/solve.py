@@ -281,10 +281,11 @@ class _Solving:
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
+        pdhg = self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1]))
         if self.method != "pdhg":
-            self._start_interior(prepared, program, restore)
+            self._start_interior(prepared, program, restore)  # and its device's thread answers nothing for a while
             self._poll_race()
-        if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
+        if pdhg:
             later = _PDHG_WAIT if self.method == "race" and len(self.pool) == 1 else 0.0
             self._pdhg = time.perf_counter() + later, program, restore
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ class PdhgRacer(Racer):
         self._ended = threading.Event()
         self._pool, self._members, self._start = pool, list(members), (x, y, weight)
         self._group: WorkerGroup[PdhgWorker] | None = None
+        self._opening: Future[WorkerGroup[PdhgWorker]] | None = None
         self._caller: ThreadPoolExecutor | None = None
         self.future = start_thread(lambda: scaled(program, self._require_going_on))  # no device waits for it
 
@@ -112,8 +113,14 @@ class PdhgRacer(Racer):
 
     def collect(self) -> News:
         """See :class:`Racer`."""
+        if self._opening is None:
+            program = self.future.result()
+            self.future = self._opening = start_thread(
+                lambda: self._open(program)
+            )  # another racer may be at work there
+            return News()
         if self._group is None:
-            self._group = self._open(self.future.result())
+            self._group = self._opening.result()
             self._submit()
             return News()
         self.measures = found = self.future.result()
@@ -190,6 +197,8 @@ class PdhgRacer(Racer):
     def close(self) -> None:
         """See :class:`Racer`."""
         self._ended.set()
+        if self._group is None and self._opening is not None:
+            self._group = self._opening.result()
         if self._caller is not None:
             self._caller.shutdown()
         if self._group is not None:
