@@ -208,7 +208,14 @@ def test_only_ones_own_files_are_recognised(shared_data: Path) -> None:
 
 
 def test_samples_are_recognised_by_what_they_hold() -> None:
-    expected = {"ta030.txt": Flowshop, "queens-14.txt": Queens, "crane-13.atsp": ATSP}
+    expected = {
+        "ta030.txt": Flowshop,
+        "queens-14.txt": Queens,
+        "crane-13.atsp": ATSP,
+        "grid-10.dat": engine.QuadraticAssignment,
+        "tardiness-18.txt": engine.Tardiness,
+        "ranking-25.mat": engine.LinearOrdering,
+    }
     assert {name: recognize(SAMPLES / name) for name in expected} == expected
     assert Queens.read(SAMPLES / "queens-14.txt").n == 14
     assert (Flowshop.read(SAMPLES / "ta030.txt").times == Flowshop.taillard(30).times).all()
