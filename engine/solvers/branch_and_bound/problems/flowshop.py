@@ -13,6 +13,7 @@ from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
 from engine.formats.instances import instance_name, located
 from engine.problem import InstanceOption, frozen, require_arrays
+from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
 from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_size, whole_matrix
@@ -23,7 +24,7 @@ from engine.text import counted
 __all__ = ["Flowshop"]
 
 _SUM_LIMIT = 2**30
-_LARGEST_BRIEF, _BRIEF_STEPS = 25, 13
+_FEW_JOBS, _BRIEF_STEPS = 25, 13
 _BOUNDS = ("one_machine", "two_machine", "mixed")
 
 
@@ -80,7 +81,7 @@ class Flowshop(PermutationProblem):
         self.machines, self.jobs = matrix.shape
         self.name = name if name is not None else self._default_name
         self.optimum = None
-        if self.jobs <= _LARGEST_BRIEF:
+        if self.jobs <= _FEW_JOBS:
             self.brief_steps = _BRIEF_STEPS * self.jobs
 
     @classmethod
@@ -199,11 +200,16 @@ class Flowshop(PermutationProblem):
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """A schedule by NEH, or by iterated greedy from there; None for ``infinity``.
+        """A schedule by NEH; or by iterated greedy from there, or from that of a beam search; None for ``infinity``.
 
         See :meth:`PermutationProblem.first_solution`.
         """
         if method == "infinity":
             return None
         order = neh(self.times, expired)
-        return order if method == "neh" else iterated_greedy(self.times, order, seed, expired)
+        if method == "neh":
+            return order
+        if self.jobs > _FEW_JOBS:
+            shorter = beam_search(self.times, makespan(self.times, order), expired)
+            order = order if shorter is None else shorter
+        return iterated_greedy(self.times, order, seed, expired)
