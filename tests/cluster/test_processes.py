@@ -156,7 +156,7 @@ def killing(owner: Any, kills: int, seed: int, between: float) -> Iterator[list[
 
 def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) -> None:
     expected = {n: alone.solve(engine.Queens(n)) for n in (12, 13)}
-    kills = 8
+    kills = 20
     with (
         ClusterEngine("opencl", [cpu], cluster="local:3", timing=LASTING) as owner,
         killing(owner, kills, 1, 1.0) as killed,
