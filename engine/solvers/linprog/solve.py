@@ -353,9 +353,7 @@ class _Solving:
                 if not self._decided:
                     self._take_news(racer)
             if not self._decided and self.run.checkpoint_due():
-                with contextlib.suppress(
-                    DeviceError
-                ):  # of a device that has just failed: its racer's news has the error
+                with contextlib.suppress(DeviceError):  # the news of the racer on a failed device has the error
                     self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
