@@ -34,6 +34,8 @@ _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
+_UNKNOWN_PROCESSOR = "unknown target CPU"
+_OLD_COMPILER = 'the OpenCL driver is older than this processor (pip install "quintet[cpu-fast]" has a newer one)'
 _ANEW = "\ntypedef int built_anew;\n"
 """Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
 _UNCHECKED = "bBef"
@@ -183,6 +185,8 @@ class OpenCLDevice(Device):
                     log = str(error)
                     where = compiler_location(log, source.text)
                     message = "does not compile" + (f" ({where})" if where else "")
+                    if _UNKNOWN_PROCESSOR in log:
+                        message = f"does not compile: {_OLD_COMPILER}"
                     raise KernelError(
                         source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)
                     ) from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.devices.cpu_driver import leaves_out, prepare
 from engine.devices.info import Capabilities, DeviceInfo
+from engine.devices.pocl_processor import name_processor
 from engine.errors import BackendUnavailable
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["list_devices", "native_devices", "pyopencl"]
 
+_POCL = "Portable Computing Language"
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
@@ -51,6 +53,8 @@ def native_devices() -> list[cl.Device]:
     if not devices:
         names = ", ".join(platform.name for platform in platforms)
         raise BackendUnavailable(f"OpenCL is unavailable: the installed drivers ({names}) see no device")
+    for device in (device for platform in used if _POCL in platform.name for device in platform.get_devices()):
+        name_processor(device.int_ptr, device.version)
     rank = {"gpu": 0, "other": 1, "cpu": 2}
     return sorted(devices, key=lambda device: rank[_kind(device)])
 

@@ -208,6 +208,14 @@ def test_a_kernel_that_does_not_compile_says_where(
     assert Path(caught.value.source_path).parent == tmp_path / "dump"
 
 
+def test_a_processor_that_the_compiler_does_not_know_is_said(device: Member, trial_template: Trial) -> None:
+    if device.info.language != "opencl":
+        pytest.skip("NVRTC compiles for GPUs, whose names it is told")
+    template = trial_template("add_for_none", "#error unknown target CPU 'generic'\n" + ADD)
+    with pytest.raises(KernelError, match=r"driver is older than this processor \(pip install \"quintet\[cpu-fast\]\""):
+        device.submit(lambda running: running.program(template, extra=1).add).result()
+
+
 def test_an_entry_that_is_not_there_is_a_kernel_error(device: Member, trial_template: Trial) -> None:
     template = trial_template("add_only", ADD)
     with pytest.raises(KernelError, match=r"kernel trial/add_only .*subtract"):

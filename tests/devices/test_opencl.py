@@ -49,6 +49,18 @@ def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyP
     assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
 
 
+def test_only_pocl_is_told_the_name_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = SimpleNamespace(type=2, int_ptr=4096, version="OpenCL 3.0 PoCL HSTR: pthread-generic")
+    pocl = SimpleNamespace(name="Portable Computing Language", get_devices=lambda: [old])
+    others = FakePyOpenCL([[4], [2]])
+    monkeypatch.setattr(others, "get_platforms", lambda: [pocl, *FakePyOpenCL([[4], [2]]).get_platforms()])
+    monkeypatch.setattr(listing, "pyopencl", lambda: others)
+    told: list[tuple[int, str]] = []
+    monkeypatch.setattr(listing, "name_processor", lambda *device: told.append(device))
+    assert listing.native_devices()[1] is old
+    assert told == [(old.int_ptr, old.version)]
+
+
 def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,84 @@
+"""PoCL on a processor that is newer than the compiler inside it.
+
+PoCL compiles for the processor that LLVM names. An LLVM older than the processor says ``generic``, and then refuses
+that name: every kernel ends with ``unknown target CPU 'generic'`` (PoCL's issue 1049). So do AMD's processors from
+family 26 (Zen 5) on with the PoCL that pip installs, whose LLVM is of 2022. PoCL has no setting for the name, but
+keeps a pointer to it in its description of the device. That pointer is turned to the name of the level of x86-64
+(System V ABI, AMD64 supplement, section 3.1.1) whose instructions the processor has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from pathlib import Path
+
+__all__ = ["name_processor"]
+
+_SECOND = frozenset(("cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"))
+_THIRD = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"))
+_LEVELS = {"x86-64-v3": _SECOND | _THIRD, "x86-64-v2": _SECOND}
+"""The instructions of the levels as Linux names them. The fourth would only add vectors of 512 bits."""
+_DESCRIPTION_BYTES = 4096
+_ADDRESSES = range(4096, 1 << 47)
+_UNKNOWN = b"generic\0"
+_NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
+"""The names given, by the address of the device: PoCL points to them as long as the process runs."""
+
+
+def name_processor(address: int, version: str, system: Path = Path("/proc")) -> str | None:
+    """Give PoCL the name of a processor that its LLVM does not know.
+
+    Parameters
+    ----------
+    address : int
+        The device, as OpenCL hands it out: where PoCL's description of it begins.
+    version : str
+        The device's version (``CL_DEVICE_VERSION``), which ends with the processor's name.
+    system : Path
+        Where the kernel describes the processor and shows the memory of this process.
+
+    Returns
+    -------
+    str or None
+        The name given; None if PoCL knows the processor, or where nothing can be done.
+    """
+    if not version.rstrip().endswith("-generic"):
+        return None
+    if address not in _NAMES:
+        with contextlib.suppress(OSError):
+            name = ctypes.create_string_buffer(_level(system).encode())
+            pointers = _pointers(address, system / "self" / "mem")
+            for pointer in pointers:
+                ctypes.c_void_p.from_address(pointer).value = ctypes.addressof(name)
+            if pointers:
+                _NAMES[address] = name
+    return _NAMES[address].value.decode() if address in _NAMES else None
+
+
+def _level(system: Path) -> str:
+    text = (system / "cpuinfo").read_text(encoding="utf-8", errors="replace")
+    lines = (line.partition(":") for line in text.splitlines())
+    flags = next((set(value.split()) for key, _, value in lines if key.strip() == "flags"), set())
+    for name, instructions in _LEVELS.items():
+        if instructions <= flags:
+            return name
+    return "x86-64"
+
+
+def _pointers(address: int, memory: Path) -> list[int]:
+    """Where in the description a pointer to ``"generic"`` is.
+
+    Memory is read through the kernel, which refuses an address that is none instead of ending the process.
+    """
+    found = []
+    with memory.open("rb", buffering=0) as file:
+        description = os.pread(file.fileno(), _DESCRIPTION_BYTES, address)
+        for offset in range(0, len(description) - 7, 8):
+            target = int.from_bytes(description[offset : offset + 8], "little")
+            if target in _ADDRESSES:
+                with contextlib.suppress(OSError):
+                    if os.pread(file.fileno(), len(_UNKNOWN), target) == _UNKNOWN:
+                        found.append(address + offset)
+    return found

@@ -1,0 +1,84 @@
+"""PoCL's name for a processor that its compiler does not know; its description of a device is imitated."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.devices import pocl_processor
+from engine.devices.pocl_processor import name_processor
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the memory of a process is read as on Linux"
+)
+
+_SECOND = "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
+_THIRD = f"{_SECOND} abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
+_VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
+
+
+class _Described(ctypes.Structure):
+    """As PoCL describes a device: numbers, addresses that are none, and strings."""
+
+    _fields_ = (
+        ("dispatch", ctypes.c_void_p),
+        ("units", ctypes.c_uint64),
+        ("nowhere", ctypes.c_uint64),
+        ("triplet", ctypes.c_char_p),
+        ("processor", ctypes.c_char_p),
+        ("other", ctypes.c_uint8 * 4096),
+    )
+
+
+@pytest.fixture
+def described(monkeypatch: pytest.MonkeyPatch) -> _Described:
+    monkeypatch.setattr(pocl_processor, "_NAMES", {})  # a device of PoCL stays where it is, these do not
+    return _Described(None, 2, 0x7FFF_FFFF_0000, b"generic-linux-gnu", b"generic")
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "mem").symlink_to("/proc/self/mem")
+    return tmp_path
+
+
+def _named(described: _Described, system: Path, flags: str, version: str = f"{_VERSION}generic") -> str | None:
+    (system / "cpuinfo").write_text(
+        f"processor\t: 0\nmodel name\t: A New One\nflags\t\t: fpu {flags} avx512f\n\nprocessor\t: 1\n"
+    )
+    return name_processor(ctypes.addressof(described), version, system)
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [(_THIRD, "x86-64-v3"), (_THIRD.replace("fma", ""), "x86-64-v2"), (_SECOND, "x86-64-v2"), ("sse2", "x86-64")],
+)
+def test_an_unknown_processor_gets_the_level_of_its_instructions(
+    described: _Described, system: Path, flags: str, name: str
+) -> None:
+    assert _named(described, system, flags) == name
+    assert described.processor == name.encode()
+    assert described.triplet == b"generic-linux-gnu"
+    assert _named(described, system, flags) == name, "and once more, as each listing of the devices does"
+
+
+def test_a_known_processor_keeps_its_name(described: _Described, system: Path) -> None:
+    described.processor = b"znver3"
+    assert _named(described, system, _THIRD, f"{_VERSION}znver3") is None
+    assert described.processor == b"znver3"
+
+
+def test_what_is_not_found_is_left_alone(described: _Described, system: Path) -> None:
+    described.processor = b"named otherwise"
+    assert _named(described, system, _THIRD) is None
+    assert described.processor == b"named otherwise"
+
+
+def test_a_system_that_does_not_show_its_memory_is_left_alone(described: _Described, system: Path) -> None:
+    (system / "self" / "mem").unlink()
+    assert _named(described, system, _THIRD) is None
+    assert described.processor == b"generic"
