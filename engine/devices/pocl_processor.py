@@ -18,9 +18,14 @@ __all__ = ["name_processor"]
 
 _SECOND = frozenset(("cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"))
 _THIRD = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"))
-_LEVELS = {"x86-64-v3": _SECOND | _THIRD, "x86-64-v2": _SECOND}
-"""The instructions of the levels as Linux names them. The fourth would only add vectors of 512 bits."""
-_DESCRIPTION_BYTES = 4096
+_FOURTH = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))
+_LEVELS = {"x86-64-v4": _SECOND | _THIRD | _FOURTH, "x86-64-v3": _SECOND | _THIRD, "x86-64-v2": _SECOND}
+"""The instructions of the levels as Linux names them.
+
+PoCL links the library of built-in functions that suits the processor. With a level below, vectors of 512 bits would be
+passed to its functions in another way than they expect.
+"""
+_DESCRIPTION_BYTES = 1024  # of PoCL 3.0; what follows in memory is of others
 _ADDRESSES = range(4096, 1 << 47)
 _UNKNOWN = b"generic\0"
 _NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
@@ -50,9 +55,8 @@ def name_processor(address: int, version: str, system: Path = Path("/proc")) -> 
         with contextlib.suppress(OSError):
             name = ctypes.create_string_buffer(_level(system).encode())
             pointers = _pointers(address, system / "self" / "mem")
-            for pointer in pointers:
-                ctypes.c_void_p.from_address(pointer).value = ctypes.addressof(name)
-            if pointers:
+            if len(pointers) == 1:
+                ctypes.c_void_p.from_address(pointers[0]).value = ctypes.addressof(name)
                 _NAMES[address] = name
     return _NAMES[address].value.decode() if address in _NAMES else None
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from engine.devices import pocl_processor
+from engine.devices import Device, Member, pocl_processor
+from engine.devices.opencl_listing import native_devices
 from engine.devices.pocl_processor import name_processor
 
 pytestmark = pytest.mark.skipif(
@@ -17,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 _SECOND = "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
 _THIRD = f"{_SECOND} abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
+_FOURTH = f"{_THIRD} avx512f avx512bw avx512cd avx512dq avx512vl"
 _VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
 
 
@@ -48,7 +53,7 @@ def system(tmp_path: Path) -> Path:
 
 def _named(described: _Described, system: Path, flags: str, version: str = f"{_VERSION}generic") -> str | None:
     (system / "cpuinfo").write_text(
-        f"processor\t: 0\nmodel name\t: A New One\nflags\t\t: fpu {flags} avx512f\n\nprocessor\t: 1\n"
+        f"processor\t: 0\nmodel name\t: A New One\nflags\t\t: fpu {flags}\n\nprocessor\t: 1\n"
     )
     return name_processor(ctypes.addressof(described), version, system)
 
@@ -76,6 +81,40 @@ def test_what_is_not_found_is_left_alone(described: _Described, system: Path) ->
     described.processor = b"named otherwise"
     assert _named(described, system, _THIRD) is None
     assert described.processor == b"named otherwise"
+
+
+def test_two_places_of_which_one_must_be_something_else_are_left_alone(described: _Described, system: Path) -> None:
+    described.triplet = b"generic"
+    assert _named(described, system, _THIRD) is None
+    assert (described.triplet, described.processor) == (b"generic", b"generic")
+
+
+_WIDE = """
+KERNEL widest_vectors(GLOBAL float* out)
+{
+    float16 a = (float16)(out[0]);
+    double8 b = (double8)(out[1]);
+    float16 c = fmax(a, (float16)(2.0f)) + exp(a - a);
+    double8 d = fma(b, b, sqrt(b));
+    out[0] = c.s0 + c.sf;
+    out[1] = (float)(d.s0 + d.s7);
+}
+"""
+
+
+def test_vectors_of_512_bits_reach_the_built_in_functions(
+    opencl: Member, trial_template: Callable[[str, str], str]
+) -> None:
+    if not any(device.version.rstrip().endswith("-generic") for device in native_devices()):
+        pytest.skip("PoCL knows this processor")
+    template = trial_template("widest_vectors", _WIDE)
+
+    def work(device: Device) -> NDArray[np.float32]:
+        out = device.put(np.array([3, 4], np.float32))
+        device.program(template).widest_vectors(1, 1, out=out)
+        return device.get(out)
+
+    assert opencl.submit(work).result().tolist() == [8, 36]
 
 
 def test_a_system_that_does_not_show_its_memory_is_left_alone(described: _Described, system: Path) -> None:
