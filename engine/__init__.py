@@ -30,6 +30,7 @@ _MODULES = {
         "DeviceError",
         "DeviceLost",
         "DeviceNotFound",
+        "InfeasibleWarning",
         "InputError",
         "KernelArgumentError",
         "KernelError",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from engine.errors import DeviceError as DeviceError
     from engine.errors import DeviceLost as DeviceLost
     from engine.errors import DeviceNotFound as DeviceNotFound
+    from engine.errors import InfeasibleWarning as InfeasibleWarning
     from engine.errors import InputError as InputError
     from engine.errors import KernelArgumentError as KernelArgumentError
     from engine.errors import KernelError as KernelError

@@ -29,6 +29,7 @@ issue it as a Python warning, so that it can be filtered by its class.
 
     QuintetWarning
     ├── ConvergenceWarning     the chains of a sampler have not mixed, so its estimates are not reliable yet
+    ├── InfeasibleWarning      the best solution found violates a constraint
     ├── RelaxationWarning      variables that were declared integer were taken as continuous
     ├── ObserverWarning        a callback raised an exception and is not called again
     └── StorageWarning         a checkpoint or result could not be written, or what was there could not be used
@@ -51,6 +52,7 @@ __all__ = [
     "DeviceError",
     "DeviceLost",
     "DeviceNotFound",
+    "InfeasibleWarning",
     "InputError",
     "KernelArgumentError",
     "KernelError",
@@ -255,6 +257,10 @@ class QuintetWarning(UserWarning):
 
 class ConvergenceWarning(QuintetWarning):
     """The chains of a sampler have not mixed: its estimates are not reliable yet."""
+
+
+class InfeasibleWarning(QuintetWarning):
+    """The best solution found violates a constraint of the problem."""
 
 
 class RelaxationWarning(QuintetWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import pytest
 
 import engine
 from engine.devices import Member
-from engine.events import Event, Notice
+from engine.events import Event, Incumbent, Notice
+from engine.solvers.boa.fitness.tables import Decomposable
+from engine.solvers.boa.islands import Islands, Round
+from tests.stopping import stop_at
 
 FORMULA = [list(clause) for clause in itertools.product((1, -1), (2, -2), (3, -3))]  # one of the eight cannot hold
 
@@ -57,6 +61,51 @@ def test_a_run_reports_what_it_has_reached(device: Member) -> None:
     assert (result.objective, result.bound) == (7, 8)
     assert result.status is not engine.Status.OPTIMAL
     assert not any("optimal" in text or "optimum" in text for text in notices)
+
+
+def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Islands.begin
+
+    def cut_off(islands: Islands, seeds: Any) -> Round:
+        return replace(begin(islands, seeds), is_interrupted=True)
+
+    monkeypatch.setattr(Islands, "begin", cut_off)
+    stop_at(monkeypatch, lambda event: isinstance(event, Incumbent) and event.objective == event.bound)
+    for problem in (engine.BOA.max_sat(3, FORMULA[:7]), engine.BOA("onemax", 6)):
+        result, notices = solved(device, problem)
+        assert result.objective == result.bound
+        assert result.status is engine.Status.OPTIMAL
+        assert any("the known optimum" in text or "and thus optimal" in text for text in notices)
+        assert not any("to go further" in text for text in notices)
+
+
+def test_a_formula_that_cannot_hold_ends_by_itself(device: Member) -> None:
+    result, notices = solved(device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500)
+    assert (result.objective, result.bound, result.status) == (7, 8, engine.Status.FEASIBLE)
+    assert any("doublings of the population brought nothing better than 7; the bound 8" in text for text in notices)
+    result, notices = solved(
+        device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500, target=8, restarts=7
+    )
+    assert result.status is engine.Status.ITERATION_LIMIT  # who names the target means it
+    assert not any("brought nothing better" in text for text in notices)
+
+
+def test_violated_hard_clauses_are_told(device: Member) -> None:
+    weights = [None] * 8 + [3, 4]
+    problem = engine.BOA.weighted_max_sat(4, [*FORMULA, [4], [-4]], weights)
+    with pytest.warns(engine.InfeasibleWarning, match="violates 1 hard clause$"):
+        result, notices = solved(device, problem)
+    assert "the best solution found violates 1 hard clause" in notices
+    assert (result.counters["unsatisfied_hard"], result.counters["unsatisfied_weight"]) == (1, 3)
+    assert result.status is engine.Status.ITERATION_LIMIT  # it is not feasible
+    again = engine.BOA.from_arrays(problem.to_arrays(), problem.name).fitness
+    assert isinstance(again, Decomposable)
+    assert again.violated(again.key(11)) == (1, 3)
+    result, _ = solved(device, engine.BOA.weighted_max_sat(4, [*FORMULA[:7], [4], [-4]], weights[1:]))
+    assert (result.counters["unsatisfied_hard"], result.counters["unsatisfied_weight"]) == (0, 3)
+    assert result.objective == 3
+    result, _ = solved(device, engine.BOA.weighted_max_sat(4, [[4], [-4]], [3, 4]))
+    assert "unsatisfied_hard" not in result.counters
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -42,6 +42,12 @@ def test_an_observer_that_fails_at_the_last_event_is_a_warning_too() -> None:
 
 
 def test_every_class_of_warnings_can_be_filtered_at_once() -> None:
-    kinds = (engine.ConvergenceWarning, engine.ObserverWarning, engine.RelaxationWarning, engine.StorageWarning)
+    kinds = (
+        engine.ConvergenceWarning,
+        engine.InfeasibleWarning,
+        engine.ObserverWarning,
+        engine.RelaxationWarning,
+        engine.StorageWarning,
+    )
     assert all(issubclass(kind, engine.QuintetWarning) for kind in kinds)
     assert issubclass(engine.QuintetWarning, UserWarning)

@@ -66,7 +66,7 @@ class Options(SolverOptions):
     population: int | Literal["auto"] = Field(
         "auto",
         description="number of individuals, 8 to 2097152; auto: start small and double until the target or a limit "
-        "is reached, or two doublings bring no improvement",
+        "is reached or, where no optimum is known, two doublings bring no improvement",
     )
     max_parents: int = Field(
         3, ge=0, le=6, description="maximum number of parents of a gene in the network; 0 learns no network (UMDA)"

@@ -79,6 +79,12 @@ class Record:
         best = self.fitness.best_key
         return best is not None and self.best_key is not None and self.best_key > best
 
+    def violated(self) -> tuple[int, int | float] | None:
+        """See :meth:`Decomposable.violated`, of the best individual so far."""
+        if self.best_key is None or not isinstance(self.fitness, Decomposable):
+            return None
+        return self.fitness.violated(self.best_key)
+
     # --- during the run -----------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
@@ -245,7 +251,7 @@ class Record:
                 raise AuditError(
                     f"the best string has the value {fitness.value(again)}, but the devices found {self.value}"
                 )
-        edges, n = self._edges(), len(self.best)
+        edges, n, violated = self._edges(), len(self.best), self.violated()
         planes = np.zeros((n, 0), np.uint32) if self.snapshot is None else self.snapshot.planes
         return Result(
             status=status,
@@ -260,6 +266,7 @@ class Record:
                 "populations": max(1, self.populations),
                 "islands": self.islands,
                 "edges": len(edges),
+                **({} if violated is None else {"unsatisfied_hard": violated[0], "unsatisfied_weight": violated[1]}),
             },
             arrays={
                 "edges": edges,

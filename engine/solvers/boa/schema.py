@@ -53,6 +53,8 @@ SCHEMA = Schema(
         CounterSpec("populations", "Populations tried", "populations"),
         CounterSpec("islands", "Islands", "islands"),
         CounterSpec("edges", "Edges of the last network", "edges"),
+        CounterSpec("unsatisfied_hard", "Hard clauses that the best solution violates", "clauses"),
+        CounterSpec("unsatisfied_weight", "Weight of the soft clauses that do not hold"),
     ),
     history=(
         ColumnSpec("population", "Population", "individuals", log=True),

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from engine.devices import DevicePool
-from engine.errors import OutOfDeviceMemory, ProblemError
+from engine.errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.boa.checkpoint import audit, restore, save
@@ -32,6 +32,7 @@ from engine.solvers.boa.plan import (
 )
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
+from engine.text import counted
 
 __all__ = ["host_evaluation", "search", "solve"]
 
@@ -98,9 +99,9 @@ def search(
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
     record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
-    status = Status.FEASIBLE
+    target = problem.fitness.best_key if options.target is None else problem.fitness.key(options.target)
     try:
-        status = _populations(problem, options, run, record, make, devices, host)
+        status = _populations(problem, options, run, record, make, devices, host, target)
     except StopRequested as stop:
         status = stop.status
     except ProblemError as error:
@@ -114,9 +115,16 @@ def search(
             "is therefore none",
             level="warning",
         )
+    elif (reached := _reached(record, target)) is not None:  # also by what was left undone at a limit
+        run.notice(reached)
+        status = Status.OPTIMAL if record.best_key == problem.fitness.best_key else Status.FEASIBLE
     if status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and record.best is not None:
         advice = _advice(problem, options, status)
         run.notice(f"a limit was reached with the value {record.value}; to go further, try {advice}")
+    violated = record.violated()
+    if violated is not None and violated[0]:
+        run.warn(InfeasibleWarning(f"the best solution found violates {counted(violated[0], 'hard clause')}"))
+        status = Status.ITERATION_LIMIT if status is Status.FEASIBLE else status
     return record.result(status)
 
 
@@ -148,14 +156,15 @@ def _advice(problem: BOA, options: Options, status: Status) -> str:
     return "higher values of max_evaluations, max_generations and restarts"
 
 
-def _reached(record: Record, target: int | None) -> str:
-    """What a run that has ended by itself has reached: the target, the optimum, or a bound."""
+def _reached(record: Record, target: int | None) -> str | None:
+    """What a run has reached: the optimum, a bound, or another target; None if it has not reached its target."""
     fitness, value = record.fitness, record.value
+    if target is None or record.best_key is None or record.best_key < target:
+        return None
     if record.best_key == fitness.best_key:
         if fitness.best_is_bound:
             return f"the value {value} is that of the bound, and thus optimal"
         return f"the value {value} is the known optimum"
-    assert target is not None
     return f"the value {value} reaches the target {fitness.value(target)}"
 
 
@@ -190,12 +199,13 @@ def _populations(
     make: MakeIslands,
     devices: int,
     host: HostEvaluation | None,
+    target: int | None,
 ) -> Status:
     """One population (or one an island), or ever larger ones, until the target or a limit."""
     fitness, n = problem.fitness, problem.n
-    target = fitness.best_key if options.target is None else fitness.key(options.target)
     patience = options.patience or max(10, math.isqrt(n)) * (3 if options.niching == "rtr" else 1)
     auto = options.population == "auto"
+    may_be_out_of_reach = options.target is None and (fitness.best_key is None or fitness.best_is_bound)
     size = first_population(problem, options)
     most = options.restarts if auto else 1
     restored = restore(run, record, most)
@@ -221,13 +231,17 @@ def _populations(
             restored = None
         record.end()
         if reason == TARGET:
-            run.notice(_reached(record, target))
-            return Status.OPTIMAL if record.best_key == fitness.best_key else Status.FEASIBLE
+            return Status.FEASIBLE
         if reason == 0:
             return Status.ITERATION_LIMIT
         if not auto:
             return Status.FEASIBLE
-        if target is None and record.barren >= _BARREN_DOUBLINGS:
+        if may_be_out_of_reach and record.barren >= _BARREN_DOUBLINGS:
+            if fitness.best_is_bound:
+                run.notice(
+                    f"{_BARREN_DOUBLINGS} doublings of the population brought nothing better than {record.value}; the "
+                    f"bound {problem.bound} may be out of reach"
+                )
             return Status.FEASIBLE
         if size_now >= min(MOST_INDIVIDUALS, _TIMES_ALL << min(n, 30)) or (
             options.max_evaluations is not None

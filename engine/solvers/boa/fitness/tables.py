@@ -57,6 +57,8 @@ class Decomposable(Fitness):
         The best value, where known.
     bound : number, optional
         What no value is better than, where the optimum is not known.
+    hard : int
+        What it costs to violate one of the constraints, more than all else in sum; 0 without constraints.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class Decomposable(Fitness):
         constant: float = 0,
         optimum: float | None = None,
         bound: float | None = None,
+        hard: int = 0,
         text: str = "decomposable",
     ) -> None:
         self.n = check_genes(n)
@@ -107,6 +110,7 @@ class Decomposable(Fitness):
         self.table_starts: NDArray[np.int32] = frozen(np.zeros(len(scopes), np.int32) if shared else starts)
         self.scope_starts: NDArray[np.int32] = frozen(np.concatenate([[0], np.cumsum(widths)]).astype(np.int32))
         self.genes: NDArray[np.int32] = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
+        self.hard = hard
         self.best_is_bound = optimum is None and bound is not None
         best = bound if optimum is None else optimum
         self.best_key = None if best is None else self.key(best)
@@ -159,6 +163,19 @@ class Decomposable(Fitness):
         starts, places = self.distinct_tables
         return np.asarray(np.maximum.reduceat(values, starts)[places])
 
+    def violated(self, key: int) -> tuple[int, int | float] | None:
+        """How many constraints an individual of this key violates, and what the rest costs; None without constraints.
+
+        Parameters
+        ----------
+        key : int
+        """
+        if not self.hard:
+            return None
+        cost = abs(self.value(key))
+        count = int(cost // self.hard)
+        return count, cost - count * self.hard
+
     def links(self) -> NDArray[np.uint8]:
         """Which genes share a function, or both share one with a third gene: 0 or 1, shape (n, n)."""
         from scipy.sparse import csr_array  # slow to import
@@ -186,7 +203,7 @@ class Decomposable(Fitness):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """See :meth:`Fitness.to_arrays`."""
-        best = [] if self.best_key is None else [self.best_key, self.best_is_bound]
+        best = [] if self.best_key is None else [self.best_key, self.best_is_bound, self.hard]
         return {
             "genes": self.genes,
             "scope_starts": self.scope_starts,
@@ -204,6 +221,7 @@ class Decomposable(Fitness):
         made.n, made.scale, made.constant, made.minimize = numbers[0], numbers[1], numbers[3], bool(numbers[2])
         made.best_key = numbers[4] if len(numbers) > 4 else None
         made.best_is_bound = len(numbers) > 5 and bool(numbers[5])
+        made.hard = numbers[6] if len(numbers) > 6 else 0
         made.text = str(arrays["text"])
         made.tables, made.genes = frozen(arrays["tables"]), frozen(arrays["genes"])
         made.table_starts, made.scope_starts = frozen(arrays["table_starts"]), frozen(arrays["scope_starts"])
@@ -406,7 +424,10 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
         table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = hard if weight is None else weight
         scopes.append(genes)
         tables.append(table)
-    return Decomposable(n, scopes, tables, minimize=True, bound=0, text="weighted MAX-SAT")
+    has_hard = any(weight is None for weight in weights)
+    return Decomposable(
+        *(n, scopes, tables), minimize=True, bound=0, hard=hard if has_hard else 0, text="weighted MAX-SAT"
+    )
 
 
 def _check_pairs(n: int, terms: Sequence[tuple[int, int, float]], what: str, end: str, advice: str) -> None:
