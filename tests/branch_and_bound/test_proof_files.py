@@ -125,6 +125,7 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
         "levels": ({"explored": proof.explored[:-1]}, "levels"),
         "bound": ({"bound": "none"}, "no such search"),
         "nodes": ({"nodes": proof.nodes + 1}, f"{proof.nodes} nodes, not {proof.nodes + 1}"),
+        "leaves": ({"leaves": proof.leaves + 1}, f"{proof.leaves} leaves, not {proof.leaves + 1}"),
         "subtree": (
             {"subtrees": [subtree.model_copy(update={"nodes": subtree.nodes + 1})]},
             f"has {subtree.nodes} nodes, not {subtree.nodes + 1}",
@@ -138,9 +139,8 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "subtree", "path", "leaf",
-     "none",
-     "claim"],
+    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "leaves", "subtree",
+     "path", "leaf", "none", "claim"],
 )  # fmt: skip
 def test_a_false_proof_with_a_right_digest_fails_a_check(
     device: Member, proved: Path, tmp_path: Path, name: str
@@ -196,7 +196,7 @@ def test_a_makespan_that_is_not_possible_is_reported(capsys: pytest.CaptureFixtu
     file = tmp_path / "small.txt"
     write_flowshop(problem, file)
     folder = ["--folder", str(tmp_path / "proofs")]
-    assert command_line(["reproduce", "flowshop", f"{file}=14", *folder]) == 0
+    assert command_line(["reproduce", "flowshop", f"{file}=14", *folder]) == 1
     assert "has no schedule of makespan 14" in capsys.readouterr().out
     assert command_line(["reproduce", "flowshop", f"{file}=17", *folder]) == 0
     assert "15 is optimal (known before: 17)" in capsys.readouterr().out

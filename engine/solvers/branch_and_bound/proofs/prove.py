@@ -8,6 +8,7 @@ same nodes on every device. It is a run with a folder, so that it can be done in
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import shutil
 import threading
@@ -46,7 +47,7 @@ class Prover:
     ----------
     engine : Engine
     folder : Path
-        Where unfinished searches are kept.
+        Where unfinished searches are kept, under names with a digest of instance, options, seed and makespan.
     options : dict
         ``bound`` and ``branching``.
     seed : int
@@ -85,7 +86,7 @@ class Prover:
 
     def _schedule(self, problem: Flowshop, known: int | None, seconds: float) -> list[int] | None:
         """A schedule as short as the known one, kept in a file for later calls; None if the time is up."""
-        path = self.folder / f"{problem.name}.schedule.json"
+        path = self._path(problem, known, "schedule.json")
         if path.exists():
             return _kept(path, problem)
         order: list[int] | None
@@ -105,7 +106,7 @@ class Prover:
         run = self._start(problem, known + 1, "first", seconds, stops=True)
         result: Result = run.wait()
         if result.status == Status.INFEASIBLE:
-            self.clear(problem)
+            self.clear(problem, known)
             raise ProblemError(f"{problem.name} has no schedule of makespan {known}: the optimum is larger")
         return None if result.solution is None else [int(job) for job in result.solution]
 
@@ -115,7 +116,7 @@ class Prover:
 
     def _start(self, problem: Flowshop, upper: int, suffix: str, seconds: float, stops: bool = False) -> Run:
         """Start a search in a folder of its own, or continue it; ``stops``: it ends with its first solution."""
-        folder, interval, limit = self.folder / f"{problem.name}.{suffix}", self.checkpoint_interval, max(seconds, 0.1)
+        folder, interval, limit = self._path(problem, upper, suffix), self.checkpoint_interval, max(seconds, 0.1)
         started = threading.Event()
         runs: list[Run] = []
 
@@ -140,22 +141,56 @@ class Prover:
             )
         runs.append(run)
         started.set()
+        self._require_same(run, problem, upper)
         return run
 
-    def clear(self, problem: Flowshop) -> None:
-        """Remove what was kept of a search, once its proof is written."""
-        for suffix in ("first", "run"):
-            shutil.rmtree(self.folder / f"{problem.name}.{suffix}", ignore_errors=True)
-        (self.folder / f"{problem.name}.schedule.json").unlink(missing_ok=True)
+    def _require_same(self, run: Run, problem: Flowshop, upper: int) -> None:
+        """Refuse a run, which may have been continued, of another instance or search."""
+        chosen = FlowshopOptions(**self.options)
+        wanted = (chosen.bound, chosen.branching, upper, self.seed)
+        found = tuple(getattr(run.options, name, None) for name in ("bound", "branching", "upper_bound"))
+        same = isinstance(run.problem, Flowshop) and np.array_equal(run.problem.times, problem.times)
+        if not same or (*found, run.seed) != wanted:
+            run.stop()
+            run.join()
+            what = "of another search" if same else "of another instance"
+            raise ProofError(f"{run.folder} is {what} than that of {problem.name}; remove it")
+
+    def clear(self, problem: Flowshop, known: int | None, initial: int | None = None) -> None:
+        """Remove what was kept of a search, once its proof is written.
+
+        Parameters
+        ----------
+        problem : Flowshop
+        known : int or None
+            As for :meth:`prove`.
+        initial : int, optional
+            The initial upper bound of the proof.
+        """
+        if known is not None:
+            shutil.rmtree(self._path(problem, known + 1, "first"), ignore_errors=True)
+        if initial is not None:
+            shutil.rmtree(self._path(problem, initial, "run"), ignore_errors=True)
+        self._path(problem, known, "schedule.json").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
+
+    def _path(self, problem: Flowshop, upper: int | None, suffix: str) -> Path:
+        """Where work on an instance with these options and this makespan is kept."""
+        options = FlowshopOptions(**self.options)
+        searched = (times_digest(problem.times), options.bound, options.branching, self.seed, upper)
+        digest = hashlib.sha256(json.dumps(searched).encode()).hexdigest()[:12]
+        return self.folder / f"{problem.name}-{digest}.{suffix}"
 
     def _record(self, problem: Flowshop, order: list[int], initial: int, result: Result) -> Proof:
         value = problem.evaluate(order)
         options = FlowshopOptions(**self.options)
         tree = problem.tree(options.bound, options.branching)
         searched = int(result.counters["nodes"]) > 0  # else the lower bound of all schedules is the makespan
-        subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed) if searched else []
+        try:
+            subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed) if searched else []
+        except ValueError as error:
+            raise ProofError(f"the makespan {value} of {problem.name} is not optimal: {error}") from error
         return Proof(
             instance=Instance(name=problem.name, times=problem.times.tolist(), digest=times_digest(problem.times)),
             bound=options.bound,

@@ -14,10 +14,11 @@ import click
 from engine.cli_options import debug_option, options, pool_options, run_command
 from engine.devices import select
 from engine.engine import Engine
-from engine.errors import OptionError, QuintetError
+from engine.errors import OptionError, ProofError, QuintetError
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.proofs.prove import Prover
+from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest
 from engine.text import number_text, seconds_text
 
 __all__ = ["reproduce"]
@@ -75,7 +76,8 @@ def _command(
 
     INSTANCE is one of Taillard's (ta021, or ta021-ta030 for several; the default), or a file, or FILE=MAKESPAN with
     that of a known schedule. Instances whose proof is in the folder are left out. Ctrl-C or the time limit end the
-    command; the next call continues the search that was interrupted.
+    command; the next call continues the search that was interrupted. The exit code is 1 if an instance cannot be proved
+    as it is given: because no schedule has that makespan, or the folder has a proof of another instance of its name.
     """
     tasks = list(_tasks(instances or _DEFAULT))
     deadline = time.monotonic() + (time_limit if time_limit is not None else 1e12)
@@ -83,32 +85,40 @@ def _command(
     with Engine(devices=[info.id for info in infos]) as engine:
         searching = {"bound": bound, "branching": branching}
         prover = Prover(engine, folder / "unfinished", searching, seed, checkpoint_interval)
+        failed = False
         for task in tasks:
             path = folder / f"{task.problem.name}.json"
-            if path.exists():
-                print(f"{task.problem.name}: {path} is there")
-                continue
             left = deadline - time.monotonic()
-            if left <= 0:
-                print("the time is up; the same command continues")
-                return 0
-            _prove(prover, task, path, left, as_json)
-    return 0
+            try:
+                if path.exists():
+                    _require_same(path, task.problem)
+                    print(f"{task.problem.name}: {path} is there")
+                    continue
+                if left <= 0:
+                    print("the time is up; the same command continues")
+                    break
+                _prove(prover, task, path, left, as_json)
+            except QuintetError as error:
+                print(f"{task.problem.name}: {error}", flush=True)
+                failed = True
+    return int(failed)
+
+
+def _require_same(path: Path, problem: Flowshop) -> None:
+    """Refuse a proof that is there, but of another instance."""
+    if Proof.read(path).instance.digest != times_digest(problem.times):
+        raise ProofError(f"{path} is the proof of another instance of this name; choose another --folder")
 
 
 def _prove(prover: Prover, task: _Task, path: Path, seconds: float, as_json: bool) -> None:
     name = task.problem.name
-    try:
-        proof = prover.prove(task.problem, task.known, seconds)
-    except QuintetError as error:
-        print(f"{name}: {error}")
-        return
+    proof = prover.prove(task.problem, task.known, seconds)
     if proof is None:
         print(f"{name}: not finished", flush=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     proof.write(path)
-    prover.clear(task.problem)
+    prover.clear(task.problem, task.known, proof.initial)
     better = "" if task.known is None or proof.value == task.known else f" (known before: {task.known})"
     nodes = number_text(proof.nodes, grouped=True)
     print(f"{name}: {proof.value} is optimal{better}; {nodes} nodes, {seconds_text(proof.seconds)}", flush=True)

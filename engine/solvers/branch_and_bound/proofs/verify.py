@@ -198,8 +198,9 @@ def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engin
     found = proof.initial if result.status == Status.INFEASIBLE else result.objective
     if found != proof.value:
         raise ProofError(f"the search ends with the makespan {found}, not {proof.value}")
-    if proof.initial == proof.value and int(result.counters["nodes"]) != proof.nodes:
-        raise ProofError(f"the search has {result.counters['nodes']} nodes, not {proof.nodes}")
+    for name, recorded in (("nodes", proof.nodes), ("leaves", proof.leaves)):
+        if proof.initial == proof.value and int(result.counters[name]) != recorded:
+            raise ProofError(f"the search has {result.counters[name]} {name}, not {recorded}")
 
 
 def _same_nodes(proof: Proof) -> str:

@@ -1,0 +1,108 @@
+"""Claims about `quintet reproduce flowshop` on files: each search belongs to its instance and its options."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.cli import command_line
+from engine.devices import Member
+from engine.errors import ProofError
+from engine.results import Result
+from engine.solvers.branch_and_bound.generators import write_flowshop
+from engine.solvers.branch_and_bound.proofs import prove
+from engine.solvers.branch_and_bound.proofs.prove import Prover
+from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest
+
+
+def flowshop(seed: int, jobs: int = 10, machines: int = 10) -> engine.Flowshop:
+    return engine.Flowshop(np.random.default_rng(seed).integers(1, 99, (machines, jobs)), "x")
+
+
+class Stopped(Prover):
+    """Ends before the search below the schedule's makespan, or right after it, before the proof is written."""
+
+    searched = False
+
+    def _search(self, problem: engine.Flowshop, initial: int, seconds: float) -> Result:
+        if self.searched:
+            super()._search(problem, initial, seconds)
+        raise KeyboardInterrupt
+
+
+def interrupted(owner: engine.Engine, folder: Path, problem: engine.Flowshop, searched: bool, **options: str) -> None:
+    prover = Stopped(owner, folder, dict(options))
+    prover.searched = searched
+    with pytest.raises(KeyboardInterrupt):
+        prover.prove(problem, None, 30.0)
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(
+    device: Member, tmp_path: Path, searched: bool
+) -> None:
+    with engine.Engine(devices=[device.info.id]) as owner:
+        interrupted(owner, tmp_path, flowshop(1), searched)
+        for other in (flowshop(2), flowshop(3, jobs=9)):
+            proof = Prover(owner, tmp_path).prove(other, None, 30.0)
+            assert proof is not None
+            expected = owner.solve(other)
+            assert proof.value == other.evaluate(proof.schedule) == expected.objective
+            alone = owner.solve(other, upper_bound=proof.initial)
+            assert (proof.nodes, proof.leaves) == (alone.counters["nodes"], alone.counters["leaves"])
+
+
+def test_unfinished_work_is_not_continued_with_other_options(device: Member, tmp_path: Path) -> None:
+    problem = flowshop(1)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        interrupted(owner, tmp_path, problem, True, branching="min_branch")
+        proof = Prover(owner, tmp_path, {"branching": "max_sum"}).prove(problem, None, 30.0)
+        assert proof is not None
+        alone = owner.solve(problem, upper_bound=proof.initial, branching="max_sum")
+        other = owner.solve(problem, upper_bound=proof.initial, branching="min_branch")
+    assert alone.counters["nodes"] != other.counters["nodes"]
+    assert (proof.branching, proof.nodes) == ("max_sum", alone.counters["nodes"])
+
+
+def test_a_folder_of_another_search_is_refused(device: Member, tmp_path: Path) -> None:
+    """Renamed by hand, say."""
+    with engine.Engine(devices=[device.info.id]) as owner:
+        interrupted(owner, tmp_path / "first", flowshop(1), True)
+        interrupted(owner, tmp_path / "second", flowshop(2), True)
+        (found,) = (tmp_path / "first").glob("*.run")
+        (wanted,) = (tmp_path / "second").glob("*.run")
+        shutil.rmtree(wanted)
+        found.rename(wanted)
+        with pytest.raises(ProofError, match="is of another instance"):
+            Prover(owner, tmp_path / "second").prove(flowshop(2), None, 30.0)
+
+
+def test_a_shorter_schedule_in_a_sampled_subtree_is_reported(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(*_: object) -> None:
+        raise ValueError("there is a solution of value 3 below the path [1]")
+
+    monkeypatch.setattr(prove, "sampled_subtrees", found)
+    with (
+        engine.Engine(devices=[device.info.id]) as owner,
+        pytest.raises(ProofError, match="is not optimal: there is a solution of value 3"),
+    ):
+        Prover(owner, tmp_path).prove(flowshop(1), None, 30.0)
+
+
+def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ["--folder", str(tmp_path / "proofs")]
+    for seed, part in ((1, "a"), (2, "b")):
+        (tmp_path / part).mkdir()
+        write_flowshop(flowshop(seed), tmp_path / part / "x.txt")
+    assert command_line(["reproduce", "flowshop", str(tmp_path / "a" / "x.txt"), *folder]) == 0
+    assert "is optimal" in capsys.readouterr().out
+    assert command_line(["reproduce", "flowshop", str(tmp_path / "b" / "x.txt"), *folder]) == 1
+    assert "is the proof of another instance of this name" in capsys.readouterr().out
+    proof = Proof.read(tmp_path / "proofs" / "x.json")
+    assert proof.instance.digest == times_digest(flowshop(1).times)
