@@ -138,7 +138,6 @@ if TYPE_CHECKING:
     posterior_summary = _summary
     __version__: str
 else:
-    __all__ = [*_HOMES, *_PACKAGES, "__version__"]
 
     def __getattr__(name):
         """What is named, imported now; see the module's docstring."""
@@ -149,6 +148,8 @@ else:
             return getattr(importlib.import_module(_HOMES[name]), name)
         if name in _PACKAGES:
             return importlib.import_module(f"engine.{name}")
+        if name == "__all__":
+            return _public()
         if name == "__version__":
             from engine.version import version
 
@@ -166,7 +167,12 @@ else:
 
     def __dir__():
         """The public names alone."""
+        return sorted({*_public(), "__doc__", "__file__", "__name__", "__path__"})
+
+    def _public():
+        """What is public here, but names whose optional package is not installed."""
         from engine.adapters import PUBLIC
         from engine.solvers import public_names
 
-        return sorted({*__all__, *public_names(), *PUBLIC, "__doc__", "__file__", "__name__", "__path__"})
+        adapters = (name for name, found in PUBLIC.items() if found.is_usable())
+        return [*_HOMES, *_PACKAGES, "__version__", *public_names(), *adapters]

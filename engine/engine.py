@@ -530,7 +530,7 @@ def _cluster_engine() -> type[Engine]:
         if error.name is not None and error.name.startswith("engine"):
             raise
         raise ClusterError(
-            f"a cluster needs the package {error.name}, which is not installed: pip install 'quintet[cluster]'"
+            f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"
         ) from error
 
 

@@ -7,6 +7,7 @@ line, the configuration section, the options form and the generic dashboard are 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,10 +85,13 @@ class LazyImport:
     """An object whose module is imported when the object is first used.
 
     For objects that need an optional package, or a module that is slow to import. A function can be called directly.
+    ``package`` is the optional package that the module cannot be imported without, ``obtain`` what installs it.
     """
 
     module: str
     name: str
+    package: str | None = None
+    obtain: str = ""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Import the function and call it."""
@@ -95,8 +99,21 @@ class LazyImport:
         return function(*arguments, **keywords)
 
     def load(self) -> object:
-        """The object itself."""
+        """The object itself.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If its optional package is not installed.
+        """
+        if not self.is_usable():
+            message = f"{self.name} needs the package {self.package}, which is not installed ({self.obtain})"
+            raise ModuleNotFoundError(message, name=self.package)
         return getattr(importlib.import_module(self.module), self.name)
+
+    def is_usable(self) -> bool:
+        """Whether its optional package is installed, or needs none."""
+        return self.package is None or importlib.util.find_spec(self.package) is not None
 
 
 @dataclass(frozen=True)

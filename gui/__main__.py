@@ -15,7 +15,7 @@ def missing() -> str:
 
         import gui.plot  # noqa: F401 isort: skip - it needs the other
     except ModuleNotFoundError as error:
-        return f'the desktop app needs the package {error.name}: pip install "quintet[gui]"'
+        return f"the desktop app needs the package {error.name}: Quintet's extra gui has it"
     except ImportError as error:
         return (
             f"the desktop app cannot load Qt: {error}; on Debian and Ubuntu install libegl1, libgl1, libxkbcommon0, "

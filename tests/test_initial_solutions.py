@@ -107,6 +107,8 @@ def test_chains_begin_about_the_given_point() -> None:
         (engine.Knapsack([1, 2], [3, 4], 5), [2**70], "from 0 to 1; got 1180591620717411303424"),
         (engine.MultipleChoiceKnapsack([1, 2], [3, 4], [0, 0], 5), [2**70], "must fit a 64-bit signed integer"),
         (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "item 0 2 times; at most 1"),
+        (engine.Knapsack([1, 2], [3, 4], 9), [False, True], "the numbers of items, not true or false"),
+        (engine.Knapsack([1, 2], [3, 4], 9), np.array([False, True]), "the numbers of items, not true or false"),
         (engine.Knapsack([1, 2], [3, 4], 5), [0, 1], "weight 7; the capacity is 5"),
         (engine.BOA("onemax", 4), [1, 0, 1], "4 zeros and ones"),
         (engine.BOA("onemax", 3), [1, 0, 2], "3 zeros and ones"),

@@ -1,9 +1,45 @@
-"""Files of tests have names of their own: pytest imports them by name, and refuses two of one name."""
+"""Names: what the package offers, and that files of tests have names of their own (pytest refuses two of one name)."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+
+WITHOUT_OPTIONAL_PACKAGES = """
+import importlib.util, inspect, pydoc, sys
+from importlib.machinery import PathFinder
+
+class Hidden(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        found = None if name.partition(".")[0] in ("sklearn", "cvxpy", "arviz", "ioh", "distributed") else "next"
+        if found is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+original = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in ("sklearn", "cvxpy") else original(name, package)
+sys.meta_path.insert(0, Hidden)
+import quintet, engine
+members = dict(inspect.getmembers(quintet))
+assert "Knapsack" in members and "HorseshoeClassifier" not in members, sorted(members)
+assert "Knapsack" in pydoc.render_doc(engine)
+try:
+    quintet.HorseshoeClassifier
+except ModuleNotFoundError as error:
+    print(error)
+exec("from quintet import *")
+assert Knapsack is engine.Knapsack and solve is engine.solve
+"""
+
+
+def test_what_needs_an_optional_package_says_so_and_hides_nothing_else() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_OPTIONAL_PACKAGES], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "HorseshoeClassifier needs the package sklearn, which is not installed (Quintet's extra statistics has it)\n"
+    )
 
 
 def test_no_two_files_of_tests_have_the_same_name() -> None:

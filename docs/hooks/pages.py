@@ -247,17 +247,22 @@ def public_names() -> str:
     """Directives of mkdocstrings for the public names, functions before classes before errors."""
     import engine
 
-    functions, classes, errors = [], [], []
-    for name in dir(engine):
+    functions: dict[str, str] = {}
+    classes: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    for name in dir(engine):  # in the order of the alphabet
         found = getattr(engine, name)
+        place = f"{getattr(found, '__module__', '')}.{getattr(found, '__qualname__', '')}"
         if isinstance(found, type):
-            (errors if issubclass(found, Exception) else classes).append(found)
+            (errors if issubclass(found, Exception) else classes).setdefault(place, name)
         elif callable(found):
-            functions.append(found)
+            functions[place] = name
     parts = []
     for title, group in (("Functions", functions), ("Classes", classes), ("Errors", errors)):
-        ordered = sorted(group, key=lambda found: found.__name__)
-        directives = [f"::: {found.__module__}.{found.__qualname__}" for found in dict.fromkeys(ordered)]
+        directives = [
+            f"::: {place}\n    options:\n      heading: {name}\n      toc_label: {name}"
+            for place, name in group.items()
+        ]
         parts.append(f"## {title}\n\n" + "\n\n".join(directives))
     return "\n\n".join(parts)
 

@@ -10,14 +10,18 @@ from engine.solver import LazyImport
 
 __all__ = ["PUBLIC"]
 
+_STATISTICS = "Quintet's extra statistics has it"
+
 PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport("engine.adapters.scipy_linprog", "linprog"),
     "scipy_result": LazyImport("engine.adapters.scipy_linprog", "scipy_result"),
-    "QUINTET": LazyImport("engine.adapters.cvxpy_solver", "QUINTET"),
+    "QUINTET": LazyImport("engine.adapters.cvxpy_solver", "QUINTET", "cvxpy", "pip install cvxpy"),
     "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
-    "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier"),
-    "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),
-    "HorseshoeRegressor": LazyImport("engine.adapters.sklearn_regressor", "HorseshoeRegressor"),
+    "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier", "sklearn", _STATISTICS),
+    "HorseshoeProbitClassifier": LazyImport(
+        "engine.adapters.sklearn_probit", "HorseshoeProbitClassifier", "sklearn", _STATISTICS
+    ),
+    "HorseshoeRegressor": LazyImport("engine.adapters.sklearn_regressor", "HorseshoeRegressor", "sklearn", _STATISTICS),
     "minimize_bits": LazyImport("engine.adapters.minimize_bits", "minimize_bits"),
     "maximize_bits": LazyImport("engine.adapters.minimize_bits", "maximize_bits"),
     "IOHAlgorithm": LazyImport("engine.adapters.ioh_suite", "IOHAlgorithm"),

@@ -241,7 +241,7 @@ def run_suite(
         import ioh  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         raise OptionError(
-            'the suite needs the package ioh, which is not installed (pip install "quintet[ioh]")'
+            "the suite needs the package ioh, which is not installed (Quintet's extra ioh has it)"
         ) from None
 
     chosen = list(range(1, _PROBLEMS + 1)) if problems is None else list(problems)

@@ -104,7 +104,7 @@ def linprog(
     from scipy.optimize import OptimizeWarning
 
     if method in _LEGACY:
-        raise OptionError(f"method '{method}' was removed from SciPy and is not offered (known: {', '.join(_METHODS)})")
+        raise OptionError(f"method '{method}' is not offered; SciPy deprecates it (known: {', '.join(_METHODS)})")
     if method not in _METHODS:
         raise OptionError(f"unknown method '{method}' (known: {', '.join(_METHODS)})")
     if callback is not None and method.startswith("highs"):

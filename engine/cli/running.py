@@ -65,10 +65,19 @@ _events_option = click.option(
     help="Write every event as a line of JSON to a file, or to standard output for -; "
     "then the lines pause, resume and stop are read from standard input.",
 )
+
+
+def _named_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path == Path("-"):
+        raise click.BadParameter("a file name is needed; --json prints the result to standard output")
+    return path
+
+
 _solution_option = click.option(
     "--solution",
     metavar="FILE",
     type=click.Path(path_type=Path),
+    callback=_named_file,
     help="Write the solution, or the certificate that there is none; as JSON for FILE.json.",
 )
 _cluster_option = click.option(

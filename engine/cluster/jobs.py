@@ -139,7 +139,7 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
     try:
         import dask_jobqueue
     except ImportError as error:
-        raise ClusterError(f"{path} needs dask-jobqueue: pip install 'quintet[cluster]'") from error
+        raise ClusterError(f"{path} needs dask-jobqueue: Quintet's extra cluster has it") from error
     kind = getattr(dask_jobqueue, _CLASSES[file.kind])
     command = shlex.split(kind.job_cls.submit_command)[0]
     if shutil.which(command) is None:
@@ -301,4 +301,4 @@ def _temporary_security() -> Any:
     try:
         return Security.temporary()
     except ImportError as error:
-        raise InputError("local clusters need the package cryptography: pip install 'quintet[cluster]'") from error
+        raise InputError("local clusters need the package cryptography: Quintet's extra cluster has it") from error

@@ -51,7 +51,7 @@ def prepare() -> Path | None:
     driver = libraries.get(_DRIVER)
     if driver is None:
         if wanted == "intel":
-            raise OptionError(f'{VARIABLE} is intel, but its driver is not installed (pip install "quintet[cpu-fast]")')
+            raise OptionError(f"{VARIABLE} is intel, but its driver is not installed (Quintet's extra cpu-fast has it)")
         return None
     for name in _NEEDED:  # what is loaded already is found by name when the driver asks for it
         if name in libraries:

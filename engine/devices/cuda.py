@@ -47,7 +47,7 @@ def _driver() -> Any:
                 "CUDA is unavailable: pycuda is installed, but NVIDIA's driver library (libcuda) is not on this machine"
             ) from error
         raise BackendUnavailable(
-            'CUDA is unavailable: the package pycuda is not installed (pip install "quintet[cuda]")'
+            "CUDA is unavailable: the package pycuda is not installed (Quintet's extra cuda has it)"
         ) from error
     try:
         driver.init()

@@ -38,13 +38,13 @@ def _imported_core() -> tuple[Any, str]:
     except ImportError as error:
         raise BackendUnavailable(
             "CUDA is unavailable: the packages cuda-core and nvidia-cuda-nvrtc are not installed"
-            ' (pip install "quintet[cuda]")'
+            " (Quintet's extra cuda has it)"
         ) from error
     try:
         _, major, minor = nvrtc.nvrtcVersion()
     except RuntimeError as error:
         raise BackendUnavailable(
-            'CUDA is unavailable: the NVRTC library is not installed (pip install "quintet[cuda]")'
+            "CUDA is unavailable: the NVRTC library is not installed (Quintet's extra cuda has it)"
         ) from error
     return core, f"{major}.{minor}"
 

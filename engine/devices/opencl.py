@@ -35,7 +35,7 @@ _BUILD_ATTEMPTS = 5
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
 _UNKNOWN_PROCESSOR = "unknown target CPU"
-_OLD_COMPILER = 'the OpenCL driver is older than this processor (pip install "quintet[cpu-fast]" has a newer one)'
+_OLD_COMPILER = "the OpenCL driver is older than this processor (Quintet's extra cpu-fast has a newer one)"
 _ANEW = "\ntypedef int built_anew;\n"
 """Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
 _UNCHECKED = "bBef"

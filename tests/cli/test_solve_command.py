@@ -112,6 +112,13 @@ def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
     assert written["objective"] == counting.expected(100)
 
 
+def test_a_solution_is_not_written_to_standard_output(quintet: Any) -> None:
+    code, _, error = quintet("solve", "small.txt", "--solution", "-")
+    assert code == 2
+    assert "a file name is needed; --json prints the result" in error
+    assert not Path("-").exists()
+
+
 def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> None:
     assert quintet("solve", "none.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "# infeasible\n"

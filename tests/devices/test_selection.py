@@ -20,7 +20,7 @@ H200 = DeviceInfo("cuda", 0, "NVIDIA H200", "NVIDIA CUDA", "CUDA 13.0", "GPU-aaa
 CUDA = [H200, replace(H200, index=1, uuid="GPU-bbbb"), replace(H200, index=2, name="NVIDIA T4", uuid="GPU-cccc")]
 EPYC = DeviceInfo("opencl", 1, "AMD EPYC", "PoCL", "3.0", "pocl/epyc/1", 1 << 32, 1 << 30, CPU)
 OPENCL = [replace(EPYC, index=0, name="NVIDIA H200", capabilities=GPU, uuid="nvidia/h200/0"), EPYC]
-MISSING = 'CUDA is unavailable: the package pycuda is not installed (pip install "quintet[cuda]")'
+MISSING = "CUDA is unavailable: the package pycuda is not installed (Quintet's extra cuda has it)"
 
 
 def ids(found: list[DeviceInfo]) -> list[str]:

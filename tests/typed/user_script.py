@@ -9,6 +9,10 @@ import numpy as np
 
 import engine
 import engine.devices.pool
+import quintet as qt
+from quintet.devices import DeviceInfo
+from quintet.errors import OptionError
+from quintet.events import Progress
 
 
 def knapsack(path: Path) -> int:
@@ -49,6 +53,17 @@ def refused() -> None:
     engine.solve(3)  # error
     engine.solve(engine.Queens(8), seed="x")  # error
     engine.solve(engine.Queens(8)).summary  # error
+
+
+def under_its_own_name(seen: list[DeviceInfo], progress: Progress) -> float | None:
+    problem = qt.Knapsack([1, 2], [3, 4], 5)
+    assert_type(problem, engine.Knapsack)
+    try:
+        assert_type(qt.solve(problem), engine.Result)
+    except OptionError as error:
+        raise SystemExit(seen[0].name) from error
+    qt.Knapsak  # error
+    return progress.seconds_left
 
 
 def there() -> list[str]:

@@ -41,7 +41,7 @@ def _libraries() -> SimpleNamespace:
 def missing() -> str | None:
     """Why cuSOLVER cannot be used here; None if it can."""
     if importlib.util.find_spec("cupy") is None:
-        return 'cuSOLVER needs the package cupy, which is not installed (pip install "quintet[cusolver]")'
+        return "cuSOLVER needs the package cupy, which is not installed (Quintet's extra cusolver has it)"
     try:
         _libraries()
     except Exception as error:  # a CUDA library that it needs is missing, or of another version

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, field_validator
 
 from engine.solver import SolverOptions
 
 __all__ = ["ChoiceOptions", "Options"]
 
 
-class Options(SolverOptions):
+class _Initial(SolverOptions):
+    @field_validator("initial", mode="before", check_fields=False)
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        """A mask, with true for each item taken, would otherwise be read as the items 0 and 1."""
+        if isinstance(value, list | tuple | np.ndarray) and any(isinstance(item, bool | np.bool_) for item in value):
+            raise ValueError("must be the numbers of items, not true or false for each")
+        return value
+
+
+class Options(_Initial):
     """Options of the knapsack solver."""
 
     variant: Literal["auto", "dense", "rows", "tiles", "classes", "sparse", "bits"] = Field(
@@ -49,7 +60,7 @@ class Options(SolverOptions):
     )
 
 
-class ChoiceOptions(SolverOptions):
+class ChoiceOptions(_Initial):
     """Options for multiple choice and for two constraints."""
 
     reduce: bool = Field(True, description="remove what bounds on the host decide before any table is made")

@@ -1,0 +1,1 @@
+from engine.errors import *  # noqa: F403

@@ -1,0 +1,1 @@
+from engine.formats import *  # noqa: F403

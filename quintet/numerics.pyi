@@ -1,0 +1,1 @@
+from engine.numerics import *  # noqa: F403

@@ -1,0 +1,1 @@
+from engine.solvers import *  # noqa: F403
