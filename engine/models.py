@@ -252,7 +252,7 @@ def value_text(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
-    if value and isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) for part in value):
         text = ", ".join(value)
     else:
         text = repr(value) if isinstance(value, str) else str(value)
