@@ -161,7 +161,7 @@ class Notice(_Event):
 
 
 class Finished(_Event):
-    """The last event of a run that ended with a result."""
+    """The last event of a run that ended with a result; ``reason`` is why there is no solution, if that is proved."""
 
     type: Literal["finished"] = "finished"
     status: str
@@ -171,6 +171,7 @@ class Finished(_Event):
     seconds: float = 0.0
     counters: dict[str, Number] = {}
     solution: list[Any] | None = None
+    reason: str = ""
 
 
 class Failed(_Event):

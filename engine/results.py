@@ -71,6 +71,8 @@ class Result:
         Work done over all starts of the run: ``"nodes"``, ``"cells"``, ``"iterations"``, ...; see the solver's schema.
     arrays : dict of str to ndarray
         Further results of this solver, saved with the run.
+    reason : str
+        Why there is no solution, if it has been proved that there is none: a sentence without a final full stop.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Result:
     devices: tuple[str, ...] = ()
     counters: dict[str, int | float] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    reason: str = ""
 
     @property
     def gap(self) -> float:
@@ -110,7 +113,7 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        facts = [f"{name} {text}" for name, text in self._facts() if name != "status"]
+        facts = [f"{name} {text}" for name, text in self._facts() if name not in ("status", "reason")]
         return f"<{type(self).__name__} {self.status}: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
@@ -126,6 +129,8 @@ class Result:
             facts.append(("bound", number_text(self.bound)))
         if not math.isinf(self.gap):
             facts.append(("gap", f"{self.gap:.4%}"))
+        if self.reason:
+            facts.append(("reason", self.reason))
         return [*facts, ("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
 
     def _all_arrays(self) -> dict[str, NDArray[Any]]:
@@ -163,6 +168,7 @@ class Result:
             "backend": self.backend,
             "devices": list(self.devices),
             "counters": self.counters,
+            **({"reason": self.reason} if self.reason else {}),
         }
 
     @classmethod
@@ -189,6 +195,7 @@ class Result:
             devices=tuple(values["devices"]),
             counters=values["counters"],
             arrays=others,
+            reason=values.get("reason", ""),
         )
 
 

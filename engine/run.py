@@ -492,6 +492,7 @@ class Run(Reporter, Generic[R]):
             seconds=result.seconds,
             counters=result.counters,
             solution=result.solution.tolist() if small and result.solution is not None else None,
+            reason=result.reason,
         )
 
 

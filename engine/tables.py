@@ -102,6 +102,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     pairs = [
         ("problem", problem.describe()),
         ("status", str(result.status).replace("_", " ")),
+        *([("reason", result.reason)] if result.reason else []),
         ("objective", number_text(result.objective)),
         ("bound", number_text(result.bound)),
         ("gap", "-" if math.isinf(result.gap) else f"{result.gap:.4%}"),

@@ -128,7 +128,8 @@ class Panel(Cleanup, QWidget):
         self._warning_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._warning_label.setAccessibleName("Warnings of the run")
         self._warning_label.hide()
-        self._remark = ""
+        self.reason = ""
+        """Why there is no solution, once that is known."""
         self._remaining = RemainingTime()
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
@@ -367,7 +368,6 @@ class Panel(Cleanup, QWidget):
         self.on_progress(event)
 
     def _notice(self, event: Notice) -> None:
-        self._remark = event.message
         if event.level == "warning":
             self.warn(event.message)
         self.on_notice(event)
@@ -377,9 +377,14 @@ class Panel(Cleanup, QWidget):
         if message in self.warnings:
             return
         self.warnings.append(message)
-        self._warning_label.setText("\n".join(f"Warning: {text}" for text in self.warnings))
-        self._warning_label.show()
+        self._show_warnings()
         self.state(self._state)
+
+    def _show_warnings(self) -> None:
+        """Show why there is no solution, and the warnings."""
+        lines = [self.reason] if self.reason else []
+        self._warning_label.setText("\n".join([*lines, *(f"Warning: {text}" for text in self.warnings)]))
+        self._warning_label.show()
 
     def _state_changed(self, event: StateChanged) -> None:
         self.state(event.state)
@@ -389,9 +394,13 @@ class Panel(Cleanup, QWidget):
         self.on_incumbent(event)
 
     def _finished(self, event: Finished) -> None:
-        if event.status in NO_SOLUTION and self._remark:
-            self.warn(self._remark)
         self.drop_tile("Remaining")
+        if event.status in NO_SOLUTION:
+            if event.reason:
+                self.reason = f"{event.status.capitalize()}: {event.reason}"
+                self._show_warnings()
+            self.drop_tile("Gap")
+            self.drop_tile("Best")
         self.state(event.status)
         self._show_best(event.objective, event.bound, event.gap)
         for plot in self._live_plots():
@@ -406,7 +415,7 @@ class Panel(Cleanup, QWidget):
     def state(self, state: str) -> None:
         """Show what the run is doing."""
         self._state = state
-        count = 0 if state in NO_SOLUTION else len(self.warnings)
+        count = len(self.warnings)
         colour = self.theme.text if state in _NEUTRAL_STATES else state_colour(self.theme, state, count)
         self.tile("State").show_value(state_text(state, count), colour)
 

@@ -13,7 +13,7 @@ from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
 from engine.results import Result
 from engine.schema import HISTORY, Schema
-from engine.text import short_seconds_text, value_text
+from engine.text import counted, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.panels.reports import ReportGroup
@@ -23,6 +23,7 @@ from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.stacked import StackedPlot
+from gui.runs.summary import NO_SOLUTION
 
 __all__ = ["LinearProgramPanel"]
 
@@ -124,6 +125,8 @@ class LinearProgramPanel(Panel):
         """The numbers of the whole run."""
         counters = event.counters
         self._group.flush()
+        if event.status in NO_SOLUTION:
+            self._explain_certificate(event.status)
         if event.gap is not None and self.gap.curves_have_data:
             self.gap.set_unit(f"relative, of the iterates; of the result {100 * event.gap:.3g} %")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
@@ -136,6 +139,15 @@ class LinearProgramPanel(Panel):
             if name in counters:
                 self.tile(title).show_value(short(float(counters[name])))
         self._show_totals({phase: float(counters.get(f"seconds_{phase}") or 0.0) for phase in ("prepare", *_PHASES)})
+
+    def _explain_certificate(self, status: str) -> None:
+        """Say on the pages that stay empty what there is instead of a solution."""
+        for plot in {plot for plot, _ in self._places.values()}:
+            if not plot.curves_have_data:
+                plot.empty = f"No iteration was needed to prove that the program is {status}; see the page Solution."
+                plot.hint(plot.empty)
+        self.variables.explain(f"The program is {status}: no values are optimal.")
+        self.rows.explain(f"The program is {status}: no activities are optimal.")
 
     def _show_totals(self, seconds: dict[str, float]) -> None:
         """The shares of the whole run, from its counters: a fast run ends before its first report."""
@@ -179,8 +191,10 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     arrays = result.arrays
     if len(arrays.get("racers", ())):
         made |= _postprocess_race(arrays)
-    if result.solution is None or problem is None:
+    if problem is None:
         return made
+    if result.solution is None:
+        return made | _postprocess_certificate(arrays, problem)
     names = problem.names or [f"x{j}" for j in range(problem.n)]
     columns = [result.solution, problem.lower, problem.upper, problem.c]
     if "reduced_costs" in arrays:
@@ -199,6 +213,32 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
             ["row", "activity", "lower", "upper", "dual"],
             [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
             f"{value_text(problem.m)}, {value_text(binding)} of them with a dual",
+        )
+    return made
+
+
+def _postprocess_certificate(arrays: Mapping[str, NDArray[Any]], problem: Any) -> dict[str, Any]:
+    """What proves that there is no optimum: the rows that it combines, or the variables that it changes."""
+    made: dict[str, Any] = {}
+    if "farkas" in arrays:
+        names, farkas = problem.row_names or [f"r{i}" for i in range(problem.m)], arrays["farkas"]
+        made["rows"] = (
+            ["row", "multiplier in the contradiction", "lower", "upper"],
+            [
+                (names[i], _number(farkas[i]), _number(problem.row_lower[i]), _number(problem.row_upper[i]))
+                for i in np.flatnonzero(farkas).tolist()
+            ],
+            f"certificate of infeasibility: {np.count_nonzero(farkas):,} of {counted(problem.m, 'row')}",
+        )
+    if "ray" in arrays:
+        names, ray = problem.names or [f"x{j}" for j in range(problem.n)], arrays["ray"]
+        made["variables"] = (
+            ["variable", "change along the ray", "lower", "upper", "cost"],
+            [
+                (names[j], *(_number(values[j]) for values in (ray, problem.lower, problem.upper, problem.c)))
+                for j in np.flatnonzero(ray).tolist()
+            ],
+            f"certificate of unboundedness: {np.count_nonzero(ray):,} of {counted(problem.n, 'variable')}",
         )
     return made
 

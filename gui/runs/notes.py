@@ -201,6 +201,7 @@ def recover_state(note: RunNote) -> RunNote:
             gap = relative_gap(result.objective, result.bound)
             note.gap = gap if gap != float("inf") else None
             note.seed, note.devices, note.counters = result.seed, list(result.devices), dict(result.counters)
+            note.message = result.reason
             return note
     note.state = "killed"
     last = last_line(note.path / "events.jsonl")

@@ -26,7 +26,7 @@ __all__ = [
 
 LIVE_STATES = ("queued", "starting", "running", "paused", "stopping")
 NO_SOLUTION = ("infeasible", "unbounded")
-"""States in which the last notice is the reason."""
+"""States in which there is no solution, and a reason for that."""
 
 _RATE_WINDOW = 3.0
 
@@ -64,7 +64,6 @@ class Summary:
         self.message = ""
         self.warnings: list[str] = []
         self.remaining = RemainingTime()
-        self._remark = ""
         self.counters: dict[str, Any] = {}
         self.kernels = self.usual_kernels = 0
         self._last = (0.0, time.monotonic())
@@ -97,7 +96,6 @@ class Summary:
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
-                self._remark = event.message
             case Incumbent():
                 self.best, self.bound, self.gap = event.objective, event.bound, event.gap
             case StateChanged():
@@ -114,7 +112,7 @@ class Summary:
                 self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
                 self.counters = dict(event.counters)
                 if event.status in NO_SOLUTION:
-                    self.message = self._remark
+                    self.message = event.reason
             case Failed():
                 self.state, self.message = "failed", event.message
 

@@ -31,7 +31,7 @@ from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
-from gui.runs.summary import Summary
+from gui.runs.summary import NO_SOLUTION, Summary
 
 __all__ = ["RunTab"]
 
@@ -348,7 +348,7 @@ class RunTab(Cleanup, QWidget):
             if self.panel is not None:
                 self.panel.state(self.summary.state)
             self.state_changed.emit()
-        if self.note.message and not self.complete:
+        if self.note.message and not self.complete and self.note.state not in NO_SOLUTION:
             self.banner.show_message(self.note.message)
         if self.bar is not None:
             self.bar.follow()

@@ -94,6 +94,7 @@ def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> N
         "there is no solution below the given bound of 10"
     ]
     assert (result.status, result.bound, result.counters["nodes"]) == ("infeasible", 10, 0)
+    assert result.reason == "there is no solution below the given bound of 10"
 
 
 def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:

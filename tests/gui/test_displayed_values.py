@@ -133,18 +133,39 @@ def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded"])
 def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbot: Any, status: str) -> None:
-    reason = "row r2: activities are at least 5, its upper bound is 3"
+    reason = "these rows cannot hold together: r1, r2"
+    remark = "presolve: 6 rows and 4 variables reduced to 4 and 3"
     panel = panel_for(RunInfo("linprog"), LIGHT)
     qtbot.addWidget(panel)
     panel.show()
-    events = [STARTED, Notice(time=1, level="info", message=reason), Finished(time=2, status=status)]
+    events = [
+        STARTED,
+        Notice(time=1, level="info", message=remark),
+        Metric(time=1, name="duality_gap", value=1e24),
+        Finished(time=2, status=status, reason=reason),
+    ]
     panel.feed(events)
     assert panel._warning_label.isVisible()
-    assert reason in panel._warning_label.text()
+    assert panel._warning_label.text() == f"{status.capitalize()}: {reason}"
+    assert panel.warnings == []
+    assert {"Gap", "Best"}.isdisjoint(dict(panel.summary()))
     assert panel.tile("State").value == status
+    assert reason in report(panel)
     summary = Summary()
     summary.take(events)
-    assert summary.message == reason
+    assert (summary.message, summary.warnings) == (reason, [])
+
+
+def test_a_remark_is_no_reason_for_having_no_solution(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("linprog"), LIGHT)
+    qtbot.addWidget(panel)
+    panel.show()
+    events = [STARTED, Notice(time=1, level="info", message="presolve"), Finished(time=2, status="infeasible")]
+    panel.feed(events)
+    assert not panel._warning_label.isVisible()
+    summary = Summary()
+    summary.take(events)
+    assert summary.message == ""
 
 
 # --- one source for a number --------------------------------------------------------------------------------------

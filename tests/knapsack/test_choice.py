@@ -59,6 +59,11 @@ def two(draw: st.DrawFn) -> TwoConstraintKnapsack:
     return TwoConstraintKnapsack(profits, weights, [draw(capacity), draw(capacity)])
 
 
+def lightest(problem: MultipleChoiceKnapsack) -> int:
+    pairs = list(zip(problem.classes.tolist(), problem.weights.tolist(), strict=True))
+    return sum(min(weight for of, weight in pairs if of == one) for one in range(problem.class_count))
+
+
 def best_choice(problem: MultipleChoiceKnapsack) -> int | None:
     found = None
     classes = [np.flatnonzero(problem.classes == k).tolist() for k in range(problem.class_count)]
@@ -100,6 +105,8 @@ def test_multiple_choice_agrees_with_enumeration(
     if best is None:
         assert result.status is Status.INFEASIBLE
         assert result.solution is None
+        assert result.reason.endswith(f"together; the capacity is {problem.capacity}")
+        assert f"weigh {lightest(problem)} " in result.reason
     else:
         assert_solved(problem, result, best)
 

@@ -258,5 +258,6 @@ def _result(
     if status is not None:
         return Result(status, value, bound, incumbent.solution, counters=shown, arrays=arrays)
     if value is None:
-        return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown, arrays=arrays)
+        reason = f"there is no solution below the given bound of {incumbent.initial}"
+        return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown, arrays=arrays, reason=reason)
     return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown, arrays=arrays)

@@ -262,6 +262,15 @@ class _ChoiceRun:
         self._cells = state.cells
         return best, profit
 
+    def _reason(self) -> str:
+        """Why no items can be chosen: one of each class has to be."""
+        problem = self._problem
+        if not isinstance(problem, MultipleChoiceKnapsack):  # nothing is a choice, too
+            return ""
+        lightest = np.full(problem.class_count, np.iinfo(np.int64).max)
+        np.minimum.at(lightest, problem.classes, problem.weights)
+        return f"the lightest items of all classes weigh {lightest.sum()} together; the capacity is {problem.capacity}"
+
     def _result(self, status: Status) -> Result:
         found = self._found
         counters: dict[str, int | float] = {
@@ -277,7 +286,8 @@ class _ChoiceRun:
         if found.best is None:
             status = Status.INFEASIBLE if status is Status.OPTIMAL else status
             bound = None if status is Status.INFEASIBLE else found.bound
-            return Result(status, None, bound, None, counters=counters, arrays=arrays)
+            reason = self._reason() if status is Status.INFEASIBLE else ""
+            return Result(status, None, bound, None, counters=counters, arrays=arrays, reason=reason)
         if _evaluated(self._problem, found.best) != found.objective:
             raise AuditError(f"the items found do not have the profit {found.objective} that was computed")
         self._publish()

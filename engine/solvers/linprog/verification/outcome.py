@@ -19,6 +19,7 @@ from engine.solvers.linprog.verification.rays import (
     proves_unbounded,
     reach_is_enough,
 )
+from engine.solvers.linprog.verification.reasons import reason_of_infeasibility, reason_of_unboundedness
 
 __all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
 
@@ -90,15 +91,17 @@ class Proof:
     ray: Vector | None = None
     reach: float = 0.0
 
-    def result(self, counters: Counters) -> Result:
-        """A result without a solution, with its certificate."""
-        arrays = {}
+    def result(self, problem: LinearProgram, counters: Counters) -> Result:
+        """A result without a solution, with its certificate and what that says."""
+        arrays, reason = {}, ""
         if self.farkas is not None:
             arrays["farkas"] = self.farkas
             counters["certificate_reach"] = self.reach
+            reason = reason_of_infeasibility(problem, self.farkas)
         if self.ray is not None:
             arrays["ray"] = self.ray
-        return Result(self.status, None, None, None, counters=counters, arrays=arrays)
+            reason = reason_of_unboundedness(problem, self.ray)
+        return Result(self.status, None, None, None, counters=counters, arrays=arrays, reason=reason)
 
 
 def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | None:

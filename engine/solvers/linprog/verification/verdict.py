@@ -93,7 +93,7 @@ class Verdict:
             Of the result; the audit's figures are added.
         """
         if self.proof is not None:
-            return self.proof.result(counters)
+            return self.proof.result(self.problem, counters)
         if self.best is None:
             return Result(otherwise, None, None, None, counters=counters)
         return self.best.result(self.problem, options, otherwise, counters)
