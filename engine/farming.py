@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -240,6 +240,8 @@ class SliceRun:
     control : SliceControl
     stop : callable
         Makes the exception that :meth:`poll` raises when the slice is to end.
+    private : iterable of str, optional
+        Metrics that are of the slice alone, where those of the run are meant; they are not reported.
     """
 
     folder = None
@@ -254,9 +256,10 @@ class SliceRun:
         seed: int,
         control: SliceControl,
         stop: Callable[[Status], Exception],
+        private: Iterable[str] = (),
     ) -> None:
         self.problem, self.options, self.seed, self.control = problem, options, seed, control
-        self._stop = stop
+        self._stop, self.private = stop, frozenset(private)
         self._on_poll: Callable[[], None] = lambda: None
         self._values: dict[tuple[str, str | None], float] = {}
         self.notices: list[tuple[str, str]] = []
@@ -284,10 +287,11 @@ class SliceRun:
             raise self._stop(Status.INTERRUPTED)
 
     def totals(self) -> dict[str, float]:
-        """The latest values of all metrics, added up over the devices."""
+        """The latest values of the metrics that are not private, added up over the devices."""
         sums: dict[str, float] = {}
         for (name, _), value in self._values.items():
-            sums[name] = sums.get(name, 0.0) + value
+            if name not in self.private:
+                sums[name] = sums.get(name, 0.0) + value
         return sums
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:

@@ -58,6 +58,11 @@ class WorkerInfo:
     versions: dict[str, str]
     fault: str
 
+    @property
+    def device_names(self) -> str:
+        """The names of its devices."""
+        return ", ".join(info.name for info in self.devices)
+
 
 class Connection:
     """A session with a cluster: its client, and the plugin that opens the devices of every worker.

@@ -152,6 +152,7 @@ class Coordinator:
         self._began = clock()
         self._looked_at = self._overdue_at = -float("inf")
         self._answered: dict[str, float] = {}
+        self._reported: dict[str, set[str]] = {}
         self._idle_since: float | None = None
         self._alone_since: float | None = None
         self.statistics = Statistics()
@@ -269,6 +270,7 @@ class Coordinator:
             one.heard, one.worker = self._clock(), message.worker
             self._report(message)
         elif isinstance(message, Lost):
+            self._is_gone(message.worker or one.worker)
             self._again(message.number, one, message)
         else:
             self._accept(message, one)
@@ -303,7 +305,14 @@ class Coordinator:
         for name, value in values.items():
             if isinstance(value, (int, float)):
                 self._owner.metric(name, float(value), message.worker)
+                self._reported.setdefault(message.worker, set()).add(name)
         self._farmed.report(message.worker, values)
+
+    def _is_gone(self, worker: str) -> None:
+        """A worker that is lost has no rate any more, and nothing that is active."""
+        for name in sorted(self._reported.pop(worker, ())):
+            if name.endswith("_per_second") or name.startswith("active_"):
+                self._owner.metric(name, 0.0, worker)
 
     def _look_after(self) -> None:
         """Ten times a second at most: what is overdue, idle workers, and checkpoints."""

@@ -142,7 +142,7 @@ class ClusterEngine(Engine):
         self.connection.await_worker()
         workers = self.connection.usable
         run.devices = tuple(worker.label for worker in workers)
-        run.device_names = tuple(", ".join(info.name for info in worker.devices) for worker in workers)
+        run.device_names = tuple(worker.device_names for worker in workers)
         run.solver = farmed(run.solver, self.connection, self._timing)
 
     def _ended(self, run: Run) -> None:

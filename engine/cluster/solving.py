@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,14 @@ class _SliceWorkerMaker:
             return solver.farm.worker(self.problem, self.options, self.seed, pool)
 
 
+def _add_those_that_joined(run: Run, connection: Connection, computed: Iterable[str]) -> None:
+    """The result names all workers that have computed for it, also those that came later."""
+    names = {worker.label: worker.device_names for worker in connection.usable}
+    joined = [label for label in sorted(computed) if label not in run.devices]
+    run.devices += tuple(joined)
+    run.device_names += tuple(names.get(label, "") for label in joined)
+
+
 def farmed(solver: Solver, connection: Connection, timing: Timing | None = None) -> Solver:
     """The solver, with runs on a cluster.
 
@@ -101,7 +110,11 @@ def farmed(solver: Solver, connection: Connection, timing: Timing | None = None)
         parts = None if farm.run is None else farm.run(problem, options, run, crew)
         with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
             if parts is not None:
-                return Coordinator(transport, run, parts, timing, StopRequested).solve()
+                coordinator = Coordinator(transport, run, parts, timing, StopRequested)
+                try:
+                    return coordinator.solve()
+                finally:
+                    _add_those_that_joined(run, connection, coordinator.statistics.by_worker)
             assert farm.solve is not None
             return farm.solve(problem, options, run, crew, RoundCaller(transport, run, timing))
 

@@ -14,6 +14,7 @@ import engine
 from engine.cluster.bench import simulate
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.cluster.transport import Lost, Reported
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
 from engine.farming import SliceControl, Workers
@@ -54,6 +55,21 @@ def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alo
     assert result.objective == expected.objective
     assert result.counters["nodes"] == expected.counters["nodes"]
     assert transport.killed + coordinator.statistics.repeated > 0  # how many slices there are depends on the processor
+
+
+def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> None:
+    with DevicePool(alone.device_infos) as pool:
+        owner: Any = Owner()
+        parts = FarmedSearch(engine.Queens(10), Options(), owner, Workers(2, False))
+        transport = SimulatedTransport(2, Slices(engine.Queens(10), Options(), pool).compute)
+        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        coordinator._hand_out()
+        number = next(iter(coordinator._out))
+        coordinator._handle(Reported(number, "w1", {"nodes_per_second": 5.0, "active_ivms": 7.0, "share": 0.5}))
+        coordinator._handle(Lost(number, RuntimeError("gone"), fault=False, worker="w1"))
+        assert coordinator.solve().objective == 724
+    of_the_lost = [(name, value) for name, value, worker in owner.metrics if worker == "w1"]
+    assert of_the_lost[-2:] == [("active_ivms", 0.0), ("nodes_per_second", 0.0)]
 
 
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:

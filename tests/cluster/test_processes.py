@@ -52,9 +52,26 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
     assert result.devices == ("worker-0", "worker-1")
     started = next(event for event in seen if isinstance(event, Started))
     assert started.devices == ["worker-0", "worker-1"]
-    rates = {event.device for event in seen if isinstance(event, Metric) and event.name == "nodes_per_second"}
+    metrics = [event for event in seen if isinstance(event, Metric)]
+    rates = {event.device for event in metrics if event.name == "nodes_per_second"}
     assert rates
     assert rates <= {"worker-0", "worker-1"}
+    shares = [event for event in metrics if event.name == "explored_share"]
+    assert {event.device for event in shares} == {None}, "a worker knows its slice only"
+    assert [event.value for event in shares] == sorted(event.value for event in shares)
+    assert not any(event.name in ("explored_here", "nodes_left", "exchanged_intervals") for event in metrics)
+
+
+def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
+    with ClusterEngine("opencl", [cpu], cluster="local:1", timing=QUICK) as owner:
+        assert owner.solve(engine.Queens(8)).devices == ("worker-0",)
+        run = owner.start(engine.Queens(14), ivms=16)
+        run.pause()
+        owner.connection.client.cluster.scale(2)
+        wait_until(lambda: len(owner.workers) == 2)
+        run.resume()
+        result = run.wait(5 * PATIENCE)
+    assert (result.objective, result.devices) == (365_596, ("worker-0", "worker-1"))
 
 
 def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alone: engine.Engine) -> None:

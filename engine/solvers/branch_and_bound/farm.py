@@ -35,6 +35,11 @@ __all__ = ["FarmedSearch", "SearchSlices", "farmed_search", "slice_worker"]
 _BATCHES = 8
 _PIECES_PER_WORKER = 2
 _COUNTERS = ("nodes", "leaves", "pushed", "solutions", "steals", "exchanged")
+_OF_A_SLICE = (
+    *("explored_here", "explored_share", "exchanged_intervals", "nodes_left", "steals"),
+    *("steals_device_device", "steals_device_host", "steals_host_device", "steals_host_host"),
+)
+"""Metrics that begin anew with each slice, or are shares and numbers of the whole search."""
 
 
 class Batch(TypedDict):
@@ -284,7 +289,7 @@ class SearchSlices(SliceWorker):
         bound = min(batch["bound"] for batch in work["batches"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         publish = _announcer(incumbent, control)
-        run = SliceRun(self._problem, self._options, self._seed, control, StopRequested)
+        run = SliceRun(self._problem, self._options, self._seed, control, StopRequested, private=_OF_A_SLICE)
         with Coordinator(self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound) as search:
 
             def take_over() -> None:

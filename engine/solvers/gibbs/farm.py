@@ -42,6 +42,8 @@ Arrays = dict[str, NDArray[Any]]
 
 _TOGETHER = 4
 _ADAPTED = ("weight", "curvature", "control", "small", "mode_auxiliary")
+_OF_A_SLICE = ("eta", "r_hat", "ess", "ess_per_second")
+"""Metrics that are of all chains, of which a slice has some."""
 
 
 def _common_from(options: Options) -> int:
@@ -303,7 +305,7 @@ class SamplingSlices(SliceWorker):
     def _run_of(self, control: SliceControl) -> SliceRun:
         """A run that is not stopped within an iteration: the slice ends at the next multiple of REFRESH."""
         endless = SliceControl(float("inf"), control.send, control.interval)
-        return SliceRun(self._problem, self._options, self._seed, endless, StopRequested)
+        return SliceRun(self._problem, self._options, self._seed, endless, StopRequested, private=_OF_A_SLICE)
 
     def compute(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
         """A part of the warm-up, or draws of a group of chains.
