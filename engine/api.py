@@ -171,6 +171,7 @@ def estimate(
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     seed: int | None = None,
+    time_limit: float | None = None,
     config_file: str | Path | None = None,
     **options: Any,
 ) -> Estimate:
@@ -181,6 +182,8 @@ def estimate(
     problem : Problem
     backend, devices, seed, config_file : optional
         As for :func:`solve`.
+    time_limit : float, optional
+        Seconds that the forecast itself may take, besides compiling; it is less exact then.
     **options
         Options of the solver.
 
@@ -192,7 +195,7 @@ def estimate(
     ('nodes', True)
     """
     with Engine(backend, devices, config_file=config_file) as owner:
-        return owner.estimate(problem, seed=seed, **options)
+        return owner.estimate(problem, seed=seed, time_limit=time_limit, **options)
 
 
 def load(path: str | Path) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -376,7 +377,9 @@ class Engine:
         with self._turn:
             yield self._open()
 
-    def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
+    def estimate(
+        self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
+    ) -> Estimate:
         """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
 
         Parameters
@@ -384,6 +387,8 @@ class Engine:
         problem : Problem
         seed : int, optional
             Seed of the samples; 0 by default.
+        time_limit : float, optional
+            Seconds that the forecast itself may take, besides compiling; it is less exact then.
         **options
             Options of the solver.
 
@@ -392,13 +397,16 @@ class Engine:
         engine.errors.InputError
             If the problem's solver makes no estimates, or an option is unknown or not allowed.
         """
-        resolved = self._resolved.with_arguments({"seed": seed})
+        resolved = self._resolved.with_arguments({"seed": seed, "time_limit": time_limit})
+        limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
         solver = solver_for(problem)
         if solver.estimate is None:
             raise InputError(f"the solver {solver.name} makes no estimates")
         chosen = config.solver_options(solver, resolved, options, type(problem))
         self._validate(solver, problem, chosen)
-        return solver.estimate(problem, chosen, self._open(), resolved.settings.seed)
+        return solver.estimate(
+            problem, chosen, self._open(), resolved.settings.seed, math.inf if limit is None else limit
+        )
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
         """Refuse what cannot be solved on these devices, before any of them is opened."""

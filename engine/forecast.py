@@ -19,7 +19,7 @@ class Estimate:
         Mean of independent estimates, and limits that it is probably (80 %) between; all equal if the amount is known
         exactly.
     rate : float
-        Units a second, measured on the devices.
+        Units a second, measured on the devices; 0 where there is nothing to do.
     seconds, seconds_low, seconds_high : float
         The amounts at that rate.
     """

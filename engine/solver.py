@@ -171,7 +171,8 @@ class Solver:
     schema : Schema, optional
         What its results and checkpoints contain; run folders check it when they read and write.
     estimate : callable, optional
-        ``estimate(problem, options, pool, seed) -> Estimate`` forecasts the work of :attr:`solve`.
+        ``estimate(problem, options, pool, seed, seconds) -> Estimate`` forecasts the work of :attr:`solve` within about
+        so many seconds.
     solve_batch : callable, optional
         ``solve_batch(problems, options, pool, control) -> {place: Result}`` solves many problems of one class together,
         with the same options, for :func:`engine.map`; ``control`` is an :class:`engine.batch.BatchControl`. Problems
@@ -207,7 +208,7 @@ class Solver:
     tune: Callable[[list[str]], int] | None = None
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
     schema: Schema | None = None
-    estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
+    estimate: Callable[[Any, Any, DevicePool, int, float], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
     verify: Callable[..., Iterable[str]] | None = None
     solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None

@@ -26,6 +26,7 @@ _LONG = 1e15
 @click.argument("file", required=False)
 @options(backend_option, devices_option)
 @click.option("--seed", metavar="N", help="Seed of the random sample.")
+@click.option("--time-limit", metavar="SECONDS", help="About how long the forecast may take; it is less exact then.")
 @click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
 @click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
 @options(config_option, debug_option)
@@ -54,6 +55,8 @@ def estimate(
 
 
 def _sentences(description: str, found: Estimate) -> str:
+    if found.high == 0:
+        return f"{description}\n0 {found.unit}: there is nothing to search"
     exact = found.low == found.high
     amount = f"{_rounded(found.amount)} {found.unit}"
     lines = [description, f"{amount}{'' if exact else ' (mean of independent estimates)'}"]

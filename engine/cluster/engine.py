@@ -110,7 +110,9 @@ class ClusterEngine(Engine):
             entries = solve_items_on(self.connection, items, options, time_limit, report, self._timing)
         return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
 
-    def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
+    def estimate(
+        self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
+    ) -> Estimate:
         """Refused: estimates are made in one process. See :class:`engine.Engine`."""
         raise InputError("estimates are made in one process; leave out the cluster")
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import click
 import numpy as np
 import pytest
-from searching import as_gpu
+from searching import as_gpu, load_assignment
 
 import engine
 from engine.cli import command_line
 from engine.devices import Capabilities, Device, Member
 from engine.errors import InputError
 from engine.events import Event, Metric, Notice, Progress
+from engine.solvers.branch_and_bound.forecast import _Forecaster
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.reference import search
@@ -302,6 +305,45 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
     assert taken == [False, False, False, True, True, True]
     assert coarseness[3] > 8 * coarseness[4]
     assert coarseness[4] == coarseness[5]
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_tree_without_a_first_solution_is_forecast_with_what_the_trial_finds(device: Member, count: int) -> None:
+    problem = load_assignment().grid(3, 4, seed=1)
+    with engine.Engine(devices=[device.info.id] * count) as owner:
+        nodes = owner.solve(problem).counters["nodes"]
+        forecast = owner.estimate(problem)
+    assert nodes / 3 < forecast.amount < 3 * nodes
+
+
+def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    monkeypatch.setattr(_Forecaster, "trial", recorded(_Forecaster.trial, limits))
+    monkeypatch.setattr(_Forecaster, "estimates", recorded(_Forecaster.estimates, limits))
+    problem = engine.Flowshop.taillard(56)
+    for limit in (None, 0.5):
+        engine.estimate(problem, devices=[device.info.id], upper_bound=3679, time_limit=limit)
+    assert limits == pytest.approx([0.3, 3.0, 0.1, 0.2])
+    with pytest.raises(InputError, match="time_limit"):
+        engine.estimate(problem, devices=[device.info.id], time_limit=-1)
+
+
+def recorded(method: Callable[..., Any], limits: list[float]) -> Callable[..., Any]:
+    """The method, whose last argument is noted."""
+
+    def call(*arguments: Any) -> Any:
+        limits.append(arguments[-1])
+        return method(*arguments)
+
+    return call
+
+
+def test_where_there_is_nothing_to_search_no_rate_is_told(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
+    words = ["estimate", str(sample), "--upper-bound", "5", "--time-limit", "2", "--devices", device.info.id]
+    assert command_line(words) == 0
+    output = click.unstyle(capsys.readouterr().out)
+    assert output.endswith("\n0 nodes: there is nothing to search\n")
 
 
 def test_a_search_that_ends_at_once_is_forecast_exactly(device: Member) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,15 +26,18 @@ __all__ = ["estimate"]
 
 _SECONDS = 0.3
 _SAMPLE_SECONDS = 3.0
+_FIRST_SHARE, _TRIAL_SHARE = 0.4, 0.2
+"""How much of a time limit is for the first solution and for the trial."""
 _FEWEST_NODES = 8
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """A short search: its node rate, nodes a second; and the nodes of the whole tree, if it came to the end."""
+    """A short search: nodes a second; the nodes of the whole tree, if it came to the end; the best value known then."""
 
     rate: float
     nodes: int | None
+    upper: int
 
 
 class _Forecaster:
@@ -46,33 +50,33 @@ class _Forecaster:
         self._initial = initial
         self._rate = math.inf
 
-    def estimates(self, seed: int) -> tuple[NDArray[np.float64], float]:
-        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan."""
+    def estimates(self, upper: int, seed: int, seconds: float) -> tuple[NDArray[np.float64], float]:
+        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan, which is for about so many seconds."""
         setup = Setup(self._device, self._tree, self._options, self._initial)
         plan = plan_for(self._tree.items, setup.traits.simt)
-        slower = plan.within(_SAMPLE_SECONDS, self._rate, self._tree.items)
+        slower = plan.within(seconds, self._rate, self._tree.items)
         sampler = TreeSampler(setup, slower or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES))
         try:
-            return sampler.estimates(self._initial, seed), sampler.plan.coarseness(self._tree.items)
+            return sampler.estimates(upper, seed), sampler.plan.coarseness(self._tree.items)
         finally:
             sampler.release()
 
-    def trial(self) -> _Trial:
+    def trial(self, seconds: float) -> _Trial:
         """Search for a moment, after compiling, and measure the last turns."""
         worker = SearchWorker(self._device, self._tree, self._options, self._initial)
         try:
             worker.warm_up()
-            trial = self._measured(worker)
+            trial = self._measured(worker, seconds)
             self._rate = trial.rate
             return trial
         finally:
             worker.release()
 
-    def _measured(self, worker: SearchWorker) -> _Trial:
+    def _measured(self, worker: SearchWorker, seconds: float) -> _Trial:
         left, upper, rate, before = cut(self._tree.items, 0), self._initial, 0.0, 0
         began = time.perf_counter()
-        while time.perf_counter() - began < _SECONDS:
-            report: Report = worker.turn(Task(upper, left, seconds=_SECONDS / 8))
+        while time.perf_counter() - began < seconds:
+            report: Report = worker.turn(Task(upper, left, seconds=seconds / 8))
             left = report.returned
             if report.found is not None:
                 upper = min(upper, report.found.value)
@@ -80,15 +84,18 @@ class _Forecaster:
             before = report.nodes
             if not report.active and not len(left):
                 whole = report.nodes / max(time.perf_counter() - began, 1e-9)
-                return _Trial(whole, report.nodes if upper == self._initial else None)
-        return _Trial(rate, None)
+                return _Trial(whole, report.nodes if upper == self._initial else None, upper)
+        return _Trial(rate, None, upper)
 
 
-def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, seed: int) -> Estimate:
+def estimate(
+    problem: PermutationProblem, options: Options, pool: DevicePool, seed: int, seconds: float = math.inf
+) -> Estimate:
     """Forecast the search of a problem.
 
-    The tree is that of the initial solution, or of ``upper_bound`` where that is given: a better solution found on the
-    way makes the search shorter than this.
+    The tree is that of the initial solution, or of ``upper_bound`` where that is given; or of a better solution that is
+    found within the moment that the node rate is measured in. One that is found later makes the search shorter than
+    this.
 
     Parameters
     ----------
@@ -97,6 +104,9 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     pool : DevicePool
         Their node rates are added up.
     seed : int
+    seconds : float
+        How long it may take, besides compiling: with fewer seconds the first solution may be worse and fewer nodes are
+        drawn.
 
     Returns
     -------
@@ -105,19 +115,26 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
         search ends within the moment that its node rate is measured in.
     """
     tree = tree_of(problem, options)
-    initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members))
+    end = time.monotonic() + _FIRST_SHARE * seconds
+
+    def expired() -> bool:
+        return time.monotonic() >= end
+
+    initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members), expired)
     if tree.lower_bound() < initial:
-        tree.prepare(lambda: False)
+        tree.prepare(expired)
+    if initial <= tree.lower_bound() and not tree.counts:
+        return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     with WorkerGroup(pool.members, _Forecaster, [(tree, options, initial)] * len(pool)) as group:
-        trials = group.each(_Forecaster.trial)
-        rate = sum(trial.rate for trial in trials)
-        exact = next((trial.nodes for trial in trials if trial.nodes is not None), None)
-        if initial <= tree.lower_bound() and not tree.counts:
-            exact = 0
+        trials = group.map(_Forecaster.trial, [(min(_SECONDS, _TRIAL_SHARE * seconds),)] * len(pool))
+        rate = sum(trial.rate for trial in trials if trial is not None)
+        exact = next((trial.nodes for trial in trials if trial is not None and trial.nodes is not None), None)
+        upper = min(trial.upper for trial in trials if trial is not None)
         if exact is not None:
             low = amount = high = float(exact)
         else:
-            seeds = [(seed * len(pool) + index,) for index in range(len(pool))]
+            left = min(_SAMPLE_SECONDS, (1 - _FIRST_SHARE - _TRIAL_SHARE) * seconds)
+            seeds = [(upper, seed * len(pool) + index, left) for index in range(len(pool))]
             found = group.map(_Forecaster.estimates, seeds)
             samples = [sample for sample in found if sample is not None]
             values = np.concatenate([part for part, _ in samples])
@@ -128,10 +145,12 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     return Estimate("nodes", amount, low, high, rate)
 
 
-def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int, brief: bool) -> int:
+def _initial(
+    problem: PermutationProblem, tree: Tree, options: Options, seed: int, brief: bool, expired: Callable[[], bool]
+) -> int:
     """The upper bound that a search begins with."""
     upper = getattr(options, "upper_bound", None)
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY)
-    solution = first_solution(problem, options, seed, brief=brief)
+    solution = first_solution(problem, options, seed, expired, brief)
     return INFINITY if solution is None else tree.evaluate(solution)

@@ -126,7 +126,7 @@ def plan_for(items: int, simt: bool) -> SamplePlan:
         Whether the device's work-items run in lanes.
     """
     if items <= _SMALL_TREE:
-        return SamplePlan(4, 1024, 1024)
+        return SamplePlan(4, 1024, 1024) if simt else SamplePlan(4, 512, 512)
     return SamplePlan(4, 8192, 512) if simt else SamplePlan(4, 2048, 256)
 
 
