@@ -40,6 +40,7 @@ from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
+from gui.panels.reports import ReportGroup
 from gui.plot.area import Cleanup
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
@@ -97,6 +98,7 @@ class Panel(Cleanup, QWidget):
         self._figures: list[Figure] = []
         self._followed: list[tuple[LivePlot, tuple[str, ...], Sequence[str]]] = []
         self._routes: dict[str, list[Callable[[Metric], None]]] = {}
+        self._groups: list[ReportGroup] = []
         self._tiles: dict[str, Tile] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
             Metric: self._metric,
@@ -221,6 +223,11 @@ class Panel(Cleanup, QWidget):
         """Have a function called with every point of a metric."""
         self._routes.setdefault(metric, []).append(function)
 
+    def group(self, key: str, receive: Callable[[float, dict[str, float]], None]) -> ReportGroup:
+        """Pair metrics of one moment by a key, and deliver them with each batch of events."""
+        self._groups.append(ReportGroup(key, receive))
+        return self._groups[-1]
+
     def device_index(self, label: str) -> int:
         """Place of a device in the pool: its colour and dash in every plot."""
         if label not in self.devices:
@@ -251,6 +258,8 @@ class Panel(Cleanup, QWidget):
             if event.time > self.time:
                 self.time = event.time
             handlers[type(event)](event)
+        for group in self._groups:  # what the tiles show is in the plots, too
+            group.deliver()
         if events:
             for plot in self._live_plots():
                 if plot.across == "s":

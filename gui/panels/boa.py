@@ -16,7 +16,6 @@ from engine.schema import HISTORY, Schema
 from engine.text import short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.panels.reports import ReportGroup
 from gui.pictures.assignment import AssignmentView
 from gui.pictures.network import NetworkView
 from gui.plot.charts import Pixels
@@ -72,7 +71,7 @@ class BOAPanel(Panel):
             "edges": (self.model, "edges"),
             "open_genes": (self.model, "genes not yet fixed"),
         }
-        self._group = ReportGroup("generations", self._generation)
+        self._group = self.group("generations", self._generation)
         for name in (*self._places, "generations", *_SEARCH):
             self.route(name, self._measure)
         self._searched = (0.0, 0.0)
@@ -120,8 +119,9 @@ class BOAPanel(Panel):
 
     def _generation(self, generations: float, values: dict[str, float]) -> None:
         """The values of one generation; x counts the generations of all populations."""
-        if values.keys() >= set(_SEARCH):
-            flips, evaluations = (values[name] for name in _SEARCH)
+        known = self._group.values
+        if known.keys() >= set(_SEARCH) and not values.keys().isdisjoint(_SEARCH):
+            flips, evaluations = (known[name] for name in _SEARCH)
             if flips > 0 and evaluations > self._searched[1]:
                 share = (flips - self._searched[0]) / (evaluations - self._searched[1])
                 self.search.series(_FLIPS).append(generations, share)

@@ -16,7 +16,6 @@ from engine.schema import HISTORY, Schema
 from engine.text import counted, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.panels.reports import ReportGroup
 from gui.plot.axes import short
 from gui.plot.charts import Bars
 from gui.plot.listing import Listing
@@ -70,7 +69,7 @@ class LinearProgramPanel(Panel):
             "dual_step": (self.steps, "dual"),
             "spread_of_d": (self.spread, "spread"),
         }
-        self._group = ReportGroup("iteration", self._iteration)
+        self._group = self.group("iteration", self._iteration)
         for name in self._places:
             self.route(name, self._measure)
         values = self.page("Solution", columns=2)

@@ -20,25 +20,37 @@ class ReportGroup:
     key : str
         The name of the value that becomes x; a group without it is dropped.
     receive : callable
-        ``receive(x, values)`` for every complete group.
+        ``receive(x, values)`` for every group, or for a part of it and then for what has come since.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        Of the present group, those included that have been delivered.
     """
 
     def __init__(self, key: str, receive: Callable[[float, dict[str, float]], None]) -> None:
         self._key, self._receive = key, receive
         self._time = 0.0
-        self._values: dict[str, float] = {}
+        self.values: dict[str, float] = {}
+        self._new: dict[str, float] = {}
 
     def add(self, time: float, name: str, value: float) -> None:
         """Add a value; the group before is complete if this one is later."""
-        if self._values and not 0 <= time - self._time <= _WINDOW:
+        if self.values and not 0 <= time - self._time <= _WINDOW:
             self.flush()
-        if not self._values:
+        if not self.values:
             self._time = time
-        self._values[name] = value
+        self.values[name] = value
+        if name != self._key:
+            self._new[name] = value
+
+    def deliver(self) -> None:
+        """Deliver what the present group has, if its key is known: more of it may come."""
+        if self._new and self._key in self.values:
+            new, self._new = self._new, {}
+            self._receive(self.values[self._key], new)
 
     def flush(self) -> None:
         """Deliver the present group; it is complete."""
-        values, self._values = self._values, {}
-        x = values.pop(self._key, None)
-        if x is not None and values:
-            self._receive(x, values)
+        self.deliver()
+        self.values, self._new = {}, {}
