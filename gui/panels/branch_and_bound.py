@@ -39,7 +39,7 @@ class BranchAndBoundPanel(Panel):
         self.active = self.add(StackedPlot("Active IVMs", y_title="IVMs", theme=theme, key="active_ivms"), page, wide=2)
         self.follow(self.active, "active_ivms")
         self.explored = self.add(
-            Bars("Explored", "% of the tree", theme=theme, key="explored", whole="all devices"), page
+            Bars("Explored", "% of all leaves", theme=theme, key="explored", whole="all devices"), page
         )
         self.route("explored_here", self._explored_here)
         self.route("explored_share", self._explored)
@@ -65,7 +65,7 @@ class BranchAndBoundPanel(Panel):
         self.stealing = LivePlot(
             "Time spent stealing or waiting for work", "%", theme=theme, key="stealing_share", top=100.0
         )
-        self.share = LivePlot("Explored share of the tree", "%", theme=theme, key="explored_share", top=100.0)
+        self.share = LivePlot("Explored share of all leaves", "%", theme=theme, key="explored_share", top=100.0)
         more = self.page("Stealing", columns=2)
         self.add(self.stealing, more)
         self.add(self.share, more)
@@ -155,7 +155,8 @@ class BranchAndBoundPanel(Panel):
             self.best.set_unit(f"gap {100 * event.gap:.3g} %")
         if nodes := event.counters.get("nodes"):
             self.tile("Nodes").show_value(value_text(nodes))
-            self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
+            if not self._rates:  # the search ended before a rate was reported
+                self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)

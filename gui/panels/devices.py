@@ -29,7 +29,7 @@ class DevicesPage:
         unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
         self.memory = plot("Memory in use", "bytes", "device memory")
         self.utilisation = plot("Utilisation", "%", "utilisation", top=100.0)
-        self.busy = plot("Kernel time", "%", "busy", top=100.0)
+        self.busy = plot("Busy (compiling, copying, computing)", "%", "busy", top=100.0)
         self.power = plot("Power", "W", "power", unreported)
         self.temperature = plot("Temperature", "°C", "temperature", unreported)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)

@@ -128,7 +128,7 @@ class KnapsackPanel(Panel):
         """Final values; the items, if the event has them."""
         if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not report it
             self.value.series("value").append(event.time, event.objective)
-        if items := event.counters.get("items"):
+        if (items := event.counters.get("items")) and event.status == "optimal":  # else some are not done
             self.tile("Items").show_value(value_text(items))
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short(float(cells)))
@@ -165,7 +165,7 @@ class KnapsackPanel(Panel):
         self.picture.set_groups(
             [("chosen", weights[taken], profits[taken]), ("left out", weights[~taken], profits[~taken])]
         )
-        self.picture.set_unit("" if step == 1 else f"every {step}th of {value_text(count)}")
+        self.picture.set_unit("" if step == 1 else f"one in {step} of {value_text(count)}")
         self.band.hide()
         self.picture.show()
         self._page.arrange()

@@ -198,7 +198,7 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     columns = [result.solution, problem.lower, problem.upper, problem.c]
     if "reduced_costs" in arrays:
         columns.append(arrays["reduced_costs"])
-    nonzero = int(np.count_nonzero(np.abs(result.solution) > 1e-9))
+    nonzero = _count_nonzero(result.solution)
     made["variables"] = (
         ["variable", "value", "lower", "upper", "cost", "reduced cost"][: 1 + len(columns)],
         [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
@@ -207,13 +207,19 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     if "activities" in arrays and "row_duals" in arrays:
         names = problem.row_names or [f"r{i}" for i in range(problem.m)]
         columns = [arrays["activities"], problem.row_lower, problem.row_upper, arrays["row_duals"]]
-        binding = int(np.count_nonzero(np.abs(arrays["row_duals"]) > 1e-9))
+        binding = _count_nonzero(arrays["row_duals"])
         made["rows"] = (
             ["row", "activity", "lower", "upper", "dual"],
             [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
             f"{value_text(problem.m)}, {value_text(binding)} of them with a dual",
         )
     return made
+
+
+def _count_nonzero(values: NDArray[Any]) -> int:
+    """Those that are not 0 up to the accuracy of an interior point."""
+    sizes = np.abs(values)
+    return int(np.count_nonzero(sizes > 1e-6 * max(1.0, float(sizes.max(initial=0.0)))))
 
 
 def _postprocess_certificate(arrays: Mapping[str, NDArray[Any]], problem: Any) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def short(value: float, digits: int = 3) -> str:
 
 
 def duration(seconds: float, spacing: float = 0.0) -> str:
-    """``0.25 s``, ``12 s``, ``3:05``, ``1:02:09``; ``spacing`` is the distance to the next one shown."""
+    """``0.25 s``, ``12 s``, ``3:05``, ``1:02:09``, ``12.5 days``; ``spacing`` is the distance to the next one shown."""
     if seconds < 60 or (spacing and seconds < 120 and spacing < 1):
         decimals = 0 if spacing >= 1 else max(0, min(6, math.ceil(-math.log10(spacing)))) if spacing else 1
         return f"{seconds:.{decimals}f} s"
@@ -54,6 +54,8 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
     if minutes < 60:
         return f"{minutes}:{rest:02d}"
     hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{seconds / 86400:.3g} days"
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 

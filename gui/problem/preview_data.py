@@ -151,7 +151,7 @@ def _items(problem: Any, weights: NDArray[np.int64], data: PreviewData) -> None:
     profits = problem.profits if problem.scale == 1 else problem.profits / problem.scale
     data.numbers.extend([*_range("Weight", weights), *_range("Profit", profits)])
     step = max(1, -(-problem.n // _MOST_POINTS))
-    shown = "items" if step == 1 else f"every {step}th of {value_text(problem.n)} items"
+    shown = "items" if step == 1 else f"one in {step} of {value_text(problem.n)} items"
     x, y = weights[::step].astype(float), profits[::step].astype(float)
     data.figures.append(Points("Profits against weights", shown, x, y, "weight", "profit"))
     efficiency = np.sort(profits / np.maximum(weights, 1))[::-1][::step]

@@ -29,6 +29,7 @@ NO_SOLUTION = ("infeasible", "unbounded")
 """States in which there is no solution, and a reason for that."""
 
 _RATE_WINDOW = 3.0
+_MONTH = 30 * 86400.0  # seconds
 
 
 class Summary:
@@ -188,9 +189,14 @@ def rate_text(rate: tuple[float, str] | None) -> str:
 
 
 def remaining_text(estimate: tuple[float, float] | None) -> str:
-    """A range of remaining time, such as ``40 s to 55 s left``; empty if there is none."""
+    """A range of remaining time, such as ``40 s to 55 s left``; empty if there is none.
+
+    Beyond a month a range would be more than is known: an estimate of so much work is one of its order of magnitude.
+    """
     if estimate is None:
         return ""
+    if max(estimate) > _MONTH:
+        return "more than a month left" if min(estimate) > _MONTH else f"more than {duration(min(estimate), 1.0)} left"
     low, high = (duration(max(1.0, seconds), 1.0) for seconds in estimate)
     return f"about {low} left" if low == high else f"{low} to {high} left"
 

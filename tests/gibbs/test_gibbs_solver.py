@@ -19,6 +19,7 @@ from engine.devices import Buffer, Device, DevicePool, Member, available
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
+from engine.solvers.gibbs.checkpoint import Rate
 from engine.solvers.gibbs.design.layout import share_of_chains
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.matrices import Matrices
@@ -473,3 +474,12 @@ def test_values_too_large_for_half_precision_are_refused_by_name(device: Member)
     X = np.array([[1.0, 2.0], [1e6, 3.0], [2.0, 1.0]])
     with pytest.raises(engine.errors.ProblemError, match=r"float16 holds values up to 65504; row 1 of column 'x0'"):
         solved(device, X, [0, 1, 1], storage="float16", standardize=False)
+
+
+def test_the_rate_is_that_of_late_without_the_time_of_compiling() -> None:
+    rate = Rate()
+    assert rate.at(100.0, 10) is None  # the first iterations took what came before, such as compiling
+    assert rate.at(101.0, 30) == 20.0
+    assert rate.at(104.0, 90) == 20.0
+    assert rate.at(110.0, 690) == 100.0
+    assert rate.at(111.0, 700) == pytest.approx(610 / 7)

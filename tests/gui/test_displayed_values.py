@@ -311,6 +311,9 @@ def test_remaining_time_is_a_range_that_holds_for_a_steady_run() -> None:
     assert sum(held) > 0.9 * len(held)
     assert found[5][1] is None
     assert remaining_text((40.0, 55.0)) == "40 s to 55 s left"
+    assert remaining_text((6e5, 2e6)) == "6.94 days to 23.1 days left"
+    assert remaining_text((6e5, 4e6)) == "more than 6.94 days left"
+    assert remaining_text((4e6, 2e14)) == "more than a month left"
 
 
 def test_no_remaining_time_is_shown_for_a_run_that_slows_down() -> None:

@@ -220,7 +220,7 @@ class FarmedSearch(FarmedRun):
             self._run.incumbent(self._incumbent.value if known else None, self._bound, self._incumbent.solution)
         share = self._explored_leaves / self._all_leaves
         self._run.metric("explored_share", share)
-        self._run.progress("search", share, 1.0, "of the tree")
+        self._run.progress("search", share, 1.0, "of all leaves")
 
     def _units(self) -> Units:
         return unpack([*self._out.values(), *self._open], self._tree.items)

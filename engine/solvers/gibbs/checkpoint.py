@@ -15,10 +15,36 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.store import Draws
 
-__all__ = ["RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
+__all__ = ["Rate", "RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
 
 Floats = NDArray[np.float64]
 _KEPT = ("draws", "statistics", "scales")
+_MARK_SECONDS = 2.0
+
+
+class Rate:
+    """Iterations a second of late: since the last but one of marks that are some seconds apart.
+
+    The first mark is set when the first iterations are done, for their time is that of compiling, too.
+    """
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[float, int]] = []
+
+    def at(self, now: float, step: int) -> float | None:
+        """The rate, or None before the second call.
+
+        Parameters
+        ----------
+        now : float
+            Seconds of a monotonic clock.
+        step : int
+            Iterations done.
+        """
+        if not self._marks or now - self._marks[-1][0] > _MARK_SECONDS:
+            self._marks = [*self._marks[-1:], (now, step)]
+        since, first = self._marks[0]
+        return (step - first) / (now - since) if step > first and now > since else None
 
 
 @dataclass
@@ -66,6 +92,7 @@ class RunState:
     expected: int = 0
     began: float = field(default_factory=time.monotonic)
     began_at: int = 0
+    rate: Rate = field(default_factory=Rate)
     traced_at: float = 0.0
     diagnosed_at: float = field(default_factory=time.monotonic)
 

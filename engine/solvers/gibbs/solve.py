@@ -468,19 +468,22 @@ def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
 def _report(options: Options, run: Run, state: RunState, total: int) -> None:
     """Progress, speed, and at intervals how well the chains mix."""
     now, step = time.monotonic(), state.iteration
-    rate = (step - state.began_at) / max(now - state.began, 1e-9)
-    run.metric("iterations_per_second", rate)
+    rate = state.rate.at(now, step)
+    if rate is not None:
+        run.metric("iterations_per_second", rate)
     if step > options.warmup and options.draws is not None and now - state.diagnosed_at >= _DIAGNOSE_INTERVAL:
         _diagnose(run, state)
     if step <= options.warmup and options.warmup:
         run.progress("warm-up", step, options.warmup, "iterations")
-        run.metric("eta", (total - step) / rate)
+        if rate is not None:
+            run.metric("eta", (total - step) / rate)
         return
     wanted = total - options.warmup
     if options.draws is None and state.expected:
         wanted = min(wanted, max(step - options.warmup, state.expected * options.thin))
     run.progress("sampling", step - options.warmup, wanted, "iterations")
-    run.metric("eta", (options.warmup + wanted - step) / rate)
+    if rate is not None:
+        run.metric("eta", (options.warmup + wanted - step) / rate)
 
 
 def _diagnose(run: Run, state: RunState) -> None:
