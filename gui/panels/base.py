@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,6 +46,7 @@ from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
+from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.remaining import RemainingTime
 from gui.runs.summary import NO_SOLUTION, compiling_text, remaining_text, state_text
@@ -61,7 +62,8 @@ class RunInfo:
     """What a panel knows of its run before the first event.
 
     ``problem``, ``folder`` and ``schema`` are None where they are not known; ``colour`` is the run's in the run list;
-    ``usual_kernels`` is how many kernel templates an earlier run like this one needed, 0 if unknown.
+    ``usual_kernels`` is how many kernel templates an earlier run like this one needed, 0 if unknown; ``note`` has
+    what the user has noted.
     """
 
     solver: str
@@ -72,6 +74,7 @@ class RunInfo:
     colour: str = "#0072b2"
     schema: Schema | None = None
     usual_kernels: int = 0
+    note: RunNote | None = None
 
 
 class Panel(Cleanup, QWidget):
@@ -286,6 +289,7 @@ class Panel(Cleanup, QWidget):
         """The run has ended: show what :func:`gui.runs.recorded.read_recorded` has read, if there is a folder."""
         if recorded is not None:
             self.problem = self.problem or recorded.problem
+            self.run = replace(self.run, folder=recorded.folder)
             self.result = recorded.result
         for plot in self._live_plots():
             plot.complete()

@@ -1,4 +1,4 @@
-"""The page with everything needed to repeat a run: options, settings, devices, versions, digest, commands."""
+"""The page with everything needed to repeat a run: options, settings, devices, versions, digest, commands, notes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.config import Settings
 from engine.errors import QuintetError
 from engine.folder import RunFolder
 from engine.solvers import discover
 from gui.plot.listing import Listing
+from gui.problem.command_line import call_of, solve_words
 
 if TYPE_CHECKING:
     from engine.events import Started
@@ -33,6 +35,7 @@ class InfoPage:
             Listing("Run information", theme=panel.theme, key="run info", empty="Shown once the run has started."), page
         )
         self._started: list[Row] = []
+        self._recorded: list[Row] = []
 
     def started(self, event: Started) -> None:
         """The run has started: what is solved, how, and where."""
@@ -45,22 +48,35 @@ class InfoPage:
             *(("device", label, name, "") for label, name in zip(event.devices, event.device_names, strict=False)),
             *option_rows(event.solver, problem, event.options),
         ]
-        self._show([])
+        self._show()
 
     def complete(self) -> None:
         """The run has ended: what its folder records."""
         folder = self._panel.run.folder
-        rows: list[Row] = []
+        self._recorded = []
         if folder is not None:
             with contextlib.suppress(QuintetError):
-                rows = folder_rows(folder, RunFolder.open(folder).description)
-        self._show(rows)
+                self._recorded = folder_rows(folder, RunFolder.open(folder).description)
+        self._show()
 
-    def _show(self, more: list[Row]) -> None:
-        rows = self._started + more
+    def update(self) -> None:
+        """Show the tags and the note as they are now."""
+        if self._started:
+            self._show()
+
+    def _show(self) -> None:
+        rows = self._started + self._noted() + self._recorded
         changed = sum(group == "option" and bool(default) for group, _, _, default in rows)
         self.listing.put(_HEADERS, rows)
         self.listing.set_unit(_differing(changed))
+
+    def _noted(self) -> list[Row]:
+        """What the user has noted."""
+        note = self._panel.run.note
+        if note is None:
+            return []
+        values = (("tags", ", ".join(note.tags)), ("note", note.comment), ("sweep", note.sweep))
+        return [("note", name, value, "") for name, value in values if value]
 
 
 def option_rows(solver: str, problem: type | None, options: Mapping[str, Any]) -> list[Row]:
@@ -87,13 +103,40 @@ def folder_rows(folder: Path, description: Mapping[str, Any]) -> list[Row]:
     if digest:
         rows.append(("instance", "digest", str(digest), ""))
     path = shlex.quote(str(folder))
+    settings, options = _chosen(description)
+    again = shlex.join(["quintet", *solve_words(folder, settings, options)])
+    problem = f"engine.folder.RunFolder.open({str(folder)!r}).problem()"
     return [
         *rows,
         ("folder", "path", str(folder), ""),
         ("command", "replay", f"quintet replay {path}", ""),
-        ("command", "solve again", f"quintet solve {path}", ""),
+        ("command", "solve again", again, ""),
+        ("Python", "solve again", call_of(problem, settings, options), ""),
         ("Python", "read the result", f"engine.folder.RunFolder.open({str(folder)!r}).result()", ""),
     ]
+
+
+def _chosen(description: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and options of a run as its commands name them: the seed, and what differs from its default."""
+    settings, options = description.get("settings", {}), description.get("options", {})
+    usual = Settings().model_dump(mode="json")
+    chosen = {
+        name: value
+        for name, value in settings.items()
+        if name == "seed" or (name != "run_folder" and name in usual and value != usual[name])
+    }
+    defaults = _defaults(str(description.get("solver")), str(description.get("problem", {}).get("class")), options)
+    return chosen, {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
+
+
+def _defaults(solver: str, problem: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The default values of a solver's options for a class of problems; of a user's class, those with these names."""
+    declared = discover().get(solver)
+    if declared is None:
+        return {}
+    models = [declared.options_model(kind) for kind in declared.instance_classes if kind.__name__ == problem]
+    models += [model for model in declared.option_models if options.keys() <= model.model_fields.keys()]
+    return models[0]().model_dump(mode="json") if models else {}
 
 
 def _text(value: Any) -> str:

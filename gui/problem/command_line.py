@@ -11,7 +11,7 @@ from typing import Any
 from engine.text import option_text
 from gui.problem.instance import Instance
 
-__all__ = ["command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
+__all__ = ["call_of", "command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
 
 
 def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
@@ -47,6 +47,12 @@ def resume_words(folder: str | Path, settings: Mapping[str, Any]) -> list[str]:
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
     """The equivalent command line, quoted for a shell."""
     return shlex.join(["quintet", *solve_words(path, settings, options)])
+
+
+def call_of(problem: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The Python call that solves a problem, an expression, with these settings and options."""
+    arguments = "".join(f", {name}={value!r}" for name, value in {**settings, **options}.items())
+    return f"engine.solve({problem}{arguments})"
 
 
 def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:

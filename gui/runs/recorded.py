@@ -57,12 +57,13 @@ def read_problem_of(folder: Path) -> Problem:
 class Recorded:
     """Problem and result of a run that has ended; the problem is None if its file is damaged.
 
-    ``processed`` is what a dashboard shows of the result.
+    ``processed`` is what a dashboard shows of the result; ``folder`` is where both are.
     """
 
     problem: Problem | None
     result: Result | None
     processed: Any = None
+    folder: Path | None = None
 
 
 def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None], Any]) -> Recorded:
@@ -80,4 +81,4 @@ def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None]
     problem: Problem | None = None
     with contextlib.suppress(RunFolderError):
         problem = opened.problem()
-    return Recorded(problem, result, None if result is None else postprocessor(result, problem))
+    return Recorded(problem, result, None if result is None else postprocessor(result, problem), Path(folder))

@@ -216,7 +216,8 @@ class RunTab(Cleanup, QWidget):
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
         folder = note.path if os.path.isdir(note.path) else None
         schema = solver.schema if solver is not None else None
-        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour, schema, self.usual_kernels)
+        about = note.title, note.colour, schema, self.usual_kernels, note
+        run = RunInfo(note.solver, metrics, self._problem, folder, *about)
         former, self.panel = self.panel, panel_for(run, self.theme, self)
         self.panel.hide()
         if former is not None:

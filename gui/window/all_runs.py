@@ -121,6 +121,7 @@ class AllRuns(QObject):
         if self._library.find(note.key) is note:  # another window may have deleted it
             self._library.save(note)
             self._list.update_run(note)
+            self._tabs.update_note(note)
 
     def _ask(self, title: str, label: str, text: str, done: Callable[[str], object], long: bool = False) -> None:
         dialog = QInputDialog(self._window)

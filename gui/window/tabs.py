@@ -320,6 +320,12 @@ class Tabs(QObject):
         for tab in self.open_runs():
             self.widget.setTabText(self.widget.indexOf(tab), _tab_text(tab.note.title))
 
+    def update_note(self, note: RunNote) -> None:
+        """Show the tags and the note of a run as they are now."""
+        tab = self.runs.get(note.key)
+        if tab is not None and tab.panel is not None:
+            tab.panel.info.update()
+
     def set_theme(self, theme: Theme) -> None:
         """Change the colours of the tab bar and of the current tab; the others follow when they are shown."""
         self._theme = theme

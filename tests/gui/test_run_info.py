@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import counting
 import pytest
 from environment import SAMPLES
+from interaction import begin, ended, load, opened
 
+import engine
+from engine.cli import command_line
 from engine.events import Finished, Metric, Progress, to_json
 from engine.folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
+from gui.panels.info import folder_rows
 from gui.runs.notes import COLOURS, RunNote
 
 
@@ -43,6 +48,55 @@ def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot: Any, fol
             assert shown == str(value)
     options = [default for group, _, _, default in rows if group == "option"]
     assert options == sorted(options, key=lambda default: not default)  # those that differ come first
+
+
+def information(tab: Any) -> list[tuple[str, str, str, str]]:
+    return [tuple(row) for row in tab.panel.info.listing.table()[1]]
+
+
+def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repeat_it(
+    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    window = open_window()
+    load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
+    window.pane.set_values({"variant": "tiles"}, {"seed": 7})
+    tab = begin(qtbot, window)
+    ended(qtbot, tab)
+    window.all_runs.set_tags([tab.note], "paper, second")
+    window.all_runs.set_note(tab.note, "looks good")
+    made, note, found = information(tab), tab.note, tab.panel.result
+    assert (found.seed, tab.panel.started.options["variant"]) == (7, "tiles")
+    window.run_tabs.close(tab)
+    again = opened(qtbot, window, note.path)
+    ended(qtbot, again)
+    assert information(again) == made
+    values = {(group, name): value for group, name, value, _ in made}
+    assert values["note", "tags"] == "paper, second"
+    assert values["note", "note"] == "looks good"
+    assert values["folder", "path"] == str(note.path)
+    assert values["version", "quintet"]
+    assert values["instance", "digest"]
+    word, *words = shlex.split(values["command", "solve again"])
+    assert word == "quintet"
+    monkeypatch.chdir(tmp_path)
+    assert command_line([*words, "--run-folder", "repeated"]) == 0
+    repeated = RunFolder.open("repeated")
+    assert repeated.first_event().seed == 7
+    assert repeated.first_event().options == tab.panel.started.options
+    result = eval(values["Python", "solve again"], {"engine": engine})
+    for other in (result, repeated.result()):
+        assert (other.seed, other.objective, other.devices) == (7, found.objective, found.devices)
+        assert other.solution.tolist() == found.solution.tolist()
+
+
+def test_the_command_that_repeats_a_run_names_what_differs_from_the_defaults() -> None:
+    folder = SAMPLES / "recorded" / "boa"
+    rows = folder_rows(Path("a folder"), RunFolder.open(folder).description)
+    values = {(group, name): value for group, name, value, _ in rows}
+    assert values["command", "solve again"].startswith("quintet solve 'a folder' --backend opencl --devices opencl:0 ")
+    assert " --seed 1" in values["command", "solve again"]
+    assert "seed=1" in values["Python", "solve again"]
+    assert "max_parents" not in values["Python", "solve again"]
 
 
 def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: Path) -> None:
