@@ -17,6 +17,7 @@ from engine.solvers.branch_and_bound.generators import write_flowshop
 from engine.solvers.branch_and_bound.proofs import prove
 from engine.solvers.branch_and_bound.proofs.prove import Prover
 from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest
+from engine.solvers.branch_and_bound.proofs.verify import verify
 
 
 def flowshop(seed: int, jobs: int = 10, machines: int = 10) -> engine.Flowshop:
@@ -106,3 +107,65 @@ def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path: Path, capsys: 
     assert "is the proof of another instance of this name" in capsys.readouterr().out
     proof = Proof.read(tmp_path / "proofs" / "x.json")
     assert proof.instance.digest == times_digest(flowshop(1).times)
+
+
+def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = []
+    for seed in (1, 2, 3):
+        write_flowshop(flowshop(seed), tmp_path / "part.txt")
+        parts.append((tmp_path / "part.txt").read_text())
+    file = tmp_path / "three.txt"
+    file.write_text("".join(parts))
+    words = ["reproduce", "flowshop", "--folder", str(tmp_path / "proofs")]
+    assert command_line([*words, str(file), "--instance", "2"]) == 0
+    assert [path.name for path in (tmp_path / "proofs").glob("*.json")] == ["three-2.json"]
+    assert command_line([*words, str(file)]) == 0
+    found = {path.stem: Proof.read(path) for path in (tmp_path / "proofs").glob("*.json")}
+    assert sorted(found) == ["three-1", "three-2", "three-3"]
+    for seed in (1, 2, 3):
+        assert found[f"three-{seed}"].instance.digest == times_digest(flowshop(seed).times)
+    capsys.readouterr()
+    assert command_line([*words, f"{file}=1000"]) == 2
+    assert "holds 3 instances; choose the one of makespan 1000 by --instance" in capsys.readouterr().err
+
+
+def test_a_lower_bound_is_proved_without_a_schedule(
+    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, path = tmp_path / "x.txt", tmp_path / "proofs" / "x.json"
+    write_flowshop(flowshop(4), file)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        optimum = int(owner.solve(flowshop(4)).objective)
+        nodes = owner.solve(flowshop(4), upper_bound=optimum).counters["nodes"]
+        assert nodes > 0
+    words = ["reproduce", "flowshop", "--folder", str(path.parent), "--devices", device.info.id, "--bound-only"]
+    assert command_line([*words, f"{file}={optimum}"]) == 0
+    assert f"x: no schedule is shorter than {optimum}; {nodes:,} nodes" in capsys.readouterr().out
+    assert [one.name for one in path.parent.iterdir()] == ["x.json"]
+    proof = Proof.read(path)
+    assert (proof.schedule, proof.value, proof.initial, proof.nodes) == ([], optimum, optimum, nodes)
+    assert command_line(["verify", str(path), "--whole", "--devices", device.info.id]) == 0
+    output = capsys.readouterr().out
+    assert f"it proves that none is shorter than {optimum}, not that there is one" in output
+    assert f"the same {nodes:,} nodes" in output
+    with engine.Engine(devices=[device.info.id]) as owner:
+        for change, message in (
+            ({"value": optimum + 1, "initial": optimum + 1}, "not optimal|not visit|nodes, not|leaves, not"),
+            ({"value": optimum - 1}, f"what is proved is {optimum}, not {optimum - 1}"),
+        ):
+            proof.model_copy(update=change).signed().write(tmp_path / "false.json")
+            with pytest.raises(ProofError, match=message):
+                list(verify(tmp_path / "false.json", owner, whole=True))
+    # A makespan above the optimum is improved, which makes it a proof with a schedule.
+    assert command_line([*words, f"{file}={optimum + 1}"]) == 0
+    assert "is there" in capsys.readouterr().out
+    assert command_line([*words[:-1], f"{file}={optimum}"]) == 0
+    assert f"x: {optimum} is optimal" in capsys.readouterr().out
+    assert flowshop(4).evaluate(Proof.read(path).schedule) == optimum
+    path.unlink()
+    assert command_line([*words, f"{file}={optimum + 1}"]) == 0
+    assert f"x: {optimum} is optimal (known before: {optimum + 1})" in capsys.readouterr().out
+    path.unlink()
+    assert command_line([*words, f"{file}=3"]) == 1
+    assert "has no schedule of makespan 3: its lower bound is" in capsys.readouterr().out
+    assert command_line([*words, str(file)]) == 2

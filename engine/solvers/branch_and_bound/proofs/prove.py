@@ -2,7 +2,8 @@
 
 With a makespan that is known to be possible, a search for anything at most as long ends with the first such schedule.
 The proof is a second search, from that schedule's makespan as initial upper bound: it finds nothing, and decomposes the
-same nodes on every device. It is a run with a folder, so that it can be done in parts.
+same nodes on every device. It is a run with a folder, so that it can be done in parts. The second search alone proves a
+lower bound.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Prover:
     seed: int = 0
     checkpoint_interval: float = 60.0
 
-    def prove(self, problem: Flowshop, known: int | None, seconds: float) -> Proof | None:
+    def prove(self, problem: Flowshop, known: int | None, seconds: float, bound_only: bool = False) -> Proof | None:
         """A proof; None if the time is up before: the next call continues where this one ended.
 
         Parameters
@@ -71,12 +72,30 @@ class Prover:
             The makespan of a known schedule.
         seconds : float
             How long to work.
+        bound_only : bool
+            Prove that no schedule is shorter than the known makespan, without a schedule of it. Where a shorter one is
+            found, the proof is that this one is optimal.
+
+        Raises
+        ------
+        engine.errors.ProblemError
+            If there is no schedule of the known makespan.
+        engine.errors.ProofError
+            If unfinished work is not that of this search.
         """
         deadline = time.monotonic() + seconds
-        order = self._schedule(problem, known, seconds)
-        if order is None:
-            return None
-        initial = problem.evaluate(order)
+        if bound_only:
+            if known is None:
+                raise ProblemError(f"no makespan of {problem.name} is given to prove as a lower bound")
+            lower = problem.tree().lower_bound()
+            if known < lower:
+                raise ProblemError(f"{problem.name} has no schedule of makespan {known}: its lower bound is {lower}")
+            order, initial = [], known
+        else:
+            found = self._schedule(problem, known, seconds)
+            if found is None:
+                return None
+            order, initial = found, problem.evaluate(found)
         result = self._search(problem, initial, deadline - time.monotonic())
         if result.status.stopped:
             return None
@@ -183,7 +202,7 @@ class Prover:
         return self.folder / f"{problem.name}-{digest}.{suffix}"
 
     def _record(self, problem: Flowshop, order: list[int], initial: int, result: Result) -> Proof:
-        value = problem.evaluate(order)
+        value = problem.evaluate(order) if order else initial
         options = FlowshopOptions(**self.options)
         tree = problem.tree(options.bound, options.branching)
         searched = int(result.counters["nodes"]) > 0  # else the lower bound of all schedules is the makespan

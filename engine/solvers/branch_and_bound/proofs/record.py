@@ -39,7 +39,7 @@ class Subtree(_Record):
 
 
 class Proof(_Record):
-    """That no schedule of an instance is shorter than a given one.
+    """That no schedule of an instance is shorter than a given one, or than a given makespan.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Proof(_Record):
     bound, branching : str
         The options of the search.
     value : int
-        The makespan of ``schedule``, which is proved optimal.
+        The makespan of ``schedule``, which is proved optimal; without a schedule, what is proved a lower bound.
     schedule : list of int
-        The jobs in order, counted from 0.
+        The jobs in order, counted from 0; empty where only the lower bound is proved.
     initial : int
         The initial upper bound of the search, on which branching depends.
     nodes, leaves : int

@@ -58,7 +58,7 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
     problem = problem_of(proof)
     yield f"the instance {proof.instance.name} ({problem.jobs} jobs, {problem.machines} machines) matches its digest"
     check_schedule(proof, problem)
-    yield f"the schedule has the makespan {proof.value}"
+    yield f"the schedule has the makespan {proof.value}" if proof.schedule else _without_schedule(proof)
     check_audit(proof, problem)
     if proof.nodes == 0:
         yield f"no schedule is shorter than the lower bound, which is {proof.value} too: there is nothing to search"
@@ -97,7 +97,7 @@ def problem_of(proof: Proof) -> Flowshop:
 
 
 def check_schedule(proof: Proof, problem: Flowshop) -> None:
-    """Check that the schedule has the makespan that the proof says, and that this is not below the lower bound.
+    """Check that the schedule, if there is one, has the makespan of the proof, and that no bound contradicts it.
 
     Parameters
     ----------
@@ -110,12 +110,15 @@ def check_schedule(proof: Proof, problem: Flowshop) -> None:
     engine.errors.ProofError
         If that is not so.
     """
-    try:
-        found = problem.evaluate(proof.schedule)
-    except ProblemError as error:
-        raise ProofError(f"the schedule is none of this instance: {error}") from error
-    if found != proof.value:
-        raise ProofError(f"the schedule has the makespan {found}, not {proof.value}")
+    if proof.schedule:
+        try:
+            found = problem.evaluate(proof.schedule)
+        except ProblemError as error:
+            raise ProofError(f"the schedule is none of this instance: {error}") from error
+        if found != proof.value:
+            raise ProofError(f"the schedule has the makespan {found}, not {proof.value}")
+    elif proof.value != proof.initial:
+        raise ProofError(f"without a schedule, what is proved is {proof.initial}, not {proof.value}")
     lower = problem.tree().lower_bound()
     if not lower <= proof.value <= proof.initial:
         raise ProofError(f"the values contradict each other: {lower} <= {proof.value} <= {proof.initial} must hold")
@@ -201,6 +204,15 @@ def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engin
     for name, recorded in (("nodes", proof.nodes), ("leaves", proof.leaves)):
         if proof.initial == proof.value and int(result.counters[name]) != recorded:
             raise ProofError(f"the search has {result.counters[name]} {name}, not {recorded}")
+
+
+def _without_schedule(proof: Proof) -> str:
+    """What a proof without a schedule proves, and what it does not."""
+    text = f"there is no schedule in it: it proves that none is shorter than {proof.value}, not that there is one"
+    match = _TAILLARD.fullmatch(proof.instance.name)
+    if match and 1 <= int(match[1]) <= 120 and Flowshop.taillard_best_known(int(match[1])) == proof.value:
+        text += f"; others have published that the best known schedule of {proof.instance.name} has this makespan"
+    return text
 
 
 def _same_nodes(proof: Proof) -> str:
