@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
+from pydantic import BaseModel
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
@@ -14,12 +15,13 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QL
 from engine.config import Settings, solver_options
 from engine.errors import InputError, QuintetError
 from engine.folder import read_problem
+from engine.models import alternatives, is_flag
 from engine.solvers import solver_for
 from engine.sweep import Sweep, SweepRun, parse_seeds
 from engine.text import counted
 from gui.problem.instance import Instance
 
-__all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "parse_options", "plan_sweep"]
+__all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "example", "parse_options", "plan_sweep"]
 
 SETTINGS = tuple(name for name in Settings.model_fields if name not in ("seed", "run_folder"))
 """Settings that a sweep may have."""
@@ -71,8 +73,14 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
     return plan
 
 
-def parse_options(text: str) -> dict[str, list[Any]]:
+def parse_options(text: str, model: type[BaseModel]) -> dict[str, list[Any]]:
     """Options with their values: a line ``name = value, value`` each.
+
+    Parameters
+    ----------
+    text : str
+    model : type
+        The solver's options: whether ``none`` is a word or nothing depends on the option.
 
     Raises
     ------
@@ -84,15 +92,28 @@ def parse_options(text: str) -> dict[str, list[Any]]:
         if not line.strip():
             continue
         name, sign, values = (part.strip() for part in line.partition("="))
-        parts = [_value(part.strip()) for part in values.split(",") if part.strip()]
+        parts = [part.strip() for part in values.split(",") if part.strip()]
         if not sign or not name or not parts:
             raise InputError(f"an option is written name = value, value; got {line.strip()!r}")
-        found[name.replace("-", "_")] = parts
+        name = name.replace("-", "_")
+        found[name] = [_value(part, model, name) for part in parts]
     return found
 
 
-def _value(text: str) -> Any:
-    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+def _value(text: str, model: type[BaseModel], name: str) -> Any:
+    kinds = alternatives(model, name)
+    if bool in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return None if type(None) in kinds and text.lower() == "none" else text
+
+
+def example(model: type[BaseModel]) -> str:
+    """A line that gives an option of a solver two values: of its first with several words, else of its first switch."""
+    for name in model.model_fields:
+        words = [word for kind in alternatives(model, name) if get_origin(kind) is Literal for word in get_args(kind)]
+        if len(words) > 1:
+            return f"{name} = {', '.join([word for word in words if word != 'auto'][:2])}"
+    return next((f"{name} = true, false" for name in model.model_fields if is_flag(model, name)), "")
 
 
 class SweepDialog(QDialog):
@@ -119,7 +140,9 @@ class SweepDialog(QDialog):
         self.seeds.setAccessibleName("Seeds")
         self.options = QPlainTextEdit()
         self.options.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.options.setPlaceholderText("one option a line, such as\nvariant = rows, tiles")
+        self._model = instance.solver.options_model(type(instance.problem))
+        shown = example(self._model)
+        self.options.setPlaceholderText(f"one option a line, such as\n{shown}" if shown else "one option a line")
         self.options.setAccessibleName("Options with several values")
         self.options.setTabChangesFocus(True)
         self.message = QLabel()
@@ -148,7 +171,7 @@ class SweepDialog(QDialog):
             If the seeds or the options are wrong.
         """
         fixed = {name: [value] for name, value in self._options.items()}
-        varied = parse_options(self.options.toPlainText())
+        varied = parse_options(self.options.toPlainText(), self._model)
         seeds = tuple(parse_seeds(self.seeds.text()))
         made = Sweep((self._instance.source,), seeds, {**fixed, **varied}, self._settings)
         for name, values in varied.items():

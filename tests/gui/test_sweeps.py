@@ -7,13 +7,16 @@ from typing import Any
 
 import counting
 import pytest
-from environment import COUNTING
+from environment import COUNTING, SAMPLES
 from interaction import answer, begin, drop, ended, load
 from PySide6.QtWidgets import QDialogButtonBox
 
+import engine
+from engine.config import solver_options
 from engine.errors import InputError
+from engine.solvers import discover
 from engine.sweep import Sweep
-from gui.problem.sweep import SweepDialog, parse_options, plan_sweep
+from gui.problem.sweep import SweepDialog, example, parse_options, plan_sweep
 
 
 def notes_by_title(window: Any) -> dict[str, Any]:
@@ -116,10 +119,60 @@ def test_a_run_is_started_again_with_the_same_options(qtbot: Any, open_window: A
 
 
 def test_options_of_a_sweep_are_read_line_by_line() -> None:
-    assert parse_options("a-b = 1, 2\n\nc = true, off , none") == {"a_b": ["1", "2"], "c": [True, "off", None]}
+    model = discover()["linprog"].options_model(engine.LinearProgram)
+    text = "max-iterations = 10, 20\n\npresolve = true, off\n initial=None\nunknown = none , true"
+    assert parse_options(text, model) == {
+        "max_iterations": ["10", "20"],
+        "presolve": [True, "off"],
+        "initial": [None],
+        "unknown": ["none", "true"],
+    }
     for text in ("a", "a =", "= 3"):
         with pytest.raises(InputError, match="name = value"):
-            parse_options(text)
+            parse_options(text, model)
+
+
+def test_none_is_a_word_where_an_option_has_it_as_one() -> None:
+    solvers = discover()
+    boa, search = solvers["boa"].options_model(engine.BOA), solvers["branch_and_bound"].options_model(engine.Flowshop)
+    found = parse_options("local_search = none, steepest\nmixing = none", boa)
+    assert found == {"local_search": ["none", "steepest"], "mixing": ["none"]}
+    assert parse_options("upper_bound = none, 5", search) == {"upper_bound": [None, "5"]}
+
+
+def kinds() -> list[tuple[Any, type]]:
+    return [(solver, kind) for solver in discover().values() for kind in solver.instance_classes]
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind"), kinds(), ids=lambda value: value.__name__ if isinstance(value, type) else value.name
+)
+def test_the_example_in_the_dialog_is_of_the_solver(solver: Any, kind: type) -> None:
+    model = solver.options_model(kind)
+    parsed = parse_options(example(model), model)
+    ((name, values),) = parsed.items()
+    assert len(values) == 2
+    for value in values:
+        chosen = solver_options(solver, None, {name: value}, kind)
+        assert getattr(chosen, name) == value
+
+
+def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window: Any) -> None:
+    window = open_window()
+    load(qtbot, window, SAMPLES / "boa" / "onemax.boa")
+    window.actions_by_name["new_sweep"].trigger()
+    dialog = window.findChild(SweepDialog)
+    assert "variant" not in dialog.options.placeholderText()
+    assert "selection = truncation, tournament" in dialog.options.placeholderText()
+    dialog.seeds.setText("1")
+    dialog.options.setPlainText("local_search = none, steepest\nmixing = none\nlinkage = none")
+    assert dialog.message.text() == "2 runs"
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
+    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=240_000)
+    assert {note.options["local_search"]: note.state for note in window.library.notes} == {
+        "none": "optimal",
+        "steepest": "optimal",
+    }
 
 
 def test_a_plan_leaves_out_what_cannot_be_started(counting_files: Path) -> None:
