@@ -118,7 +118,7 @@ class Problem(ABC, Generic[R]):
         path : Path
             Its name may matter, without the suffix of a compressed file; it is not opened.
         head : str
-            The first 4096 bytes, unpacked and decoded.
+            The first 4096 bytes, unpacked and decoded; where comments fill most of them, those that follow these.
         """
 
     @abstractmethod

@@ -19,7 +19,7 @@ from engine.errors import ProblemError
 from engine.formats.source import lines_of, read_text, write_text
 from engine.formats.text import Numbers
 
-__all__ = ["parse", "read", "recognize", "write"]
+__all__ = ["parse", "read", "recognize", "recognize_symmetric", "write"]
 
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
@@ -59,6 +59,8 @@ def parse(text: str, path: str | Path | None = None) -> NDArray[np.int64]:
         raise ProblemError(f"the size must be 1 to {_LARGEST}; got {n}", path, numbers.line)
     matrix = np.array(numbers.matrix(n, n, "entry"), np.int64)
     numbers.end(f"one {n} x {n} matrix")
+    if len(text) > _HEAD_BYTES and np.array_equal(matrix, matrix.T):  # more than is seen when it is recognised
+        raise ProblemError("the matrix is symmetric: all orders have the same value", path, begin + 1)
     return matrix
 
 
@@ -66,7 +68,8 @@ def recognize(path: Path, head: str) -> bool:
     """Whether lines of text, if any, are followed by the size alone on a line, and whole numbers of one matrix.
 
     Short files must have as many numbers as the matrix has. Long ones must not be ``.dat`` files, which are QAPLIB's,
-    and lines must have more numbers than an item of a knapsack.
+    and lines must have more numbers than an item of a knapsack. The matrix must not be symmetric: all orders would
+    have the same value, so it is another problem.
 
     Parameters
     ----------
@@ -74,18 +77,56 @@ def recognize(path: Path, head: str) -> bool:
     head : str
         The file's first 4096 bytes, decoded.
     """
+    entries = _entries(path, head)
+    return entries is not None and not _is_symmetric(entries, path)
+
+
+def recognize_symmetric(path: Path, head: str) -> bool:
+    """Whether the size alone is followed by a symmetric matrix, as far as it is seen; see :func:`recognize`.
+
+    A ``.mat`` file of which too little is seen is taken for one.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
+    """
+    entries = _entries(path, head)
+    return entries is not None and _is_symmetric(entries, path)
+
+
+def _entries(path: Path, head: str) -> list[int] | None:
+    """The size and the entries that are seen, if these are the size of a matrix alone on a line and its entries."""
     lines = head.splitlines()
     rows = [line.split() for line in lines[_begin(lines) :] if line.strip()]
     whole = len(head.encode("utf-8", errors="replace")) < _HEAD_BYTES
     if not whole:
-        rows = rows[:-1]  # which may be cut
+        last = rows.pop() if rows else []
+        rows += [last[:-1]] if len(rows) == 1 else []  # a row that is longer than the head
     if len(rows) < 2 or len(rows[0]) != 1 or not _SIZE.fullmatch(rows[0][0]):
-        return False
+        return None
     if not all(_NUMBERS.fullmatch(" ".join(row)) for row in rows):
-        return False
+        return None
+    entries = [int(word) for row in rows for word in row]
+    if entries[0] < 1:
+        return None
     if whole:
-        return sum(map(len, rows)) == 1 + int(rows[0][0]) ** 2
-    return path.suffix.lower() != ".dat" and max(map(len, rows)) > _COLUMNS_OF_ITEMS
+        return entries if len(entries) == 1 + entries[0] ** 2 else None
+    return entries if path.suffix.lower() != ".dat" and max(map(len, rows)) > _COLUMNS_OF_ITEMS else None
+
+
+def _is_symmetric(entries: list[int], path: Path) -> bool:
+    """Whether no entry that is seen differs from its mirror, and one that is not 0 equals it."""
+    n, seen = entries[0], entries[1:]
+    mirrored = False
+    for at in range(n, len(seen)):
+        i, j = divmod(at, n)
+        if j < i:
+            if seen[at] != seen[j * n + i]:
+                return False
+            mirrored = mirrored or seen[at] != 0
+    return n > 1 and (mirrored or len(seen) == n * n or path.suffix.lower() == ".mat")
 
 
 def write(path: str | Path, matrix: NDArray[np.int64]) -> None:

@@ -28,10 +28,13 @@ from engine.text import bytes_text
 __all__ = [
     "COMPRESSED",
     "DEFAULT_LIMIT",
+    "beginning_of",
+    "comments_end",
     "is_plain",
     "limit",
     "limited",
     "lines_of",
+    "read_beginning",
     "read_bytes",
     "read_head",
     "read_text",
@@ -46,6 +49,8 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 
 _VARIABLE = "QUINTET_MAX_READ_BYTES"
 _CHUNK = 1 << 20
+_HEAD = 4096
+_LONGEST_COMMENTS = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _limit: contextvars.ContextVar[int | None] = contextvars.ContextVar("limit", default=None)
 
@@ -158,6 +163,57 @@ def read_head(path: str | Path, size: int) -> str:
             except (OSError, EOFError, zlib.error, lzma.LZMAError):
                 head = b""
     return head.removeprefix(_MARK)[:size].decode("utf-8", errors="replace")
+
+
+def comments_end(text: str) -> int:
+    """Where the lines end that are empty, begin with ``#``, or are ``c ...``, at the beginning of a text.
+
+    Parameters
+    ----------
+    text : str
+    """
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end + 1
+        line = text[at:end].strip()
+        if line and line[0] != "#" and line != "c" and line[:2] not in ("c ", "c\t"):
+            break
+        at = end
+    return at
+
+
+def beginning_of(text: str) -> str:
+    """The first 4096 characters; where comments fill half of these or more, those that follow the comments.
+
+    Parameters
+    ----------
+    text : str
+    """
+    head = text[:_HEAD]
+    if comments_end(head) < _HEAD // 2 or len(text) < _HEAD:
+        return head
+    at = comments_end(text)
+    return text[at : at + _HEAD] or head
+
+
+def read_beginning(path: str | Path) -> str:
+    """The first 4096 bytes of a file as :func:`read_head` reads them, or those that follow comments of up to 1 MB.
+
+    Parameters
+    ----------
+    path : path-like
+        As for :func:`read_head`, of which it has the rules for comments from :func:`beginning_of`.
+
+    Raises
+    ------
+    OSError
+        As :func:`read_head`.
+    """
+    head = read_head(path, _HEAD)
+    if len(head) < _HEAD // 2 or comments_end(head) < _HEAD // 2:
+        return head
+    return beginning_of(read_head(path, _LONGEST_COMMENTS))
 
 
 def is_plain(path: Path) -> bool:

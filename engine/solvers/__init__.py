@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from engine.errors import InputError, OptionError, ProblemError, nearest
-from engine.formats.source import read_head, without_compression
+from engine.formats.source import read_beginning, without_compression
 from engine.problem import Problem
 from engine.solver import Solver
 
@@ -85,7 +85,7 @@ def _instance_classes() -> list[str]:
 
 
 def recognize(path: Path) -> type[Problem]:
-    """The problem class of an instance file, from its name and its first 4 kB.
+    """The problem class of an instance file, from its name and its first 4 kB, or those behind long comments.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def recognize(path: Path) -> type[Problem]:
         If the file cannot be read, or no problem recognises it.
     """
     try:
-        head = read_head(path, 4096)
+        head = read_beginning(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # a name that no file can have

@@ -12,7 +12,7 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, landscapes, tables
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, formulas, landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 
@@ -92,7 +92,7 @@ def test_satisfied_clauses_are_counted() -> None:
     for bits in every(3):
         truth = lambda literal, bits=bits: bits[abs(literal) - 1] == (literal > 0)  # noqa: E731
         expected.append(sum(any(truth(literal) for literal in clause) for clause in clauses))
-    assert values(tables.max_sat(3, clauses), every(3)) == expected
+    assert values(formulas.max_sat(3, clauses), every(3)) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_satisfied_clauses_are_counted() -> None:
 )
 def test_clauses_that_make_no_sense_are_refused(clauses: Any, weights: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        tables.weighted_max_sat(3, clauses, weights)
+        formulas.weighted_max_sat(3, clauses, weights)
     if "weight" not in message:
         with pytest.raises(ProblemError, match=message):
-            tables.max_sat(3, clauses)
+            formulas.max_sat(3, clauses)
 
 
 def test_weights_of_clauses_that_do_not_hold_are_summed() -> None:
@@ -121,7 +121,7 @@ def test_weights_of_clauses_that_do_not_hold_are_summed() -> None:
         broken = [not any(bits[abs(literal) - 1] == (literal > 0) for literal in clause) for clause in clauses]
         costs = [24 if weight is None else weight for weight in weights]  # one more than 5 + 2 + 9 + 7
         expected.append(sum(cost for cost, is_broken in zip(costs, broken, strict=True) if is_broken))
-    fitness = tables.weighted_max_sat(3, clauses, weights)
+    fitness = formulas.weighted_max_sat(3, clauses, weights)
     assert values(fitness, every(3)) == expected
     assert fitness.value(fitness.best_key) == 0
 

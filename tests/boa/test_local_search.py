@@ -22,7 +22,7 @@ from engine.solvers.boa.device.local_search import choose_improvement, gain_arra
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_for
 from engine.solvers.boa.device.state import Ending, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness import landscapes, tables
+from engine.solvers.boa.fitness import formulas, landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
 from engine.solvers.boa.population import permutations
@@ -51,7 +51,7 @@ def random_graph(n: int, density: float, seed: int) -> list[tuple[int, int, floa
 FUNCTIONS = {
     "landscape": landscapes.random_nk(30, 4, 1, seed=2),  # 64-bit gains
     "trap": tables.trap(30, 5),
-    "clauses": tables.max_sat(40, random_clauses(40, 170, 1)),
+    "clauses": formulas.max_sat(40, random_clauses(40, 170, 1)),
     "glass": landscapes.random_ising(5, seed=3),  # fewer genes than a group of 32 work-items
     "cut": tables.max_cut(35, random_graph(35, 0.4, 4)),
     "matrix": tables.qubo(33, [(0, 0, -7.5), (3, 3, 2.0), *random_graph(33, 0.5, 5)]),
@@ -242,7 +242,7 @@ def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member,
     for fitness in (
         tables.qubo(16, [*diagonal, *random_graph(16, 0.6, seed)]),
         tables.max_cut(16, random_graph(16, 0.7, seed)),
-        tables.max_sat(16, random_clauses(16, 120, seed)),
+        formulas.max_sat(16, random_clauses(16, 120, seed)),
         landscapes.random_nk(16, 5, 2, seed),
     ):
         result = engine.solve(engine.BOA(fitness), devices=[device.info.id], seed=seed, restarts=3)
@@ -307,7 +307,7 @@ def test_devices_make_no_difference_to_local_search(device: Member, options: dic
 
 SPARSE = {
     "landscape": FUNCTIONS["landscape"],
-    "clauses": tables.max_sat(60, random_clauses(60, 90, 5)),
+    "clauses": formulas.max_sat(60, random_clauses(60, 90, 5)),
     "glass": landscapes.random_ising(8, seed=5),  # symmetric
     "cut": tables.max_cut(70, random_graph(70, 0.04, 6)),
     "mixed": FUNCTIONS["mixed"],

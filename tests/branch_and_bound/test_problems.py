@@ -424,10 +424,10 @@ def test_lists_of_items_are_not_taken_for_matrices(tmp_path: Path) -> None:
         assert recognize(path) is engine.QuadraticAssignment
         for suffix in ("lop", "mat", "txt"):
             path = tmp_path / f"matrix-{n}.{suffix}"
-            lolib.write(path, np.full((n, n), 21))
+            lolib.write(path, np.triu(np.full((n, n), 21)))
             assert recognize(path) is engine.LinearOrdering
     path = tmp_path / "matrix.dat"
-    lolib.write(path, np.full((12, 12), 21))
+    lolib.write(path, np.triu(np.full((12, 12), 21)))
     assert recognize(path) is engine.LinearOrdering
 
 

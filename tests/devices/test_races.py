@@ -12,7 +12,7 @@ import pytest
 from engine.devices.variants import CUDA_GPU, GPU
 from engine.solvers.boa.device.local_search import gain_arrays, improve_program
 from engine.solvers.boa.device.programs import improve_spec, shapes_for
-from engine.solvers.boa.fitness.tables import max_sat
+from engine.solvers.boa.fitness.formulas import max_sat
 from engine.solvers.boa.options import Improvement
 from engine.solvers.gibbs.device.programs import sweep_shape
 from tests.devices.as_threads import races

@@ -11,8 +11,9 @@ from engine.formats.bit_strings import read, recognize
 from engine.solvers import problem_classes
 from engine.solvers import recognize as problem_class_of
 from engine.solvers.boa.fitness import Snippet
+from engine.solvers.boa.fitness.files import from_parsed
 from engine.solvers.boa.fitness.landscapes import ising_grid_optimum, nk_optimum
-from engine.solvers.boa.fitness.tables import Decomposable, from_parsed
+from engine.solvers.boa.fitness.tables import Decomposable
 
 GOOD = {
     "f.cnf": ("c comment\np cnf 3 2\n1 -2 0 3\n-1 0\n%\n0\n", "cnf", 3),
@@ -49,7 +50,7 @@ def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
         ("p cnf 3 2\n1 0\n0\n", r"a clause must have a literal \(.*, line 3\)"),
         ("p wcnf 3 1 9\n4 1 -4 0\n", r"from 1 to 3, or negated; got -4 \(.*, line 2\)"),
         ("p wcnf 3 1 9\n4 0\n", r"a clause must have a literal \(.*, line 2\)"),
-        ("p wcnf 3 1 9\n0 1 0\n", r"a weight must be at least 1; got 0 \(.*, line 2\)"),
+        ("p wcnf 3 1 9\n-1 1 0\n", r"a weight must be at least 0; got -1 \(.*, line 2\)"),
         ("p wcnf 3 1 9\n4 1 2\n", r"a weight, a clause and 0 \(.*, line 2\)"),
         ("p wcnf 3 2\n4 1 0\n2000000000000 2 0\n", r"stay below 2\^40 in sum \(.*, line 3\)"),
         ("p wcnf 3 2 9\n4 1 0\n", "there must be 2 clauses; got 1"),

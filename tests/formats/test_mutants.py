@@ -40,6 +40,14 @@ FILES = {
     "cut.txt": "3 2\n1 2 4\n2 3 -1\n",
     "glass.txt": "-2 0110\n2\n0 1 1\n2 3 -1\n",
     "trap.boa": "boa trap n=20 k=5\n",
+    "cut.mc": "# note\n3 2\n1 2\n2 3\n",
+    "graph.col": "c note\np edge 3 2\ne 1 2\ne 2 3\n",
+    "bonds.sg": "# note\n3 2\n1 2 1\n2 3 -1.5\n",
+    "server.txt": "type: pm\nsize: 2\nname: a b\n\n1 2 1\n2 4 -1\n",
+    "matrix.bq": "# note\n3 3\n1 1 4\n1 2 -1\n2 1 3\n",
+    "dense.mat": "3\n1 2 0\n2 -4 1\n0 1 0\n",
+    "bqp.txt": "2\n2 2\n1 1 4\n1 2 -1\n3 1\n2 3 5\n",
+    "goldman.txt": "0.4 00\n1.7 11\n0.1 0.5 0.3 0.9\n0.3 0.2 0.4 0.8\n",
     "jooken.txt": "2\n0 5 3\n1 6 4\n7\n",
     "choice.txt": "mckp 4 10\n0 5 3\n0 6 4\n1 2 2\n1 7 6\n",
     "mknap.txt": "1\n3 2 0\n5 6 7\n1 2 3\n3 4 1\n4 5\n",
@@ -116,6 +124,15 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "f.cnf", b"p cnf 1000000000 1\n1 0\n"
     yield "w.wcnf", b"p wcnf 1000000000 1 10\n10 1 0\n"
     yield "q.qubo", b"p qubo 0 1000000000 1 0\n0 0 1\n"
+    yield "wide.cnf", b"p cnf 40 1\n" + b" ".join(b"%d" % i for i in range(1, 41)) + b" 0\n"
+    yield "wide.wcnf", b"h " + b" ".join(b"%d" % i for i in range(1, 29)) + b" 0\n"
+    yield "tables.cnf", b"p cnf 16 5000\n" + (b" ".join(b"%d" % i for i in range(1, 17)) + b" 0\n") * 5000
+    yield "comments.cnf", b"c\n" * 1_000_000
+    yield "comment.mc", b"#" * 4_000_000
+    yield "d.mat", b"1000000\n1 2 3 4\n"
+    yield "bqp.txt", b"1000000000\n1000000000 1000000000\n1 1 1\n"
+    yield "server.txt", b"type: pm3\nsize: 1000000\n1 2 1\n"
+    yield "graph.col", b"p edge 1000000000 1\ne 1 2\n"
     yield "trap.boa", b"boa trap n=1000000000 k=5\n"
     yield "huge.boa", b"boa snippet n=20 optimum=1e999\nfitness = 1;\n"
     yield "vrf.txt", b"100000 100000\n0 1 1 2\n0 1\n"

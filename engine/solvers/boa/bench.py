@@ -23,7 +23,8 @@ from engine.solvers.boa.bench_scaling import scaling_cases
 from engine.solvers.boa.best_known import best_known
 from engine.solvers.boa.device.programs import Shapes, shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness.tables import max_sat, trap
+from engine.solvers.boa.fitness.formulas import max_sat
+from engine.solvers.boa.fitness.tables import trap
 from engine.solvers.boa.options import Counting, Options, Parameters, resolve
 from engine.solvers.boa.population import permutations
 from engine.solvers.boa.problem import BOA

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import AuditError, ProblemError
 from engine.formats import bit_strings
-from engine.problem import Problem, frozen
+from engine.formats.instances import located
+from engine.problem import InstanceOption, Problem, frozen
 from engine.results import Result
-from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
+from engine.solvers.boa.fitness.files import from_parsed
 from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.text import counted, number_text
@@ -55,6 +57,7 @@ class BOA(Problem):
     """
 
     kind: ClassVar[str] = "boa"
+    read_options = InstanceOption
 
     def __init__(
         self,
@@ -216,7 +219,7 @@ class BOA(Problem):
         >>> problem.evaluate([[0, 1, 0], [1, 1, 0]])
         array([1, 2])
         """
-        return cls(tables.max_sat(n, clauses))
+        return cls(formulas.max_sat(n, clauses))
 
     @classmethod
     def weighted_max_sat(cls, n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Self:
@@ -238,7 +241,7 @@ class BOA(Problem):
         >>> problem.evaluate([[0, 0], [1, 1]])
         array([3, 0])
         """
-        return cls(tables.weighted_max_sat(n, clauses, weights))
+        return cls(formulas.weighted_max_sat(n, clauses, weights))
 
     @classmethod
     def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
@@ -286,27 +289,29 @@ class BOA(Problem):
         return cls(tables.qubo(n, entries, optimum))
 
     @classmethod
-    def read(cls, path: str | Path, *, trust: bool = False) -> Self:
+    def read(cls, path: str | Path, instance: int = 1, *, trust: bool = False) -> Self:
         """Read a file of any format of :mod:`engine.formats.bit_strings`.
 
         Parameters
         ----------
         path : path-like
+        instance : int
+            Which one, counted from 1, of a file that holds several.
         trust : bool
             Whether a C snippet that the file contains may be executed; remembered for exactly that code.
 
         Raises
         ------
         ProblemError
-            If it cannot be read, or breaks a rule of its format.
+            If it cannot be read, or breaks a rule of its format, or it holds fewer instances.
         UntrustedCode
             If it contains a C snippet that is not trusted; see :mod:`engine.trust`.
         """
-        parsed = bit_strings.read(path)
-        try:
-            problem = cls(tables.from_parsed(parsed), name=Path(path).name)
-        except ProblemError as error:
-            raise ProblemError(str(error), path) from error
+        parsed = bit_strings.read(path, instance)
+        name = Path(path).name if parsed.instances == 1 else f"{Path(path).name}-{instance}"
+        with located(path):
+            problem = cls(from_parsed(parsed), name=name)
+        problem.instances_in_file = parsed.instances
         if problem.native_code is not None and not is_bundled(path):
             require_trust(native_code_of(problem.native_code, str(path)), trust)
         return problem

@@ -12,29 +12,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError, nearest
-from engine.formats.bit_strings import Parsed
 from engine.problem import frozen
-from engine.solvers.boa.fitness.functions import Bits, Fitness, Hierarchy, Keys, Snippet, check_genes
+from engine.solvers.boa.fitness.functions import Bits, Fitness, Hierarchy, Keys, check_genes
 
 __all__ = [
     "BUILT_IN",
+    "LARGEST_SUM",
+    "WIDEST_SCOPE",
     "Decomposable",
     "built_in",
     "deceptive3",
-    "from_parsed",
     "ising",
     "max_cut",
-    "max_sat",
     "nearest_neighbour_nk",
     "onemax",
     "qubo",
     "trap",
-    "weighted_max_sat",
 ]
 
-_WIDEST_SCOPE = 16
+WIDEST_SCOPE = 16
 _CELLS_AT_ONCE = 1 << 22
-_LARGEST_SUM = 2**41
+LARGEST_SUM = 2**41
 """Keys stay below this, so that the sum over a population of 2^21 fits in 64 bits."""
 
 
@@ -101,7 +99,7 @@ class Decomposable(Fitness):
         starts = np.concatenate([[0], np.cumsum([len(table) for table in raw])[:-1]]).astype(np.int32)
         sums = np.maximum.reduceat(np.abs(flat), starts)
         largest = float(sums.sum()) * (len(scopes) if shared else 1) + abs(constant)
-        if largest >= _LARGEST_SUM:
+        if largest >= LARGEST_SUM:
             raise ProblemError(f"the values of tables must stay below 2^41 in sum; got {largest:g}")
         self.scale = _scale_of(np.append(flat, constant), largest)
         sign = -1 if minimize else 1
@@ -116,8 +114,8 @@ class Decomposable(Fitness):
         self.best_key = None if best is None else self.key(best)
 
     def _check_scope(self, place: int, scope: Sequence[int]) -> None:
-        if len(scope) > _WIDEST_SCOPE:
-            raise ProblemError(f"scope {place} must have at most {_WIDEST_SCOPE} genes; it has {len(scope)}")
+        if len(scope) > WIDEST_SCOPE:
+            raise ProblemError(f"scope {place} must have at most {WIDEST_SCOPE} genes; it has {len(scope)}")
         for gene in scope:
             if not 0 <= gene < self.n:
                 raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {gene}")
@@ -232,9 +230,9 @@ def _scale_of(values: NDArray[np.float64], largest: float) -> int:
     """The least power of ten, to nine, that makes all values whole; else a power of two, to 2^30, that leaves room."""
     for digits in range(10):
         scaled = values * 10.0**digits
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)) and largest * 10**digits < _LARGEST_SUM:
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)) and largest * 10**digits < LARGEST_SUM:
             return int(10**digits)
-    return int(2 ** min(30, math.ceil(math.log2(_LARGEST_SUM / max(largest, 1.0))) - 1))
+    return int(2 ** min(30, math.ceil(math.log2(LARGEST_SUM / max(largest, 1.0))) - 1))
 
 
 def onemax(n: int) -> Decomposable:
@@ -261,8 +259,8 @@ def trap(n: int, k: int = 5) -> Decomposable:
         If n and k do not fit.
     """
     n = check_genes(n)
-    if not 2 <= k <= _WIDEST_SCOPE or n % k:
-        raise ProblemError(f"trap-{k} needs k from 2 to {_WIDEST_SCOPE} and n a multiple of k; got n = {n}")
+    if not 2 <= k <= WIDEST_SCOPE or n % k:
+        raise ProblemError(f"trap-{k} needs k from 2 to {WIDEST_SCOPE} and n a multiple of k; got n = {n}")
     table = [k if ones == k else k - 1 - ones for ones in (index.bit_count() for index in range(1 << k))]
     return Decomposable(n, [range(start, start + k) for start in range(0, n, k)], [table], optimum=n, text=f"trap-{k}")
 
@@ -313,7 +311,12 @@ def built_in(name: str, n: int) -> Fitness:
 
 
 def nearest_neighbour_nk(
-    n: int, tables: Sequence[Sequence[float]], neighbours: int, step: int, optimum: float | None = None
+    n: int,
+    tables: Sequence[Sequence[float]],
+    neighbours: int,
+    step: int,
+    optimum: float | None = None,
+    wraps: bool = False,
 ) -> Decomposable:
     """A table on genes s step .. s step + k for each s, cut off at the last gene; the first gene is the highest bit.
 
@@ -325,10 +328,13 @@ def nearest_neighbour_nk(
     neighbours, step : int
         k and s.
     optimum : float, optional
+    wraps : bool
+        Whether tables are not cut off: the first genes follow the last one.
     """
     scopes, own = [], []
     for table, start in zip(tables, range(0, n, step), strict=True):
-        genes = list(range(start, min(start + neighbours + 1, n)))
+        end = start + neighbours + 1
+        genes = [gene % n for gene in range(start, end if wraps else min(end, n))]
         scopes.append(genes[::-1])
         own.append(list(table[: 1 << len(genes)]))
     return Decomposable(n, scopes, own, optimum=optimum, text="NK landscape")
@@ -348,86 +354,6 @@ def ising(n: int, bonds: Sequence[tuple[int, int, float]], energy: float | None 
     """
     scopes, tables = [(a, b) for a, b, _ in bonds], [(j, -j, -j, j) for _, _, j in bonds]
     return Decomposable(n, scopes, tables, optimum=None if energy is None else -energy, text="Ising spin glass")
-
-
-def _literals(n: int, place: int, clause: Sequence[int]) -> list[int]:
-    """The literals of a clause, each once, by their variables."""
-    if not len(clause):
-        raise ProblemError(f"a clause must have a literal; clause {place} of the formula has none")
-    for literal in clause:
-        if not 1 <= abs(literal) <= n:
-            raise ProblemError(f"a literal must be from 1 to {n}, or negated; got {literal} in clause {place}")
-    return sorted(set(clause), key=abs)
-
-
-def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
-    """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    clauses : sequence of sequences of int
-
-    Raises
-    ------
-    ProblemError
-        If a clause has no literal, or one of no variable.
-    """
-    scopes, tables, sure = [], [], 0
-    for place, clause in enumerate(clauses, 1):
-        literals = _literals(n, place, clause)
-        genes = [abs(literal) - 1 for literal in literals]
-        if len(set(genes)) < len(genes):
-            sure += 1  # x or not x
-            continue
-        table = np.ones(1 << len(genes))
-        table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = 0
-        scopes.append(genes)
-        tables.append(table)
-    return Decomposable(n, scopes, tables, constant=sure, bound=len(clauses), text="MAX-SAT")
-
-
-def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Decomposable:
-    """The weight of the soft clauses that do not hold, to be minimised; literals are 1-based, negative for negated.
-
-    A clause of weight None is hard: it weighs one more than the sum of all soft ones, so a value up to their sum means
-    that all hard clauses hold. No solution is below 0, which ends a run.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    clauses : sequence of sequences of int
-    weights : sequence of int or None
-        One for each clause.
-
-    Raises
-    ------
-    ProblemError
-        If the hard clauses weigh 2^41 or more in sum, a weight is negative, a clause has none, or as in
-        :func:`max_sat`.
-    """
-    if len(clauses) != len(weights):
-        raise ProblemError(f"{len(clauses)} clauses need as many weights; got {len(weights)}")
-    negative = [weight for weight in weights if weight is not None and weight < 0]
-    if negative:
-        raise ProblemError(f"the weight of a clause must be at least 0; got {negative[0]}")
-    hard = 1 + sum(weight for weight in weights if weight is not None)
-    scopes, tables = [], []
-    for place, (clause, weight) in enumerate(zip(clauses, weights, strict=True), 1):
-        literals = _literals(n, place, clause)
-        genes = [abs(literal) - 1 for literal in literals]
-        if len(set(genes)) < len(genes):
-            continue  # x or not x always holds
-        table = np.zeros(1 << len(genes))
-        table[sum((literal < 0) << bit for bit, literal in enumerate(literals))] = hard if weight is None else weight
-        scopes.append(genes)
-        tables.append(table)
-    has_hard = any(weight is None for weight in weights)
-    return Decomposable(
-        *(n, scopes, tables), minimize=True, bound=0, hard=hard if has_hard else 0, text="weighted MAX-SAT"
-    )
 
 
 def _check_pairs(n: int, terms: Sequence[tuple[int, int, float]], what: str, end: str, advice: str) -> None:
@@ -467,7 +393,9 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
     return Decomposable(n, scopes, tables, optimum=optimum, text="max-cut")
 
 
-def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
+def qubo(
+    n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None, maximize: bool = False
+) -> Decomposable:
     """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two.
 
     Parameters
@@ -477,6 +405,8 @@ def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | Non
     entries : sequence of (int, int, float)
         Row, column and value; each place once, also of (i, j) and (j, i) one only.
     optimum : float, optional
+    maximize : bool
+        Whether the largest value is sought instead.
 
     Raises
     ------
@@ -489,37 +419,4 @@ def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | Non
     for a, b, q in entries:
         scopes.append((a,) if a == b else (a, b))
         tables.append((0, q) if a == b else (0, 0, 0, 2 * q))
-    return Decomposable(n, scopes, tables, minimize=True, optimum=optimum, text="QUBO")
-
-
-def from_parsed(parsed: Parsed) -> Fitness:
-    """The function a file describes."""
-    if parsed.format == "cnf":
-        return max_sat(parsed.n, parsed.clauses)
-    if parsed.format == "wcnf":
-        return weighted_max_sat(parsed.n, parsed.clauses, parsed.weights)
-    if parsed.format == "nk":
-        return nearest_neighbour_nk(parsed.n, parsed.tables, parsed.neighbours, parsed.step, parsed.optimum)
-    if parsed.format == "ising":
-        return ising(parsed.n, parsed.terms, parsed.optimum)
-    if parsed.format == "maxcut":
-        return max_cut(parsed.n, parsed.terms)
-    if parsed.format == "qubo":
-        return qubo(parsed.n, parsed.terms)
-    name = parsed.words["fitness"]
-    if name == "snippet":
-        return _snippet(parsed)
-    if "k" in parsed.words:
-        name = f"{name.partition('-')[0]}-{parsed.words['k']}"
-    return built_in(name, parsed.n)
-
-
-def _snippet(parsed: Parsed) -> Snippet:
-    words = parsed.words
-    return Snippet(
-        parsed.code,
-        parsed.n,
-        scale=int(words.get("scale", 1)),
-        minimize=words.get("minimize") == "1",
-        optimum=float(words["optimum"]) if "optimum" in words else None,
-    )
+    return Decomposable(n, scopes, tables, minimize=not maximize, optimum=optimum, text="QUBO")

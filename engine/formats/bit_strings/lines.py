@@ -1,0 +1,198 @@
+"""What the readers of problems over bit strings share: the content of a file, and its lines with their numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.errors import ProblemError
+from engine.formats.source import lines_of
+
+__all__ = ["DIGITS", "INTEGER", "NUMBER", "Lines", "Parsed", "Terms", "check_sum"]
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+DIGITS = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LARGE = re.compile(r"[+-]?[0-9]{1,40}")
+_MOST_GENES = 1 << 20
+_LARGEST_SUM = 2**41
+
+Terms = list[tuple[int, int, float]]
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The content of a file.
+
+    Attributes
+    ----------
+    format : {"cnf", "wcnf", "nk", "ising", "maxcut", "qubo", "boa"}
+    n : int
+        Genes.
+    clauses : list of lists of int
+        Of ``cnf`` and ``wcnf``: literals, 1-based, negative for negated.
+    weights : list of int or None
+        Of ``wcnf``: of each clause; None for a hard one.
+    terms : list of (int, int, float)
+        Of ``ising``, ``maxcut``, ``qubo``: 0-based pairs with coupling, weight or entry; an entry off the diagonal
+        stands for two.
+    maximize : bool
+        Of ``qubo``: whether the largest value is sought.
+    tables : list of lists of float
+        Of ``nk``.
+    neighbours, step : int
+        Of ``nk``: k and the distance of neighbouring tables.
+    wraps : bool
+        Of ``nk``: whether the first genes follow the last ones; otherwise tables are cut off at the last gene.
+    optimum : float or None
+        As stated by the file: the maximum of ``nk``, the least energy of ``ising``.
+    best : str
+        Of ``nk``: a string of the stated maximum, where the file has one.
+    words : dict of str to str
+        Of ``boa``: ``"fitness"`` and the fields after the name.
+    code : str
+        Of ``boa snippet``: the C code.
+    instances : int
+        How many instances the file holds.
+    """
+
+    format: str
+    n: int
+    clauses: list[list[int]] = field(default_factory=list)
+    weights: list[int | None] = field(default_factory=list)
+    terms: Terms = field(default_factory=list)
+    maximize: bool = False
+    tables: list[list[float]] = field(default_factory=list)
+    neighbours: int = 0
+    step: int = 0
+    wraps: bool = False
+    optimum: float | None = None
+    best: str = ""
+    words: dict[str, str] = field(default_factory=dict)
+    code: str = ""
+    instances: int = 1
+
+
+class Lines:
+    """The lines of a file that hold something, with their numbers, and errors that name them.
+
+    Parameters
+    ----------
+    path : Path
+        Only for messages.
+    text : str
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self._rows = ((number, line.split()) for number, line in enumerate(lines_of(text), 1) if line.strip())
+        self.line = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for number, row in self._rows:
+            self.line = number
+            yield row
+
+    def next(self, what: str) -> list[str]:
+        """The next line, which should hold ``what``."""
+        for row in self:
+            return row
+        raise ProblemError(f"the file ends before {what}", self.path)
+
+    def behind_comments(self, what: str, marks: tuple[str, ...] = ("c",)) -> list[str]:
+        """The first line that is no comment.
+
+        Parameters
+        ----------
+        what : str
+            What it should hold.
+        marks : tuple of str
+            The words that comments begin with; a ``#`` need not be a word of its own.
+        """
+        row = self.next(what)
+        while row[0] in marks or ("#" in marks and row[0][0] == "#"):
+            row = self.next(what)
+        return row
+
+    def error(self, message: str, line: int | None = None) -> ProblemError:
+        """An error with the file and a line.
+
+        Parameters
+        ----------
+        message : str
+        line : int, optional
+            By default the line that was read last.
+        """
+        return ProblemError(message, self.path, self.line if line is None else line)
+
+    def whole(self, word: str, what: str) -> int:
+        """A word as a whole number of at most 18 digits.
+
+        Parameters
+        ----------
+        word : str
+        what : str
+            What it is, for messages.
+        """
+        if not INTEGER.fullmatch(word):
+            raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
+        return int(word)
+
+    def large(self, word: str, what: str) -> int:
+        """A word as a whole number of any size that files have.
+
+        Parameters
+        ----------
+        word : str
+        what : str
+            What it is, for messages.
+        """
+        if not _LARGE.fullmatch(word):
+            raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
+        return int(word)
+
+    def number(self, word: str, what: str) -> float:
+        """A word as a finite number.
+
+        Parameters
+        ----------
+        word : str
+        what : str
+            What it is, for messages.
+        """
+        if not NUMBER.fullmatch(word) or not math.isfinite(float(word)):
+            raise self.error(f"{what} must be a finite number; got {word[:40]!r}")
+        return float(word)
+
+    def genes(self, n: int, what: str) -> int:
+        """``n``, if so many genes can be handled.
+
+        Parameters
+        ----------
+        n : int
+        what : str
+            What it is, for messages.
+        """
+        if not 1 <= n <= _MOST_GENES:
+            raise self.error(f"{what} must be from 1 to {_MOST_GENES}; got {n}")
+        return n
+
+
+def check_sum(lines: Lines, weights: Iterable[float], numbers: Iterable[int]) -> None:
+    """Refuse weights that are too large in sum to be whole numbers of 64 bits.
+
+    Parameters
+    ----------
+    lines : Lines
+    weights : iterable of float
+    numbers : iterable of int
+        The line of each.
+    """
+    total = 0.0
+    for weight, line in zip(weights, numbers, strict=True):
+        total += abs(weight)
+        if total >= _LARGEST_SUM:
+            raise lines.error(f"the weights must stay below 2^41 in sum; they come to {total:g} here", line)

@@ -1,0 +1,312 @@
+"""Published formats of problems over bit strings: written here by their descriptions, read, compared by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.errors import ProblemError
+from engine.formats.source import limited
+from engine.solvers import recognize
+
+N = 9
+STRINGS = np.array(list(itertools.product((0, 1), repeat=N)), np.uint8)
+SPINS = 2 * STRINGS.astype(np.int64) - 1
+Pairs = dict[tuple[int, int], int]
+
+
+def random_pairs(seed: int, diagonal: bool = False, density: float = 0.6) -> Pairs:
+    rng = np.random.default_rng(seed)
+    places = [(i, j) for i in range(N) for j in range(i if diagonal else i + 1, N) if rng.random() < density]
+    return {place: int(rng.choice([-7, -3, -2, -1, 1, 2, 5, 9])) for place in places}
+
+
+def lines(pairs: Pairs, base: int = 1, turned: bool = False) -> str:
+    """A line for each pair, some of them with the larger number first."""
+    rows = []
+    for place, ((i, j), value) in enumerate(pairs.items()):
+        a, b = (j, i) if turned and place % 3 == 0 else (i, j)
+        rows.append(f"{a + base} {b + base} {value}\n")
+    return "".join(rows)
+
+
+def cut(pairs: Pairs) -> np.ndarray:
+    return sum(value * (STRINGS[:, i] != STRINGS[:, j]) for (i, j), value in pairs.items())
+
+
+def minus_energy(pairs: Pairs) -> np.ndarray:
+    return sum(value * SPINS[:, i] * SPINS[:, j] for (i, j), value in pairs.items())
+
+
+def quadratic(pairs: Pairs, both: int) -> np.ndarray:
+    """x'Qx, entries off the diagonal counted once or twice."""
+    return sum((1 if i == j else both) * v * (STRINGS[:, i] & STRINGS[:, j]).astype(int) for (i, j), v in pairs.items())
+
+
+def matrix_text(pairs: Pairs) -> str:
+    matrix = np.zeros((N, N), int)
+    for (i, j), value in pairs.items():
+        matrix[i, j] = matrix[j, i] = value
+    return f"{N}\n" + "".join(" ".join(map(str, row)) + "\n" for row in matrix)
+
+
+EDGES, PLAIN, Q = random_pairs(1), dict.fromkeys(random_pairs(2), 1), random_pairs(3, diagonal=True)
+OFF_DIAGONAL = {place: value for place, value in Q.items() if place[0] != place[1]}
+HEADER, PLAIN_HEADER = f"{N} {len(EDGES)}\n", f"{N} {len(PLAIN)}\n"
+COMMENTS = "# from a library\n#and another line\n"
+PLAIN_LINES = "".join(f"{i + 1} {j + 1}\n" for i, j in PLAIN)
+E_LINES = "".join(f"e {i + 1} {j + 1}\n" for i, j in PLAIN)
+BOTH_E_LINES = "".join(f"e {i + 1} {j + 1}\ne {j + 1} {i + 1}\n" for i, j in PLAIN)
+SEVERAL = {(0, 1): 4, (1, 0): -9, (2, 2): 3, (3, 2): 5, (4, 8): -6}
+WRITTEN: dict[str, tuple[str, Callable[[], np.ndarray], str]] = {
+    "cut.mc": (COMMENTS + HEADER + lines(EDGES, turned=True), lambda: cut(EDGES), "maximize"),
+    "cut.rud": (HEADER + lines(EDGES), lambda: cut(EDGES), "maximize"),
+    "plain.txt": (PLAIN_HEADER + PLAIN_LINES, lambda: cut(PLAIN), "maximize"),
+    "plain.mc": (COMMENTS + PLAIN_HEADER + PLAIN_LINES, lambda: cut(PLAIN), "maximize"),
+    "graph.dimacs": (f"c x\np edge {N} {len(PLAIN)}\nc y\n{E_LINES}", lambda: cut(PLAIN), "maximize"),
+    "graph.col": (f"p col {N} {2 * len(PLAIN)}\n{BOTH_E_LINES}", lambda: cut(PLAIN), "maximize"),
+    "bonds.sg": (COMMENTS + HEADER + lines(EDGES, turned=True), lambda: minus_energy(EDGES), "maximize"),
+    "bonds.gsg": (HEADER + lines(EDGES), lambda: minus_energy(EDGES), "maximize"),
+    "server": ("type: ising\nsize: 9\nname: a b\n\n" + lines(EDGES), lambda: minus_energy(EDGES), "maximize"),
+    "gauss.txt": ("name: a\n# b\ntype: gauss\nsize: 3\n" + lines(EDGES), lambda: minus_energy(EDGES), "maximize"),
+    "q.sparse": (COMMENTS + f"{N} {len(Q)}\n" + lines(Q, turned=True), lambda: quadratic(Q, 2), "minimize"),
+    "off.sparse": (f"{N} {len(OFF_DIAGONAL)}\n" + lines(OFF_DIAGONAL), lambda: quadratic(OFF_DIAGONAL, 2), "minimize"),
+    "q.bq": (COMMENTS + f"{N} {len(Q)}\n" + lines(Q, turned=True), lambda: quadratic(Q, 1), "minimize"),
+    "off.bq": (f"{N} {len(OFF_DIAGONAL)}\n" + lines(OFF_DIAGONAL), lambda: quadratic(OFF_DIAGONAL, 1), "minimize"),
+    "both.bq": (f"{N} {len(SEVERAL)}\n" + lines(SEVERAL), lambda: quadratic(SEVERAL, 1), "minimize"),
+    "gka.mat": (matrix_text(Q), lambda: quadratic(Q, 2), "minimize"),
+    "gka.txt": (matrix_text(Q), lambda: quadratic(Q, 2), "minimize"),
+    "bqp50.txt": (f"1\n {N} {len(Q)}\n" + lines(Q), lambda: quadratic(Q, 2), "maximize"),
+    "q.qubo": (
+        f"c x\np qubo 0 {N} {len(Q) - len(OFF_DIAGONAL)} {len(OFF_DIAGONAL)}\n" + lines(Q, base=0),
+        lambda: quadratic(Q, 1),
+        "minimize",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_string_has_the_value_of_the_description(tmp_path: Path, name: str) -> None:
+    text, expected, sense = WRITTEN[name]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    problem = engine.BOA.read(path)
+    assert (problem.n, problem.sense) == (N, sense)
+    assert problem.evaluate(STRINGS).tolist() == expected().tolist()
+
+
+def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Path) -> None:
+    bonds = (
+        "1 2 -1.089460678023\n2 3 0.526296171959\n3 1 1.492510060258\n4 5 0.542925533731\n5 6 0.440804946137\n"
+        "6 4 -0.555618772831\n7 8 0.400843564493\n8 9 0.005781770273\n9 7 -0.283108779696\n1 4 -1.428048251086\n"
+        "2 5 0.063139021975\n3 6 1.529559080159\n4 7 -1.669458764103\n5 8 0.193231695455\n6 9 1.291781128584\n"
+        "7 1 0.604670335948\n8 2 0.890948261885\n9 3 -0.822280541834\n"
+    )
+    path = tmp_path / "example"
+    path.write_text(f"name: 3x3 system as a SGS test\n\n{bonds}", encoding="utf-8")
+    problem = engine.BOA.read(path)
+    values = problem.evaluate(STRINGS)
+    assert values.max() / 9 == pytest.approx(0.98580397885, abs=1e-9)  # of the page, where 2, 4, 5 and 8 are up
+    assert problem.evaluate([[0, 1, 0, 1, 1, 0, 0, 1, 0]])[0] == values.max()
+
+
+def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path: Path) -> None:
+    path = tmp_path / "bqp50.txt"
+    matrices = [random_pairs(seed, diagonal=True) for seed in (4, 5, 6)]
+    path.write_text("3\n" + "".join(f" {N} {len(each)} \n" + lines(each) for each in matrices), encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    for number, each in enumerate(matrices, 1):
+        problem = engine.BOA.read(path, instance=number)
+        assert problem.evaluate(STRINGS).tolist() == quadratic(each, 2).tolist()
+        assert (problem.name, problem.instances_in_file) == (f"bqp50.txt-{number}", 3)
+    with pytest.raises(ProblemError, match="there is no instance 4; the file holds 3"):
+        engine.BOA.read(path, instance=4)
+    path.write_text(path.read_text(encoding="utf-8") + "1 2 3\n", encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"there is more than 3 instances: '1 2 3' \(.*, line \d+\)"):
+        engine.BOA.read(path)
+
+
+@pytest.mark.parametrize("k", [0, 2, 4])
+def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
+    rng = np.random.default_rng(k)
+    tables = np.round(rng.random((N, 2 << k)), 6)
+    totals = []
+    for string in STRINGS.tolist():
+        total = 0.0
+        for gene in range(N):
+            index = 0
+            for neighbour in range(gene, gene + k + 1):
+                index = index << 1 | string[neighbour % N]
+            total += tables[gene, index]
+        totals.append(total)
+    best, worst = int(np.argmax(totals)), int(np.argmin(totals))
+    words = ["".join(map(str, STRINGS[place])) for place in (worst, best)]
+    body = "".join(" ".join(f"{value:g}" for value in row) + " \n" for row in tables)
+    path = tmp_path / f"NearestNeighborNK_{N}_{k}_0.txt"
+    path.write_text(f"{totals[worst]:g} {words[0]}\n{totals[best]:g} {words[1]}\n{body}", encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    problem = engine.BOA.read(path)
+    assert problem.evaluate(STRINGS) == pytest.approx(totals)
+    assert problem.optimum == problem.evaluate(STRINGS).max()
+    path.write_text(f"{totals[worst]:g} {words[0]}\n{totals[best]:g} {words[0]}\n{body}", encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"the maximum is stated as .*, line 2\)"):
+        engine.BOA.read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.mc", "3 2\n1 2 1\n2 2 1\n", r"two different vertices \(.*, line 3\)"),
+        ("a.sg", "3 2\n1 1 1\n2 3 1\n", r"two different spins \(.*, line 2\)"),
+        ("a.bq", "3 3\n1 2 1\n2 1 1\n1 2 4\n", r"the pair 1 2 was given before, in line 2 \(.*, line 4\)"),
+        ("a.mat", "2\n1 2\n3 1\n", r"is none of|must be symmetric"),
+        ("a.col", "p edge 3 2\ne 1 2\n", r"there must be 2 edges; got 1"),
+        ("a.col", "p edge 3 1\ne 1 4\n", r"a vertex must be from 1 to 3; got 4 \(.*, line 2\)"),
+        ("a.col", "p edge 3 1\nn 1 2\ne 1 2\n", r"a line must be 'e vertex vertex'; got 'n 1 2' \(.*, line 2\)"),
+        ("plain.mc", "3 2\n1 2\n1 3 4\n", r"two numbers, as the first; got '1 3 4' \(.*, line 3\)"),
+        ("glass", "type: pottsinf\nsize: 3\n1 2 1\n", r"the type must be one of sk, pm, .* \(.*, line 1\)"),
+        ("glass", "type: pm\nsize: 2\n1 5 1\n", r"a spin must be from 1 to 4; got 5 \(.*, line 3\)"),
+        ("f.cnf", "p cnf 3 1\n1 -2 0\n3 0\n", r"the problem line says 1 clause; here is one more \(.*, line 3\)"),
+        ("f.wcnf", "p wcnf 3 1 0\n1 2 0\n", r"top must be at least 1; got 0 \(.*, line 1\)"),
+    ],
+)
+def test_mistakes_are_told_with_their_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ProblemError, match=message):
+        engine.BOA.read(path)
+
+
+def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.txt"
+    path.write_text("3 2\n1 2\n2 3\n", encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    for text in ("2 3\n1 2\n2 1\n", "3 3\n1 2\n2 3\n3 1\n", "3 50\n60 10\n100 20\n120 30\n"):
+        path.write_text(text, encoding="utf-8")
+        assert recognize(path) is engine.Knapsack
+    rng = np.random.default_rng(0)
+    items = "".join(f"{a} {b}\n" for a, b in rng.integers(1, 1000, (1000, 2)).tolist())
+    path.write_text(f"1000 50000\n{items}", encoding="utf-8")
+    assert recognize(path) is engine.Knapsack
+    edges = [(i, j) for i in range(1, 60) for j in range(i + 1, 60)]
+    path.write_text(f"60 {len(edges)}\n" + "".join(f"{i} {j}\n" for i, j in edges), encoding="utf-8")
+    assert recognize(path) is engine.BOA
+
+
+@pytest.mark.parametrize("n", [2, 15, 100, 400])
+def test_symmetric_matrices_are_no_linear_orderings(tmp_path: Path, n: int) -> None:
+    rng = np.random.default_rng(n)
+    half = np.triu(rng.integers(1, 100, (n, n)))
+    symmetric = half + np.triu(half, 1).T
+    for matrix, kind in ((symmetric, engine.BOA), (half, engine.LinearOrdering)):
+        path = tmp_path / "matrix.txt"
+        path.write_text(f"{n}\n" + "\n".join(" ".join(map(str, row)) for row in matrix.tolist()), encoding="utf-8")
+        assert recognize(path) is kind
+    problem = engine.BOA.read(_written(tmp_path / "matrix.mat", symmetric))
+    x = rng.integers(0, 2, n)
+    assert problem.evaluate(x[None])[0] == x @ symmetric @ x
+
+
+def _written(path: Path, matrix: np.ndarray) -> Path:
+    rows = "\n".join(" ".join(map(str, row)) for row in matrix.tolist())
+    path.write_text(f"{len(matrix)}\n{rows}\n", encoding="utf-8")
+    return path
+
+
+def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path: Path) -> None:
+    matrix = np.zeros((300, 300), int)
+    matrix[200, 250] = matrix[250, 200] = 4
+    assert recognize(_written(tmp_path / "few.mat", matrix)) is engine.BOA
+    path = _written(tmp_path / "few.txt", matrix)
+    assert recognize(path) is engine.LinearOrdering
+    with pytest.raises(ProblemError, match=r"the matrix is symmetric: all orders have the same value \(.*, line 1\)"):
+        engine.LinearOrdering.read(path)
+
+
+@pytest.mark.parametrize("comment", ["c " + "x" * 5000 + "\n", "c xx\n" * 3000, "c\n" * 2040, "# x\n\n" * 2000])
+@pytest.mark.parametrize("name", ["f.cnf", "f", "old.wcnf", "new.wcnf", "a.mc"])
+def test_long_comments_come_before_what_counts(tmp_path: Path, name: str, comment: str) -> None:
+    text = {
+        "old.wcnf": "p wcnf 3 2 9\n4 1 -2 0\n9 -1 3 0\n",
+        "new.wcnf": "h 1 -2 0\n3 -1 4 0\n",
+        "a.mc": "3 2\n1 2 5\n2 3 -1\n",
+    }.get(name, "p cnf 3 2\n1 -2 0\n2 3 0\n")
+    path = tmp_path / name
+    path.write_text(comment + text, encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    assert engine.BOA.read(path).evaluate(STRINGS[:4, -4:][:, : engine.BOA.read(path).n]).shape == (4,)
+
+
+@pytest.mark.parametrize("width", [17, 20, 28, 40, 2000])
+@pytest.mark.parametrize(("name", "before"), [("f.cnf", ""), ("f.wcnf", "h "), ("f.wcnf", "3 ")])
+def test_wide_clauses_are_refused_with_their_line(tmp_path: Path, name: str, before: str, width: int) -> None:
+    header = f"p cnf {width} 2\n" if name == "f.cnf" else ""
+    clause = " ".join(map(str, range(1, width + 1)))
+    path = tmp_path / name
+    path.write_text(f"{header}{before}{clause} 0\n{before}-1 0\n", encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    tracemalloc.start()
+    line = 2 if header else 1
+    with pytest.raises(ProblemError, match=rf"at most 16 variables; this one has {width} \(.*, line {line}\)"):
+        engine.BOA.read(path)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+    clauses = [list(range(1, width + 1)), [-1]]
+    for make in (engine.BOA.max_sat, lambda n, each: engine.BOA.weighted_max_sat(n, each, [1, 1])):
+        with pytest.raises(ProblemError, match=f"at most 16 variables; clause 1 of the formula has {width}"):
+            make(width, clauses)
+
+
+def test_wide_clauses_that_always_hold_or_weigh_nothing_are_read(tmp_path: Path) -> None:
+    wide = " ".join(map(str, range(1, 31)))
+    path = tmp_path / "f.cnf"
+    path.write_text(f"p cnf 30 2\n{wide} -3 0\n1 0\n", encoding="utf-8")
+    assert engine.BOA.read(path).evaluate([[0] * 30, [1] * 30]).tolist() == [1, 2]
+    path = tmp_path / "f.wcnf"
+    path.write_text(f"0 {wide} 31 0\n4 1 0\n", encoding="utf-8")
+    assert engine.BOA.read(path).evaluate([[0] * 31, [1] * 31]).tolist() == [4, 0]
+
+
+def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path: Path) -> None:
+    clause = " ".join(map(str, range(1, 17)))
+    path = tmp_path / "f.cnf"
+    path.write_text(f"p cnf 16 40\n{(clause + ' 0' + chr(10)) * 40}", encoding="utf-8")
+    with limited(1 << 26), pytest.raises(ProblemError, match=r"the tables of the clauses so far, of .*, line 20\)"):
+        engine.BOA.read(path)
+    assert engine.BOA.read(path).n == 16
+
+
+@pytest.mark.parametrize("top", [2**62, 2**64 - 1])
+def test_hard_clauses_may_have_any_weight(tmp_path: Path, top: int) -> None:
+    path = tmp_path / "f.wcnf"
+    path.write_text(f"p wcnf 2 4 {top}\n{top} 1 0\n5 -1 2 0\n0 -1 0\n{top} 1 0\n", encoding="utf-8")
+    problem = engine.BOA.read(path)
+    assert problem.evaluate([[1, 1], [1, 0], [0, 0]]).tolist() == [0, 5, 6]
+
+
+def test_hard_clauses_that_come_again_weigh_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    soft = rng.integers(10**7, 10**8, 30).tolist()
+    hard = "".join(f"h {a} -{b} 0\n" for a, b in rng.integers(1, 31, (10_000, 2)).tolist())
+    path = tmp_path / "f.wcnf"
+    path.write_text(hard + "".join(f"{weight} {i} 0\n" for i, weight in enumerate(soft, 1)), encoding="utf-8")
+    problem = engine.BOA.read(path)
+    assert problem.evaluate([[1] * 30, [0] * 30]).tolist() == [0, sum(soft)]
+    assert problem.evaluate([[1] + [0] * 29])[0] > sum(soft)
+
+
+def test_too_many_hard_clauses_are_refused_in_words_of_the_formula(tmp_path: Path) -> None:
+    hard = "".join(f"h {i} {j} 0\n" for i in range(1, 60) for j in range(i + 1, 60))
+    path = tmp_path / "f.wcnf"
+    path.write_text(f"{hard}2000000000 1 0\n", encoding="utf-8")
+    with pytest.raises(
+        ProblemError, match=r"each of the 1711 different hard clauses must weigh 2000000001, more than all"
+    ):
+        engine.BOA.read(path)
