@@ -18,6 +18,7 @@ from engine.devices import opencl as backend
 from engine.devices import opencl_listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 from engine.numerics.scan import Scanner
+from tests.environment import with_root
 
 
 class FakePyOpenCL:
@@ -150,9 +151,8 @@ def test_a_kernel_cache_that_a_power_cut_has_emptied_is_built_anew(opencl: Membe
         "problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)\n"
         f"assert engine.solve(problem, devices=['{opencl.info.id}'], reduce=False).objective == 220\n"
     )
-    root = str(Path(__file__).resolve().parents[2])
     for _ in range(2):
-        environment = {**os.environ, "POCL_CACHE_DIR": str(tmp_path), "PYTHONPATH": root}
+        environment = {**with_root(), "POCL_CACHE_DIR": str(tmp_path)}
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=120)
         assert done.returncode == 0, done.stderr.decode()[-2000:]
         files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -14,6 +14,7 @@ import pytest
 import engine.lock
 from engine.errors import RunFolderError
 from engine.lock import FolderLock
+from tests.environment import with_root
 
 HOLDER = """
 import sys, time
@@ -30,7 +31,7 @@ def held_by_another(folder: Path) -> subprocess.Popen[str]:
         [sys.executable, "-c", HOLDER, str(folder)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env=with_root(),
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "locked\n"

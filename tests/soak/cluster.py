@@ -19,6 +19,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -42,6 +43,7 @@ TIMING = Timing(first=0.3, longest=1.0, least=0.1, patience=15.0, backup=5.0)
 FROZEN_SECONDS = 20.0  # longer than the coordinator waits for a silent worker
 HANG_SECONDS = 900.0
 ASK_SECONDS = 5.0
+START_SECONDS = 120.0
 
 
 def cases() -> dict[str, Callable[[Any], Any]]:
@@ -96,6 +98,7 @@ class Workers:
     def __init__(self, address: str, count: int) -> None:
         self._address = address
         self._generation = 0
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._children = [self._started(place) for place in range(count)]
         self.replaced = 0
 
@@ -103,9 +106,15 @@ class Workers:
         self._generation += 1
         words = [sys.executable, "-m", "distributed.cli.dask_worker", self._address, "--nworkers", "1"]
         words += ["--nthreads", "2", "--no-dashboard", "--memory-limit", "0", "--name", f"w{place}-{self._generation}"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "POCL_MAX_PTHREAD_COUNT": "1"}
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": paths, "POCL_MAX_PTHREAD_COUNT": "1"}
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(words, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+        return subprocess.Popen(words, env=environment, stdout=quiet, stderr=self._said, start_new_session=True)
+
+    def said(self) -> str:
+        """The end of what the workers have written to standard error."""
+        self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 2000))
+        return self._said.read().decode(errors="replace")
 
     def replace(self) -> None:
         """Start those again that have ended."""
@@ -127,6 +136,7 @@ class Workers:
         for child in self._children:
             self._kill_group(child)
             child.wait()
+        self._said.close()
 
     @staticmethod
     def _kill_group(child: subprocess.Popen[bytes]) -> None:
@@ -248,8 +258,10 @@ def cluster_of(count: int, device: str, local: bool) -> Iterator[tuple[ClusterEn
     with LocalCluster(n_workers=0, processes=True, dashboard_address=":0", silence_logs=50) as cluster:
         workers = Workers(cluster.scheduler_address, count)
         try:
-            deadline = time.monotonic() + 120
-            while len(cluster.scheduler_info["workers"]) < count and time.monotonic() < deadline:
+            deadline = time.monotonic() + START_SECONDS
+            while len(cluster.scheduler_info["workers"]) < count:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"the workers have not started in {START_SECONDS:.0f} s:\n{workers.said()}")
                 time.sleep(0.2)
             with ClusterEngine(devices=[device], cluster=cluster.scheduler_address, timing=TIMING) as owner:
                 yield owner, workers

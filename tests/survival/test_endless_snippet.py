@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.devices import available
+from tests.environment import with_root
 from tests.patience import PATIENCE
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 import engine.isolation
@@ -34,7 +33,7 @@ def test_a_snippet_that_never_returns_is_ended(tmp_path: Path) -> None:
     words = ["solve", str(tmp_path / "x.boa"), "--trust", "--devices", cpus[0], "--time-limit", "8", "--events", "-"]
     child = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(tmp_path / "data")},
+        env={**with_root(), "XDG_DATA_HOME": str(tmp_path / "data")},
         capture_output=True,
         timeout=5 * PATIENCE,
         check=False,
