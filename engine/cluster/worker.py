@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import pickle
 import platform
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     async def setup(self, worker: Worker) -> None:
         """Describe the worker to the client."""
         self.worker = worker
+        _leave_interrupts_to(worker.nanny)
         self.label = label_of(worker.name)
         self.engine: Engine | None = None
         self.work = threading.Lock()
@@ -257,6 +259,12 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
                 with contextlib.suppress(Exception):
                     self.engine.close()
                 self.engine = None
+
+
+def _leave_interrupts_to(nanny: object) -> None:
+    """Ignore Ctrl-C in a worker that has a nanny, which ends it: a terminal sends it to all processes."""
+    if nanny and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def run_name(run: str) -> str:
