@@ -26,6 +26,7 @@ _MODULES = {
         "AuditError",
         "BackendUnavailable",
         "ClusterError",
+        "ClusterWarning",
         "ConvergenceWarning",
         "DeviceError",
         "DeviceLost",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable
     from engine.errors import ClusterError as ClusterError
+    from engine.errors import ClusterWarning as ClusterWarning
     from engine.errors import ConvergenceWarning as ConvergenceWarning
     from engine.errors import DeviceError as DeviceError
     from engine.errors import DeviceLost as DeviceLost

@@ -135,7 +135,8 @@ def map(
     backend, devices, config_file, cluster : optional
         As for :func:`solve`.
     on_event : callable or sequence of callables, optional
-        Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second.
+        Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second; with a cluster
+        also with an :class:`engine.events.Notice` about its workers.
     **options
         Options of every run: those of the solver, and ``seed``.
 
@@ -143,8 +144,8 @@ def map(
     -------
     Batch
         A sequence of results in the order of what was given. An :class:`engine.Failure` with its ``error`` stands in
-        the place of a run that failed; ``table()`` has one row a run. After Ctrl-C, the runs that did not end are
-        failures.
+        the place of a run that failed; ``table()`` has one row a run. After Ctrl-C, or when the scheduler of a cluster
+        is lost, the runs that did not end are failures.
 
     Raises
     ------

@@ -28,6 +28,7 @@ issue it as a Python warning, so that it can be filtered by its class.
 ::
 
     QuintetWarning
+    ├── ClusterWarning         a worker of a cluster is not used or not heard of, or the connection is not encrypted
     ├── ConvergenceWarning     the chains of a sampler have not mixed, so its estimates are not reliable yet
     ├── InfeasibleWarning      the best solution found violates a constraint
     ├── RelaxationWarning      variables that were declared integer were taken as continuous
@@ -48,6 +49,7 @@ from typing import Any
 __all__ = [
     "AuditError",
     "BackendUnavailable",
+    "ClusterWarning",
     "ConvergenceWarning",
     "DeviceError",
     "DeviceLost",
@@ -253,6 +255,10 @@ class AuditError(QuintetError):
 
 class QuintetWarning(UserWarning):
     """Base of every warning about a run; the text is a sentence without a final full stop."""
+
+
+class ClusterWarning(QuintetWarning):
+    """A worker of a cluster is not used or not heard of, or the connection to the cluster is not encrypted."""
 
 
 class ConvergenceWarning(QuintetWarning):

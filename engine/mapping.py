@@ -6,12 +6,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine import config
 from engine.batch import Batch, BatchControl, Failure, Item
 from engine.errors import InputError, OutOfDeviceMemory, QuintetError, QuintetWarning
-from engine.events import Progress
+from engine.events import Event, Notice, Progress
 from engine.folder import read_problem
 from engine.problem import Problem
 from engine.publisher import Observer
@@ -22,7 +22,7 @@ from engine.solvers import solver_for
 if TYPE_CHECKING:
     from engine.engine import Engine
 
-__all__ = ["BatchProgress", "Entries", "as_batch", "check_options", "solve_items"]
+__all__ = ["BatchProgress", "Entries", "as_batch", "check_options", "read_items", "solve_items"]
 
 Entries = dict[int, Result | Failure]
 
@@ -86,7 +86,7 @@ def solve_items(
     options = {name: value for name, value in common.items() if name != "seed"}
     entries: Entries = {}
     try:
-        read = _read(items, entries)
+        read = read_items(items, entries)
         if time_limit is None:
             for solver, chosen, group in _groups(read, options):
                 entries |= _together(engine, solver, chosen, group, common.get("seed") or 0, report)
@@ -101,8 +101,15 @@ def solve_items(
     return entries
 
 
-def _read(items: Sequence[Item], entries: Entries) -> list[tuple[Item, Problem[Any]]]:
-    """The problems of the items; what cannot be read is a failure."""
+def read_items(items: Sequence[Item], entries: Entries) -> list[tuple[Item, Problem[Any]]]:
+    """The problems of the items, files read; what cannot be read is a failure among the entries.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    entries : dict of int to Result or Failure
+        By the index of the item.
+    """
     found = []
     for item in items:
         try:
@@ -211,9 +218,17 @@ class BatchProgress:
         now = time.monotonic()
         if self._observers and (now - self._emitted_at >= _PROGRESS_SECONDS or done >= self.total):
             self._emitted_at = now
-            event = Progress(time=now - self._began, phase="problems", done=done, total=self.total, unit="problems")
-            for observer in self._observers:
-                observer(event)
+            self._publish(
+                Progress(time=now - self._began, phase="problems", done=done, total=self.total, unit="problems")
+            )
+
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+        """A message about the batch, on the caller's thread."""
+        self._publish(Notice(time=time.monotonic() - self._began, level=level, message=message))
+
+    def _publish(self, event: Event) -> None:
+        for observer in self._observers:
+            observer(event)
 
 
 def as_batch(items: Sequence[Item], entries: Entries, missing: Callable[[], Exception]) -> Batch:

@@ -6,17 +6,19 @@ import math
 import pickle
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import cloudpickle
 
 from engine.batch import Failure, Item
 from engine.cluster import columns
 from engine.cluster.connection import Connection
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.engine import Engine
-from engine.errors import AuditError, QuintetError
+from engine.errors import AuditError, ClusterWarning, QuintetError, issue_warning
 from engine.farming import FarmedRun, SliceControl, SliceWorker
-from engine.mapping import BatchProgress, Entries, solve_items
+from engine.mapping import BatchProgress, Entries, read_items, solve_items
 from engine.results import Result, Status
 
 __all__ = ["solve_items_on"]
@@ -32,12 +34,14 @@ class MapRun(FarmedRun):
     ----------
     items : sequence of Item
     report : BatchProgress
+    done : int
+        How many other items of the batch have entries.
     """
 
-    def __init__(self, items: Sequence[Item], report: BatchProgress) -> None:
+    def __init__(self, items: Sequence[Item], report: BatchProgress, done: int = 0) -> None:
         self._items = {item.index: item for item in items}
         self._open = [item.index for item in items]
-        self._report = report
+        self._report, self._done = report, done
         self.entries: Entries = {}
         self._slots = 1
         self._taken = {"items": 0, "seconds": 0.0}
@@ -85,7 +89,7 @@ class MapRun(FarmedRun):
         self._taken["items"] += len(found)
         self._taken["seconds"] += seconds
         self._open = [index for index in work["indices"] if index not in found] + self._open
-        self._report.at(len(self.entries))
+        self._report.at(self._done + len(self.entries))
 
     def checkpoint(self) -> None:
         """None: a batch has no run folder."""
@@ -134,7 +138,7 @@ class _MapSlices(SliceWorker):
 def _dump_items(items: Sequence[Item]) -> bytes:
     places = [item.index for item in items]
     own = [(item.options or None, item.seed) for item in items]
-    return pickle.dumps((places, columns.dump([item.problem for item in items]), own))
+    return bytes(cloudpickle.dumps((places, columns.dump([item.problem for item in items]), own)))
 
 
 def _load_items(data: bytes) -> list[Item]:
@@ -170,8 +174,9 @@ class _BatchOwner:
 
     state = "running"
 
-    def __init__(self, warnings: list[str]) -> None:
-        self.warnings = warnings
+    def __init__(self, report: BatchProgress) -> None:
+        self._report = report
+        self.warnings: list[str] = []
 
     def poll(self) -> None:
         """Nothing stops a batch but an exception."""
@@ -180,7 +185,8 @@ class _BatchOwner:
         """A batch has no metrics."""
 
     def notice(self, message: str, level: Any = "info") -> None:
-        """Keep warnings."""
+        """Tell observers now, and keep warnings, which Python issues at the end."""
+        self._report.notice(message, level)
         if level == "warning":
             self.warnings.append(message)
 
@@ -199,11 +205,36 @@ def solve_items_on(
     time_limit: float | None,
     report: BatchProgress,
     timing: Timing | None = None,
-) -> Entries:
-    """As :func:`engine.mapping.solve_items`, on the workers of a cluster."""
-    if not items:
-        return {}
-    parts = MapRun(items, report)
-    with connection.run(_MapWorkerMaker(common, time_limit)) as transport:
-        Coordinator(transport, _BatchOwner([]), parts, timing).solve()
-    return parts.entries
+) -> tuple[Entries, QuintetError | None]:
+    """As :func:`engine.mapping.solve_items`, on the workers of a cluster.
+
+    Returns
+    -------
+    dict of int to Result or Failure
+        By index.
+    QuintetError or None
+        What ended the batch before all its items had an entry, as a lost scheduler does.
+    """
+    entries: Entries = {}
+    read = [replace(item, problem=problem) for item, problem in read_items(items, entries)]
+    if entries:
+        report.at(len(entries))
+    if not read:
+        return entries, None
+    parts, owner = MapRun(read, report, len(entries)), _BatchOwner(report)
+    fault: QuintetError | None = None
+    for message in connection.warnings:
+        owner.notice(message, "warning")
+    try:
+        with connection.run(_MapWorkerMaker(common, time_limit)) as transport:
+            Coordinator(transport, owner, parts, timing).solve()
+    except QuintetError as error:
+        if not parts.entries:
+            raise
+        fault = error
+    for message in dict.fromkeys(owner.warnings):
+        issue_warning(ClusterWarning(message))
+    names = {item.index: item.name for item in items}  # files by their paths
+    found = parts.entries.items()
+    entries |= {at: replace(one, name=names[at]) if isinstance(one, Failure) else one for at, one in found}
+    return entries, fault

@@ -2,7 +2,8 @@
 
 Pickling thousands of objects takes as long as solving small problems does, because every array of every object is
 pickled on its own. Here objects of one class are taken apart into their attributes, and equally named arrays are joined
-and kept in the smallest integer type that holds them. What cannot be taken apart is pickled as it is.
+and kept in the smallest integer type that holds them. What cannot be taken apart is pickled as it is. cloudpickle is
+used, so that classes of the user's script go with their objects.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,7 +65,7 @@ def dump(objects: Sequence[Any]) -> bytes:
     Parameters
     ----------
     objects : sequence
-        Of any classes whose objects can be pickled.
+        Of any classes whose objects cloudpickle can pickle.
     """
     groups: dict[tuple[type, tuple[str, ...]], list[int]] = {}
     others: list[int] = []
@@ -79,7 +81,8 @@ def dump(objects: Sequence[Any]) -> bytes:
         _Alike(places, kind, {name: _column([vars(objects[place])[name] for place in places]) for name in names})
         for (kind, names), places in groups.items()
     ]
-    return pickle.dumps((len(objects), alike, others, [objects[place] for place in others]), pickle.HIGHEST_PROTOCOL)
+    content = (len(objects), alike, others, [objects[place] for place in others])
+    return bytes(cloudpickle.dumps(content, pickle.HIGHEST_PROTOCOL))
 
 
 def load(data: bytes) -> list[Any]:

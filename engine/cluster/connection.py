@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import pickle
+import re
 import socket
 import threading
 import time
@@ -21,10 +22,11 @@ from distributed import Client
 
 from engine.cluster import jobs
 from engine.cluster.dask_transport import DaskTransport, Roster
-from engine.cluster.worker import RunPlugin, SessionPlugin, session_name, topic_of, versions
+from engine.cluster.worker import RunPlugin, SessionPlugin, label_of, session_name, topic_of, versions
 from engine.clusters import saved_clusters
 from engine.devices import DeviceInfo
 from engine.errors import ClusterError, InputError
+from engine.version import version
 
 __all__ = ["Connection", "WorkerInfo"]
 
@@ -35,6 +37,7 @@ _LEAVE_SECONDS = 5.0
 _START_SECONDS = 60.0
 _REPORTS_A_SECOND = 200
 _ATTEMPTS = 10
+_INSTALL = f"install Quintet {version()} there"
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Connection:
         configuration folder (``clusters/NAME.toml``), or a client.
     backend, devices : optional
         For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
+    must_be_usable : bool
+        Whether :meth:`require_usable` is called; without, the workers are known, and why they cannot be used.
 
     Raises
     ------
@@ -83,9 +88,12 @@ class Connection:
         If there is no scheduler, no worker, no worker with devices, or versions differ.
     """
 
-    def __init__(self, given: Any, backend: str | None = None, devices: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, given: Any, backend: str | None = None, devices: Sequence[str] | None = None, must_be_usable: bool = True
+    ) -> None:
         self.session = uuid.uuid4().hex[:12]
         self.warnings: list[str] = []
+        self._start_seconds = _START_SECONDS
         self._closing = contextlib.ExitStack()
         self._forgetting: list[threading.Thread] = []
         self._transports: dict[str, DaskTransport] = {}
@@ -95,13 +103,15 @@ class Connection:
         try:
             self.client = self._connect(given)
             own: Any = None if devices is None else list(devices)
-            if isinstance(given, str) and given.startswith("local"):
+            if _is_local(given):
                 own = _in_turn(backend, devices, _count_of(given))
             replace = getattr(self.client.cluster, "replacement", lambda count: None)
             self._roster = Roster(self.client, versions(), self._descriptions, replace)
             self._interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
+            self._require_scheduler()
             self._join(SessionPlugin(self.session, backend, own, self._interval))
-            self._require_usable()
+            if must_be_usable:
+                self.require_usable()
             self._roster.start()
             self._closing.callback(self._roster.close)
         except BaseException:
@@ -116,20 +126,22 @@ class Connection:
 
     def _connect(self, given: Any) -> Client:
         if isinstance(given, Client):
+            if given.asynchronous:
+                raise InputError("the client is asynchronous; a cluster takes one made without asynchronous=True")
             if given.status != "running":
                 raise ClusterError(f"the client is not connected: its status is {given.status}")
             self._note_security(given.scheduler.address)
             return given
         if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml")):
             target: Any = jobs.open_cluster(Path(given), self._closing)
-        elif isinstance(given, str) and given.startswith("local"):
+        elif _is_local(given):
             target = jobs.local_cluster(_count_of(given), self._closing)
         elif isinstance(given, str) and "://" in given:
             target = given
         else:
             raise InputError(
                 "a cluster must be tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file, the name of a saved one, "
-                f"or a client; got {given!r}"
+                f"or a client; got {given!r}{_as_address(given)}"
             )
         if isinstance(target, str):
             _require_reachable(target)
@@ -140,15 +152,26 @@ class Connection:
             raise ClusterError(f"cannot connect to the scheduler {target}: {_reason(error)}") from error
         self._closing.callback(_quietly, lambda: client.close(timeout=5))
         if client.cluster is not None:
-            wait = min(_START_SECONDS, getattr(target, "wait_seconds", _START_SECONDS))
-            with contextlib.suppress(TimeoutError):
-                client.wait_for_workers(1, timeout=wait)
+            self._await_first(client, getattr(target, "wait_seconds", None))
         return client
 
-    def _note_security(self, address: str) -> None:
-        """Warn where the connection is not encrypted and leaves this host."""
+    def _await_first(self, client: Client, job_seconds: float | None) -> None:
+        """Wait for the first worker of a cluster that was started here: that of a job so many seconds."""
+        if job_seconds is not None:
+            self._start_seconds = job_seconds
+            self._note_security(client.scheduler.address, is_open=True)
+        try:
+            client.wait_for_workers(1, timeout=self._start_seconds)
+        except TimeoutError as error:
+            if job_seconds is not None:
+                raise ClusterError(
+                    f"no job has started in {job_seconds:.0f} s; the cluster's file can set a longer `wait`"
+                ) from error
+
+    def _note_security(self, address: str, is_open: bool = False) -> None:
+        """Warn where the connection is not encrypted and leaves this host, or the scheduler is open to other hosts."""
         parts = urlsplit(address)
-        if parts.scheme == "tls" or parts.scheme == "inproc" or _is_here(parts.hostname or ""):
+        if parts.scheme in ("tls", "inproc") or (not is_open and _is_here(parts.hostname or "")):
             return
         self.warnings.append(
             f"the connection to {address} is not encrypted, and anyone who can reach that address can execute code on "
@@ -162,22 +185,59 @@ class Connection:
         self._closing.callback(_quietly, lambda: self._timely(self._leave, _LEAVE_SECONDS))
         self._closing.callback(self._await_forgetting)
         try:
-            self._register(plugin, _ANSWER_SECONDS)
+            try:
+                self._register(plugin, _ANSWER_SECONDS)
+            except Exception as error:
+                if not _lacks_quintet(error):
+                    raise
+                self._describe_those_without()
             found = self._descriptions([], _ANSWER_SECONDS)
         except TooLate as error:
             if self._roster.known:  # those that are not frozen have described themselves
                 self.warnings.append(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s")
                 return
             raise ClusterError(f"the workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s") from error
-        except (ImportError, AttributeError) as error:
-            raise ClusterError(
-                f"the scheduler or a worker has no or another version of Quintet ({error}); install "
-                f"{versions()['quintet']} there"
-            ) from error
         except Exception as error:
             raise ClusterError(f"the cluster cannot be used: {_reason(error)}") from error
         for address, description in found.items():
             self._roster.describe(address, description)
+
+    def _require_scheduler(self) -> None:
+        """:class:`engine.errors.ClusterError` for a scheduler that has other versions, or no Quintet.
+
+        Slices are Dask tasks, which the scheduler unpickles.
+        """
+        where = f"the scheduler at {self.client.scheduler.address}"
+        try:
+            found = self._timely(lambda: self.client.run_on_scheduler(versions), _ANSWER_SECONDS)
+        except TooLate as error:
+            raise ClusterError(f"{where} has not answered for {_ANSWER_SECONDS:.0f} s") from error
+        except Exception as error:
+            if not _lacks_quintet(error):
+                raise ClusterError(f"{where} cannot be used: {_reason(error)}") from error
+            raise ClusterError(f"{where} cannot be used: {_without_quintet(error)}; {_INSTALL}") from error
+        for name, value in versions().items():
+            if found.get(name) != value:
+                fault = f"it has {name} {found.get(name)}, and this process {value}"
+                raise ClusterError(f"{where} cannot be used: {fault}; use the same versions")
+
+    def _describe_those_without(self) -> None:
+        """Take workers that cannot import Quintet, and so cannot describe themselves, into the roster."""
+        answers = self._timely(lambda: self.client.run(versions, on_error="return"), _ANSWER_SECONDS)
+        names = {address: one["name"] for address, one in self.client.scheduler_info(n_workers=-1)["workers"].items()}
+        for address, answer in answers.items():
+            if isinstance(answer, BaseException) and _lacks_quintet(answer):
+                description: dict[str, Any] = {
+                    "label": label_of(names.get(address, address)),
+                    "host": urlsplit(address).hostname or "",
+                    "versions": {},
+                    "devices": b"",
+                    "fault": _without_quintet(answer),
+                }
+                self._roster.describe(address, description)
+        deadline = time.monotonic() + _PROBLEM_SECONDS  # the scheduler has not waited for the other workers
+        while set(answers) - set(self._roster.known) and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def _descriptions(self, addresses: list[str], seconds: float = _PROBLEM_SECONDS) -> dict[str, Any]:
         """What workers have, by address; those that do not answer are left out."""
@@ -222,7 +282,13 @@ class Connection:
         with _threads() as threads:
             return threads.submit(call).result(timeout=seconds)
 
-    def _require_usable(self) -> None:
+    def require_usable(self) -> None:
+        """Refuse a cluster without usable workers, or with workers of other versions.
+
+        Raises
+        ------
+        engine.errors.ClusterError
+        """
         workers = self.workers
         if not workers:
             raise ClusterError("the cluster has no workers; start some (dask worker ADDRESS) and try again")
@@ -230,7 +296,8 @@ class Connection:
         differing = [one for one in workers if _differ(one.versions)]
         if differing:
             one = differing[0]
-            raise ClusterError(f"{one.label} at {one.address} cannot be used: {one.fault}; use the same versions")
+            mend = "use the same versions" if one.versions else _INSTALL
+            raise ClusterError(f"{one.label} at {one.address} cannot be used: {one.fault}; {mend}")
         if not good:
             raise ClusterError(f"no worker has a usable device; {workers[0].label}: {workers[0].fault}")
         self.warnings += [f"{one.label} at {one.address} is not used: {one.fault}" for one in workers if one.fault]
@@ -275,13 +342,13 @@ class Connection:
         Raises
         ------
         engine.errors.ClusterError
-            If none has come after a minute.
+            If none has come after a minute, or after the time that a job may take to start.
         """
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while not self._roster.usable():
             self._roster.require_connection()
             if time.monotonic() > deadline:
-                raise ClusterError(f"the cluster has had no workers for {_START_SECONDS:.0f} s")
+                raise ClusterError(f"the cluster has had no workers for {self._start_seconds:.0f} s")
             time.sleep(0.1)
 
     # --- runs -----------------------------------------------------------------------------------------------------
@@ -314,8 +381,32 @@ def _describe(session: str, dask_worker: Any = None) -> Any:
     return None if plugin is None else getattr(plugin, "description", None)
 
 
+def _lacks_quintet(error: BaseException) -> bool:
+    """Whether a process could not import what it was sent; Dask may have wrapped the error."""
+    text = str(error)
+    return isinstance(error, ImportError) or "No module named" in text or "Can't get attribute" in text
+
+
+def _without_quintet(error: BaseException) -> str:
+    missing = re.search(r"No module named \W?'([\w.]+)", str(error))
+    if missing is None:
+        return "it has another version of Quintet"
+    return "it has no Quintet" if missing[1] == "engine" else f"it has no module {missing[1]}"
+
+
 def _differ(found: dict[str, str]) -> bool:
     return any(found.get(name) != value for name, value in versions().items())
+
+
+def _is_local(given: Any) -> bool:
+    """Whether it says ``local:N``; a file may be called ``local.toml``."""
+    return isinstance(given, str) and given.startswith("local:") and not given.endswith(".toml")
+
+
+def _as_address(given: Any) -> str:
+    """A suggestion for ``HOST:PORT``."""
+    is_address = isinstance(given, str) and re.fullmatch(r"[^\s:/]+:\d+", given)
+    return f"; did you mean tcp://{given}?" if is_address else ""
 
 
 def _count_of(given: str) -> int:
@@ -394,5 +485,6 @@ def _quietly(call: Callable[[], Any]) -> None:
 def _reason(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     if text and isinstance(error, OSError):
-        return text[0][0].lower() + text[0][1:]
+        first = text[0]
+        return first if first[:2].isupper() else first[0].lower() + first[1:]  # TLS stays
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

@@ -88,6 +88,8 @@ class Roster:
 
     def fault_of(self, description: dict[str, Any]) -> str:
         """Why a worker cannot be used; empty if it can."""
+        if not description["versions"]:
+            return str(description["fault"])
         for name, wanted in self._wanted.items():
             found = description["versions"].get(name)
             if found != wanted:

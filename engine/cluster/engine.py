@@ -73,6 +73,20 @@ class ClusterEngine(Engine):
                 self._connected = Connection(self._cluster, *self._given)
             return self._connected
 
+    def look(self) -> Connection:
+        """The session, opened also if the workers cannot be used; ``require_usable`` of it says why.
+
+        Raises
+        ------
+        engine.errors.ClusterError
+            If there is no scheduler, or one that cannot be used.
+        """
+        with self._opening:
+            self._require_open()
+            if self._connected is None:
+                self._connected = Connection(self._cluster, *self._given, must_be_usable=False)
+            return self._connected
+
     @property
     def workers(self) -> list[WorkerInfo]:
         """The workers, also those that cannot be used."""
@@ -101,14 +115,16 @@ class ClusterEngine(Engine):
         on_event: Observer | Sequence[Observer] | None = None,
         **options: Any,
     ) -> Batch:
-        """See :func:`engine.map`; files are read by the workers."""
+        """See :func:`engine.map`; what a lost scheduler leaves without a result is a failure."""
         self._require_open()
         items = items_of(problems, each, seeds)
         check_options(items, {name: value for name, value in options.items() if name != "seed"})
         report = BatchProgress(len(items), as_observers(on_event))
         with self._turn:
-            entries = solve_items_on(self.connection, items, options, time_limit, report, self._timing)
-        return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
+            entries, fault = solve_items_on(self.connection, items, options, time_limit, report, self._timing)
+        self._leave_if_lost(fault)
+        interrupted = InputError("the batch was interrupted before this problem was solved")
+        return as_batch(items, entries, lambda: fault or interrupted)
 
     def estimate(
         self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
@@ -148,8 +164,11 @@ class ClusterEngine(Engine):
         run.solver = farmed(run.solver, self.connection, self._timing)
 
     def _ended(self, run: Run) -> None:
+        self._leave_if_lost(run.error)
+
+    def _leave_if_lost(self, error: BaseException | None) -> None:
         """Leave a cluster whose connection was lost: the next run connects again."""
-        if isinstance(run.error, ClusterError):
+        if isinstance(error, ClusterError):
             with self._opening:
                 connection, self._connected = self._connected, None
             if connection is not None:

@@ -8,11 +8,12 @@
     queue = "gpu"
     cores = 8
     memory = "32GB"
-    walltime = "01:00:00"      # workers leave a little before, and others take their slices over
+    walltime = "01:00:00"      # workers stop five minutes before, and others take their slices over
     project = "abc123"
     directives = ["--constraint=h200"]     # further lines of the job script
     prologue = ["module load cuda"]        # commands before the worker
     wait = 600                 # seconds to wait for the first worker
+    disk = "4GB"               # of a job; kind = "htcondor" only
 
     [tls]                      # of Dask; for kind = "address" and for batch systems alike
     ca = "ca.pem"
@@ -23,6 +24,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import shlex
 import shutil
@@ -42,6 +44,7 @@ __all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_
 _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
 _REPLACE_SECONDS = 5.0
+_DISK = "4GB"
 _THREADS = 2  # the next slice is prepared while one is computed
 _CLASSES = {
     "slurm": "SLURMCluster",
@@ -51,11 +54,11 @@ _CLASSES = {
     "htcondor": "HTCondorCluster",
     "oar": "OARCluster",
 }
-_GPUS = {
+_GPUS = {  # how GPUs are requested; for PBS beside cores and memory
     "slurm": "--gres=gpu:{gpus}",
-    "pbs": "-l ngpus={gpus}",
     "lsf": '-gpu "num={gpus}"',
     "sge": "-l gpu={gpus}",
+    "htcondor": "request_gpus = {gpus}",
 }
 
 
@@ -82,6 +85,7 @@ class ClusterFile(BaseModel):
     project: str | None = None
     cores: int = Field(1, ge=1)
     memory: str = "8GB"
+    disk: str | None = None
     walltime: str = "01:00:00"
     directives: list[str] = []
     prologue: list[str] = []
@@ -111,6 +115,10 @@ def read_file(path: Path) -> ClusterFile:
         raise OptionError(f"{path} does not describe a cluster: {faults}") from error
     if (found.kind == "address") != (found.address is not None):
         raise OptionError(f'{path}: address is needed for kind = "address", and for no other kind')
+    if found.kind == "htcondor" and found.queue is not None:
+        raise OptionError(f"{path}: HTCondor has no queues; name what a job needs in directives")
+    if found.kind != "htcondor" and found.disk is not None:
+        raise OptionError(f'{path}: disk is for kind = "htcondor" only')
     _seconds(found.walltime, path)
     return found
 
@@ -152,9 +160,24 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
             raise ClusterError(f"the jobs of {path} cannot be prepared: {error}") from error
     closing.callback(_close, cluster)
     cluster.wait_seconds = file.wait
-    cluster.scale(jobs=file.jobs)
+    try:
+        cluster.sync(_submit, cluster, file.jobs)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ClusterError(f"the jobs of {path} cannot be submitted: {_said(error)}") from error
     cluster.replacement = Replacement(cluster, file.jobs)
     return cluster
+
+
+async def _submit(cluster: Any, count: int) -> None:
+    """Submit so many jobs, without waiting for them to start."""
+    cluster.scale(jobs=count)
+    await cluster
+
+
+def _said(error: Exception) -> str:
+    """What the command that submits jobs wrote to its standard error, or the error."""
+    lines = [line.strip() for line in str(error).rpartition("stderr:")[2].splitlines()]
+    return "; ".join(line for line in lines if line) or type(error).__name__
 
 
 class Replacement:
@@ -194,7 +217,7 @@ class Replacement:
 
 
 def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
-    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which leaves before its walltime ends.
+    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which stops before its walltime ends.
 
     Parameters
     ----------
@@ -202,17 +225,12 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
     path : Path
         For messages.
     """
-    directives = list(file.directives)
-    if file.gpus:
-        if file.kind not in _GPUS:
-            raise OptionError(f"{path}: gpus cannot be requested for kind = {file.kind!r}; use directives")
-        directives.insert(0, _GPUS[file.kind].format(gpus=file.gpus))
     lifetime = max(_SHORTEST_LIFETIME, _seconds(file.walltime, path) - _MARGIN)
     options: dict[str, Any] = {
         "cores": file.cores,
         "processes": 1,
         "memory": file.memory,
-        "job_extra_directives": directives,
+        "job_extra_directives": _directives(file, path),
         "job_script_prologue": file.prologue,
         "worker_extra_args": [
             *("--nthreads", str(_THREADS), "--lifetime", f"{lifetime}s"),
@@ -220,17 +238,60 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
         ],
         "scheduler_options": {"dashboard_address": ":0"},
     }
-    if file.kind not in ("htcondor", "oar", "sge"):
-        options["walltime"] = file.walltime
+    if file.kind == "htcondor":
+        options["disk"] = file.disk or _DISK
+    else:
+        options["walltime"] = _walltime_of(file, path)
+    if file.kind == "oar":
+        options["memory_per_core_property_name"] = "not_applicable"  # its name differs from site to site
+    if file.kind == "pbs" and file.gpus:
+        options["resource_spec"] = _pbs_resources(file)
     if file.queue is not None:
         options["queue"] = file.queue
-    if file.project is not None:
+    if file.project is not None and file.kind != "htcondor":
         options["account" if file.kind in ("slurm", "pbs") else "project"] = file.project
     if file.interface is not None:
         options["interface"] = file.interface
     if file.tls is not None:
-        options["protocol"] = "tls://"
+        from distributed.security import Security
+
+        options |= {"protocol": "tls://", "security": Security()}  # of Dask's configuration, see _configure_tls
     return options
+
+
+def _directives(file: ClusterFile, path: Path) -> list[str] | dict[str, str]:
+    """Further lines of the job script; for HTCondor by name."""
+    found = list(file.directives)
+    if file.gpus and file.kind != "pbs":
+        if file.kind not in _GPUS:
+            raise OptionError(f"{path}: gpus cannot be requested for kind = {file.kind!r}; use directives")
+        found.insert(0, _GPUS[file.kind].format(gpus=file.gpus))
+    if file.kind != "htcondor":
+        return found
+    if file.project is not None:
+        found.insert(0, f"accounting_group = {file.project}")
+    for one in found:
+        if "=" not in one:
+            raise OptionError(f"{path}: directives of HTCondor must be NAME = VALUE; got {one!r}")
+    return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in found)}
+
+
+def _pbs_resources(file: ClusterFile) -> str:
+    """One request for cores, memory and GPUs: PBS refuses GPUs that are requested beside it."""
+    from dask.utils import parse_bytes
+    from dask_jobqueue.pbs import pbs_format_bytes_ceil
+
+    memory = pbs_format_bytes_ceil(parse_bytes(file.memory))
+    return f"select=1:ncpus={file.cores}:mem={memory}:ngpus={file.gpus}"
+
+
+def _walltime_of(file: ClusterFile, path: Path) -> str:
+    """The walltime as the batch system reads it: two numbers are minutes and seconds for most, and all for LSF."""
+    seconds = _seconds(file.walltime, path)
+    if file.kind == "lsf":
+        minutes = math.ceil(seconds / 60)
+        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _configure_tls(tls: Tls, folder: Path, closing: contextlib.ExitStack) -> None:
@@ -238,6 +299,7 @@ def _configure_tls(tls: Tls, folder: Path, closing: contextlib.ExitStack) -> Non
     import dask
     import distributed  # noqa: F401 - the defaults of its configuration, of which some are kept
 
+    folder = folder.resolve()  # jobs start in other folders
     content = {"ca-file": str(folder / tls.ca)}
     for role in ("client", "worker", "scheduler"):
         content |= {f"{role}.cert": str(folder / tls.cert), f"{role}.key": str(folder / tls.key)}

@@ -11,7 +11,7 @@ from engine.cluster.connection import Connection
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.cluster.rounds import RoundCaller
 from engine.engine import Engine
-from engine.errors import InputError
+from engine.errors import ClusterWarning, InputError
 from engine.farming import SliceWorker, Workers
 from engine.problem import Problem
 from engine.results import Result
@@ -103,7 +103,7 @@ def farmed(solver: Solver, connection: Connection, timing: Timing | None = None)
         farm = solver.farm
         assert farm is not None
         for warning in connection.warnings:
-            run.notice(warning, level="warning")
+            run.warn(ClusterWarning(warning))
         workers = connection.usable
         simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
         crew = Workers(len(workers), simt)

@@ -43,6 +43,7 @@ def test_an_observer_that_fails_at_the_last_event_is_a_warning_too() -> None:
 
 def test_every_class_of_warnings_can_be_filtered_at_once() -> None:
     kinds = (
+        engine.ClusterWarning,
         engine.ConvergenceWarning,
         engine.InfeasibleWarning,
         engine.ObserverWarning,

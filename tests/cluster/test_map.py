@@ -1,0 +1,100 @@
+"""``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user is told."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.cluster.engine import ClusterEngine
+from engine.errors import ClusterError, InputError
+from engine.events import Event, Notice, Progress
+from tests.environment import ROOT
+
+
+class Own(engine.Knapsack):
+    """A class of the user's script, which workers do not have; see the test."""
+
+
+def test_a_class_of_the_script_goes_to_the_workers(crew: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Own, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "Own", Own, raising=False)
+    given = [Own([60, 100, 120], [10, 20, 30], capacity) for capacity in (30, 50)]
+    batch = crew.map([*given, engine.Knapsack([60], [10], 50)])
+    assert batch.failures == {}
+    assert [result.objective for result in batch.results] == [160, 220, 60]
+
+
+def test_files_are_those_of_the_folder_where_the_batch_is_started(
+    crew: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew.connection  # noqa: B018 - the workers start in another folder
+    text = (ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text()
+    (tmp_path / "eight.txt").write_text(text.replace("14", "8"))
+    monkeypatch.chdir(tmp_path)
+    seen: list[Event] = []
+    batch = crew.map(["eight.txt", "nowhere.txt", engine.Queens(6)], on_event=seen.append)
+    assert [result.objective for result in batch.results] == [92, 4]
+    assert list(batch.failures) == [1]
+    assert isinstance(batch.failures[1].error, InputError)
+    assert [row["problem"] for row in batch.table()][:2] == ["eight.txt", "nowhere.txt"]
+    assert [event.done for event in seen if isinstance(event, Progress)][-1] == 3
+    batch = crew.map(["nowhere.txt"])
+    assert list(batch.failures) == [0]
+
+
+def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50)
+    client = Client(cluster, set_as_default=False)
+
+    def lose(event: Event) -> None:
+        if isinstance(event, Progress) and event.done:
+            cluster.close()
+
+    try:
+        with ClusterEngine("opencl", [cpu], cluster=client) as owner:
+            batch = owner.map([engine.Queens(8)] * 60, on_event=lose)
+        assert batch.results
+        assert {result.objective for result in batch.results} == {92}
+        assert batch.failures
+        assert {type(failure.error) for failure in batch.failures.values()} == {ClusterError}
+        assert len(batch) == 60
+    finally:
+        with contextlib.suppress(Exception):
+            client.close()
+
+
+def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> None:
+    text = "worker-9 at tcp://host:9 is not used: there is no OpenCL device"
+    crew.connection.warnings.append(text)
+    try:
+        for call in (
+            lambda see: crew.map([engine.Queens(6)], on_event=see),
+            lambda see: crew.solve(engine.Queens(6), on_event=see),
+        ):
+            seen: list[Event] = []
+            with pytest.warns(engine.ClusterWarning, match="worker-9 .* is not used") as caught:
+                call(seen.append)
+            assert [str(one.message) for one in caught] == [text]
+            assert caught[0].filename == __file__
+            assert text in [event.message for event in seen if isinstance(event, Notice)]
+    finally:
+        crew.connection.warnings.clear()
+
+
+def test_a_class_that_cannot_be_imported_goes_to_the_workers(crew: Any, alone: engine.Engine) -> None:
+    rng = np.random.default_rng(4)
+
+    class Inner(engine.Knapsack):
+        """Cannot be imported anywhere."""
+
+    given = [Inner(weights + 5, weights, int(weights.sum() // 2)) for weights in rng.integers(1, 50, (8, 20))]
+    expected, found = alone.map(given), crew.map(given)
+    assert [one.objective for one in found.results] == [one.objective for one in expected.results]
