@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.errors import OptionError, QuintetError
+from engine.errors import ClusterError, OptionError, QuintetError
 from engine.text import number_text, printable
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:
         bound = "" if error.best_bound is None else f" (bound {number_text(error.best_bound)})"
         print(f"best objective before the error: {number_text(error.best_objective)}{bound}", file=sys.stderr)
     if isinstance(error, QuintetError) and error.run_folder is not None:
-        print(printable(f"the last checkpoint is kept; to resume: quintet resume {error.run_folder}"), file=sys.stderr)
+        where = " --cluster WHERE" if isinstance(error, ClusterError) else ""
+        hint = f"the last checkpoint is kept; to resume: quintet resume {error.run_folder}{where}"
+        print(printable(hint), file=sys.stderr)
     return code
 
 

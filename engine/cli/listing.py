@@ -113,21 +113,22 @@ def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[st
         from engine.cluster.engine import ClusterEngine, worker_rows
 
         assert isinstance(owner, ClusterEngine)
-        workers = owner.workers
-        warnings = owner.connection.warnings
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    if as_json:
-        described = [
-            {
-                **{name: getattr(one, name) for name in ("label", "address", "host", "versions", "fault")},
-                "devices": [{"id": info.id, **dataclasses.asdict(info)} for info in one.devices],
-            }
-            for one in workers
-        ]
-        print(json.dumps({"workers": described}, indent=2))
-    else:
-        tables.print_table(("worker", "host", "device", "name", "memory"), worker_rows(workers))
+        connection = owner.look()
+        workers = connection.workers
+        if as_json:
+            described = [
+                {
+                    **{name: getattr(one, name) for name in ("label", "address", "host", "versions", "fault")},
+                    "devices": [{"id": info.id, **dataclasses.asdict(info)} for info in one.devices],
+                }
+                for one in workers
+            ]
+            print(json.dumps({"workers": described}, indent=2))
+        elif workers:
+            tables.print_table(("worker", "host", "device", "name", "memory"), worker_rows(workers))
+        connection.require_usable()
+        for warning in connection.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 

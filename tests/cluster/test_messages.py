@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 import engine
-from engine.cli import command_line
+from engine.cli import _fail, command_line
 from engine.cluster import connection, jobs
 from engine.cluster.connection import Connection
 from engine.cluster.dask_transport import Roster
 from engine.errors import ClusterError, InputError, OptionError, RunFolderError
+from tests.environment import ROOT, with_root
 from tests.patience import PATIENCE, wait_until
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -50,6 +49,36 @@ def test_no_scheduler_is_exit_code_3(
 def test_an_address_that_cannot_be_connected_to_is_refused_at_once(given: str, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
         Connection(given)
+
+
+def test_a_host_and_port_alone_is_answered_with_the_address() -> None:
+    with pytest.raises(InputError, match=r"got 'localhost:8786'; did you mean tcp://localhost:8786\?"):
+        Connection("localhost:8786")
+
+
+def test_an_asynchronous_client_is_refused(crew: Any) -> None:
+    from distributed import Client
+
+    known = crew.connection.client
+
+    async def attempt() -> None:
+        async with Client(known.scheduler.address, security=known.security, asynchronous=True) as client:
+            Connection(client)
+
+    with pytest.raises(InputError, match="the client is asynchronous"):
+        asyncio.run(attempt())
+
+
+def test_reasons_begin_with_a_small_letter_but_for_abbreviations() -> None:
+    assert connection._reason(OSError("Timed out\nmore")) == "timed out"
+    assert connection._reason(OSError("TLS certificate is wrong")) == "TLS certificate is wrong"
+
+
+def test_the_hint_after_a_lost_cluster_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    error = ClusterError("the connection to the scheduler is lost")
+    error.run_folder = "runs/one"
+    assert _fail(error, None, False) == 3
+    assert "to resume: quintet resume runs/one --cluster WHERE\n" in capsys.readouterr().err
 
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -100,7 +129,7 @@ def usable(*descriptions: dict[str, Any]) -> Connection:
     made._roster = Roster(None, connection.versions(), lambda addresses: {})  # type: ignore[arg-type]
     for number, description in enumerate(descriptions):
         made._roster.describe(f"tcp://host:{number}", description)
-    made._require_usable()
+    made.require_usable()
     return made
 
 
@@ -142,14 +171,17 @@ def test_local_workers_are_connected_by_tls(crew: Any) -> None:
     assert all(worker.address.startswith("tls://") for worker in crew.workers)
 
 
-def test_a_file_with_certificates_connects_by_tls(crew: Any, cpu: str, tmp_path: Path) -> None:
+def test_a_file_with_certificates_connects_by_tls(
+    crew: Any, cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     security = crew.connection.client.security
     for name in ("ca_file", "client_cert", "client_key"):
         (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
-    path = tmp_path / "hall.toml"
+    path = tmp_path / "local.toml"  # no local cluster
+    monkeypatch.chdir(tmp_path)
     files = "ca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
     path.write_text(f"kind = 'address'\naddress = '{crew.connection.client.scheduler.address}'\n[tls]\n{files}")
-    with engine.Engine("opencl", [cpu], cluster=str(path)) as owner:
+    with engine.Engine("opencl", [cpu], cluster=path.name) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
         assert owner.connection.client.scheduler.address.startswith("tls://")
 
@@ -213,7 +245,7 @@ def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu: str, alone: e
     folder = tmp_path / "run"
     words = [sys.executable, "-m", "engine", "solve", str(path), "--cluster", "local:1", "--backend", "opencl"]
     words += ["--devices", cpu, "--ivms", "16", "--run-folder", str(folder), "--checkpoint-interval", "0.1"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = with_root()
     child = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: list(folder.glob("checkpoint-*.json")) or child.poll() is not None, "no checkpoint")

@@ -1,0 +1,140 @@
+"""Clusters of a batch system: the scripts of the jobs, and jobs that start late, never, or with certificates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.cluster import connection, jobs
+from engine.cluster.connection import Connection
+from engine.errors import ClusterError, OptionError
+from tests.cluster.batch_system import slurm
+from tests.patience import PATIENCE
+
+dask_jobqueue = pytest.importorskip("dask_jobqueue")
+
+HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\n'
+
+
+def script_of(path: Path, text: str) -> str:
+    """The script that is submitted for a file's text."""
+    path.write_text(text)
+    file = jobs.read_file(path)
+    made: Any = getattr(dask_jobqueue, jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
+    with made:
+        found: str = made.job_script()
+    return found
+
+
+COMMON = 'cores = 8\nmemory = "32GB"\nproject = "abc"\nprologue = ["module load cuda"]\nwalltime = "1-02:30:00"\n'
+
+
+@pytest.mark.parametrize(
+    ("own", "lines"),
+    [
+        (
+            'kind = "slurm"\nqueue = "gpu"\ngpus = 2\ndirectives = ["--constraint=h200"]',
+            ["#SBATCH -p gpu", "#SBATCH -A abc", "#SBATCH -t 26:30:00", "#SBATCH --gres=gpu:2"],
+        ),
+        (
+            'kind = "pbs"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-m n"]',
+            [
+                "#PBS -q gpu",
+                "#PBS -A abc",
+                "#PBS -l walltime=26:30:00",
+                "#PBS -l select=1:ncpus=8:mem=30GB:ngpus=2",
+                "#PBS -m n",
+            ],
+        ),
+        ('kind = "pbs"', ["#PBS -l select=1:ncpus=8:mem=30GB"]),
+        (
+            'kind = "lsf"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-x"]',
+            ["#BSUB -q gpu", '#BSUB -P "abc"', "#BSUB -n 8", "#BSUB -W 26:30", '#BSUB -gpu "num=2"', "#BSUB -x"],
+        ),
+        (
+            'kind = "sge"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-pe smp 8"]',
+            ["#$ -q gpu", "#$ -P abc", "#$ -l h_rt=26:30:00", "#$ -l gpu=2", "#$ -pe smp 8"],
+        ),
+        (
+            'kind = "oar"\nqueue = "gpu"',
+            ["#OAR -q gpu", "#OAR --project abc", "#OAR -l /nodes=1/core=8,walltime=26:30:00"],
+        ),
+        (
+            'kind = "htcondor"\ngpus = 2\ndirectives = ["+Big = true"]\ndisk = "20GB"',
+            ["accounting_group = abc", "request_gpus = 2", "+Big = true", "MY.DaskWorkerDisk = 20000000000"],
+        ),
+    ],
+    ids=["slurm", "pbs", "pbs-cpu", "lsf", "sge", "oar", "htcondor"],
+)
+def test_a_job_asks_for_what_the_file_says(tmp_path: Path, own: str, lines: list[str]) -> None:
+    script = script_of(tmp_path / "hall.toml", f"{own}\n{COMMON}")
+    assert set(lines) <= set(script.splitlines())
+    assert "module load cuda" in script
+    assert "--lifetime 95100s" in script
+    assert script.count("select=") <= 1
+    assert "-l ngpus" not in script
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind = 'oar'\ngpus = 1", "gpus cannot be requested for kind = 'oar'; use directives"),
+        ("kind = 'htcondor'\nqueue = 'gpu'", "HTCondor has no queues"),
+        ("kind = 'htcondor'\ndirectives = ['--x']", "directives of HTCondor must be NAME = VALUE; got '--x'"),
+        ("kind = 'slurm'\ndisk = '4GB'", 'disk is for kind = "htcondor" only'),
+    ],
+)
+def test_what_a_batch_system_does_not_have_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        script_of(tmp_path / "hall.toml", text)
+
+
+def test_a_job_that_starts_late_is_waited_for_as_the_file_says(
+    cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_START_SECONDS", 0.5)  # for workers of this host
+    path = tmp_path / "hall.toml"
+    path.write_text(f"{HALL}wait = {5 * PATIENCE}\n")
+    (tmp_path / "jobs").mkdir()
+    with slurm(tmp_path / "jobs", late=2.0), engine.Engine("opencl", [cpu], cluster=str(path)) as owner:
+        with pytest.warns(engine.ClusterWarning, match="is not encrypted, and anyone who can reach that address"):
+            result = owner.solve(engine.Queens(8))
+        assert result.objective == 92
+
+
+def test_jobs_that_never_start_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "hall.toml"
+    path.write_text(f"{HALL}wait = 1\n")
+    (tmp_path / "jobs").mkdir()
+    with slurm(tmp_path / "jobs", late=1000.0), pytest.raises(ClusterError, match="no job has started in 1 s"):
+        Connection(str(path))
+
+
+def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "hall.toml"
+    path.write_text(f"{HALL}wait = {5 * PATIENCE}\n")
+    (tmp_path / "jobs").mkdir()
+    with (
+        slurm(tmp_path / "jobs", refuses=True),
+        pytest.raises(ClusterError, match=r"cannot be submitted: sbatch: error: invalid partition specified: gpu$"),
+    ):
+        Connection(str(path))
+
+
+def test_jobs_connect_by_tls_from_any_folder(cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed.security import Security
+
+    security = Security.temporary()
+    for name in ("ca_file", "client_cert", "client_key"):
+        (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
+    (tmp_path / "hall.toml").write_text(
+        f"{HALL}wait = {5 * PATIENCE}\n[tls]\nca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
+    )
+    (tmp_path / "jobs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with slurm(tmp_path / "jobs"), engine.Engine("opencl", [cpu], cluster="hall.toml") as owner:
+        assert owner.solve(engine.Queens(8)).objective == 92  # and no warning
+        assert owner.workers[0].address.startswith("tls://")

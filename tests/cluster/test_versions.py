@@ -1,0 +1,78 @@
+"""Schedulers and workers with other versions, or without Quintet: who it is, in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cli import command_line
+from engine.cluster.connection import Connection
+from engine.errors import ClusterError
+from engine.version import version
+from tests.cluster.processes import OLD_QUINTET, WITHOUT_QUINTET, scheduler, worker
+from tests.patience import wait_until
+
+
+@pytest.fixture
+def address() -> Any:
+    """Of a scheduler in this process, without workers."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, processes=False, protocol="tcp://", dashboard_address=":0", silence_logs=50) as made:
+        yield made.scheduler_address
+
+
+def await_workers(address: str, count: int) -> None:
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == count, "the workers do not start")
+
+
+def test_workers_with_other_versions_are_shown_and_refused(
+    address: str, cpu: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        worker(tmp_path, address, "a-good"),
+        worker(tmp_path, address, "b-old", OLD_QUINTET),
+        worker(tmp_path, address, "c-bare", WITHOUT_QUINTET),
+    ):
+        await_workers(address, 3)
+        assert command_line(["devices", "--cluster", address, "--devices", cpu]) == 3
+        shown = capsys.readouterr()
+        rows = {line.split()[0]: line for line in shown.out.splitlines() if line}
+        assert cpu in rows["a-good"]
+        assert f"it has quintet 0.0.9, and this process {version()}" in rows["b-old"]
+        assert "it has no Quintet" in rows["c-bare"]
+        assert "b-old at tcp://" in shown.err
+        assert "cannot be used: it has quintet 0.0.9" in shown.err
+        with pytest.raises(ClusterError, match=r"b-old at tcp://\S+ cannot be used: .*; use the same versions$"):
+            Connection(address)
+
+
+def test_a_worker_without_quintet_is_named(address: str, tmp_path: Path) -> None:
+    with worker(tmp_path, address, "bare", WITHOUT_QUINTET):
+        await_workers(address, 1)
+        with pytest.raises(
+            ClusterError,
+            match=rf"^bare at tcp://\S+ cannot be used: it has no Quintet; install Quintet {version()} there$",
+        ):
+            Connection(address)
+
+
+@pytest.mark.parametrize(
+    ("first", "fault"),
+    [
+        (WITHOUT_QUINTET, f"it has no Quintet; install Quintet {version()} there"),
+        (OLD_QUINTET, f"it has quintet 0.0.9, and this process {version()}; use"),
+    ],
+    ids=["none", "old"],
+)
+def test_a_scheduler_without_the_same_quintet_is_named(tmp_path: Path, first: str, fault: str) -> None:
+    with (
+        scheduler(tmp_path, first) as (address, _),
+        pytest.raises(ClusterError, match=rf"^the scheduler at {address} cannot be used: {fault}"),
+    ):
+        Connection(address)
