@@ -171,7 +171,13 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
 async def _submit(cluster: Any, count: int) -> None:
     """Submit so many jobs, without waiting for them to start."""
     cluster.scale(jobs=count)
-    await cluster
+    try:
+        await cluster
+    except Exception:
+        for job in cluster.workers.values():
+            if job.status.name == "created":
+                job.status = type(job.status).failed  # else Dask fails to close the cluster
+        raise
 
 
 def _said(error: Exception) -> str:
