@@ -170,7 +170,8 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
 
 async def _submit(cluster: Any, count: int) -> None:
     """Submit so many jobs, without waiting for them to start."""
-    cluster.scale(jobs=count)
+    while len(cluster.worker_spec) < count:  # as scale() does, whose errors are printed by tornado
+        cluster.worker_spec.update(cluster.new_worker_spec())
     try:
         await cluster
     except Exception:

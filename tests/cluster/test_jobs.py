@@ -113,7 +113,7 @@ def test_jobs_that_never_start_are_an_error(tmp_path: Path) -> None:
         Connection(str(path))
 
 
-def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path) -> None:
+def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "hall.toml"
     path.write_text(f"{HALL}wait = {5 * PATIENCE}\n")
     (tmp_path / "jobs").mkdir()
@@ -122,6 +122,7 @@ def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path) -> None:
         pytest.raises(ClusterError, match=r"cannot be submitted: sbatch: error: invalid partition specified: gpu$"),
     ):
         Connection(str(path))
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 def test_jobs_connect_by_tls_from_any_folder(cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
