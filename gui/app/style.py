@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from gui.app.theme import Theme
 
-__all__ = ["set_style", "state_colour", "style_sheet"]
+__all__ = ["remove_button_icons", "set_style", "state_colour", "style_sheet"]
 
 
 def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
@@ -42,6 +43,13 @@ def set_style(widget: QWidget, theme: Theme) -> None:
     sheet = style_sheet(theme)
     if widget.styleSheet() != sheet:
         widget.setStyleSheet(sheet)
+
+
+def remove_button_icons(dialog: QWidget) -> None:
+    """Take away the icons that some desktops have on buttons such as OK: a style sheet comes too late for that."""
+    for box in dialog.findChildren(QDialogButtonBox):
+        for button in box.buttons():
+            button.setIcon(QIcon())
 
 
 @functools.cache

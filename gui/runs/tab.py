@@ -339,7 +339,10 @@ class RunTab(Cleanup, QWidget):
     def _resume_hint(self) -> str:
         if self.note.resumable:
             return "Run > Resume from checkpoint continues it."
-        return "It has no checkpoint, so it cannot be resumed; Runs > Run again with changes starts it again."
+        return (
+            "It has no checkpoint, so it cannot be resumed. Runs > Retry starts it again with the same options; "
+            "Runs > Run again with changes loads its problem and options into the form."
+        )
 
     def _on_player_end(self) -> None:
         if self.summary.live and self.note.live and self.child is None:

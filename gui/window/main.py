@@ -9,14 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 from engine.config import resolve
 from engine.errors import QuintetError
 from gui.actions.table import ACTIONS, build_actions, connect_actions, fill_menus, plain
 from gui.app.icons import application_icon, refresh_icons, set_icon
 from gui.app.jobs import Jobs
-from gui.app.style import set_style
+from gui.app.style import remove_button_icons, set_style
 from gui.app.theme import Theme
 from gui.panels import panel_classes
 from gui.problem.home import Home
@@ -410,11 +410,14 @@ class MainWindow(QMainWindow):
         self.problems.drop(event)
 
     def childEvent(self, event: QChildEvent) -> None:
-        """Dialogs and menus get the style of the window."""
+        """Dialogs, menus, and the tab bars of panes that share a place, get the style of the window."""
         super().childEvent(event)
         child = event.child()
-        if event.polished() and isinstance(child, QWidget) and child.isWindow() and hasattr(self, "dock_layout"):
+        if not (event.polished() and isinstance(child, QWidget) and hasattr(self, "dock_layout")):
+            return
+        if child.isWindow() or isinstance(child, QTabBar):
             set_style(child, self.theme)
+            remove_button_icons(child)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window the panes at the sides share one place."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMainWindow, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QMainWindow, QMessageBox
 
 from engine.lock import writer_of
+from engine.text import counted
 from gui.problem.pane import ProblemPane
 from gui.runs.child import Child
 from gui.runs.library import Library
@@ -117,10 +119,11 @@ class Session:
     def close_event(self, event: QCloseEvent) -> bool:
         """Accept or ignore the closing of the window: it waits for running children. True if it is accepted."""
         running = [] if self.closed else self._tabs.running()
-        if running:
+        queued = [] if self.closed or self.quitting else self._launcher.queued
+        if running or queued:
             event.ignore()
             if not self.quitting:
-                self._ask(len(running))
+                self._ask(len(running), len(queued))
             return False
         if not self.quitting:
             self._launcher.cancel_queued()
@@ -129,21 +132,27 @@ class Session:
         event.accept()
         return True
 
-    def _ask(self, count: int) -> None:
-        what = (
-            "A run is in progress. Stop it, or leave it running?"
-            if count == 1
-            else f"{count} runs are in progress. Stop them, or leave them running?"
-        )
-        box = QMessageBox(QMessageBox.Icon.Question, "Quit", what, parent=self._window)
-        box.setInformativeText(
-            "A run that is stopped keeps its best solution and a checkpoint, and can be resumed. "
-            "A run that is left running is shown again at the next start."
-        )
-        stop = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
-        leave = box.addButton("Leave running", QMessageBox.ButtonRole.DestructiveRole)
+    def _ask(self, running: int, queued: int) -> None:
+        """Ask what becomes of runs in progress, and say what becomes of those in the queue."""
+        box = QMessageBox(QMessageBox.Icon.Question, "Quit", _question(running, queued), parent=self._window)
+        remarks = []
+        if running:
+            remarks.append(
+                "A run that is stopped keeps its best solution and a checkpoint, and can be resumed. "
+                "A run that is left running is shown again at the next start."
+            )
+        if queued:
+            what = "The queued run is" if queued == 1 else f"The {queued} queued runs are"
+            case = " in either case" if running else ""
+            remarks.append(f"{what} cancelled{case}; Runs > Retry starts cancelled runs.")
+        box.setInformativeText(" ".join(remarks))
+        answers: dict[QAbstractButton, Callable[[], None]] = {}
+        if running:
+            answers[box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)] = self.stop_and_quit
+            answers[box.addButton("Leave running", QMessageBox.ButtonRole.DestructiveRole)] = self.leave_and_quit
+        else:
+            answers[box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)] = self.leave_and_quit
         box.addButton(QMessageBox.StandardButton.Cancel)
-        answers = {stop: self.stop_and_quit, leave: self.leave_and_quit}
         box.buttonClicked.connect(lambda button: answers[button]() if button in answers else None)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
@@ -177,3 +186,12 @@ class Session:
         if self.quitting and not self.closed:
             context: QObject = self._window
             QTimer.singleShot(0, context, self._window.close)
+
+
+def _question(running: int, queued: int) -> str:
+    """What is asked when the window is closed."""
+    if not running:
+        return f"{counted(queued, 'run')} in the queue {'has' if queued == 1 else 'have'} not started. Quit?"
+    if running == 1:
+        return "A run is in progress. Stop it, or leave it running?"
+    return f"{running} runs are in progress. Stop them, or leave them running?"
