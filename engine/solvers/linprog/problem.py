@@ -208,6 +208,13 @@ class LinearProgram(Problem):
         return np.asarray(np.maximum(self.A.max(axis=1, initial=0.0), -self.A.min(axis=1, initial=0.0)))
 
     @functools.cached_property
+    def column_sizes(self) -> Vector:
+        """The largest entry of each column by size (n,)."""
+        if isinstance(self.A, sp.csr_array):
+            return np.asarray(abs(self.A).max(axis=0).todense(), np.float64).ravel() if self.A.nnz else np.zeros(self.n)
+        return np.asarray(np.maximum(self.A.max(axis=0, initial=0.0), -self.A.min(axis=0, initial=0.0)))
+
+    @functools.cached_property
     def units(self) -> tuple[float, float]:
         """The sizes of values and of costs that errors are relative to: 1, or less if all of the data is smaller.
 
@@ -217,6 +224,16 @@ class LinearProgram(Problem):
         sizes = np.where(self.row_sizes > 0.0, self.row_sizes, 1.0)
         values = np.concatenate([self.lower, self.upper, self.row_lower / sizes, self.row_upper / sizes])
         return tuple(_unit(found) for found in (values, self.c))  # type: ignore[return-value]
+
+    @functools.cached_property
+    def side_unit(self) -> float:
+        """The size of sides of rows: 1, or the largest one if all are smaller."""
+        return _unit(np.concatenate([self.row_lower, self.row_upper]))
+
+    @property
+    def empty_row_slack(self) -> float:
+        """How far the sides of a row without entries may be from zero, as errors of rounding: nothing can mend it."""
+        return 1e-9 * self.side_unit
 
     @classmethod
     def read(cls, path: str | Path, relax: bool = True) -> Self:

@@ -379,10 +379,10 @@ class _Solving:
         if news.farkas is not None:
             self.verdict.judge_farkas(news.farkas)
         ended = news.ended
+        if news.ray is not None and self.verdict.proof is None:  # before a point whose errors are smaller than they may
+            self.verdict.judge_ray(news.ray, news.point[0] if news.point is not None and news.original else None)
         if news.point is not None and self.verdict.proof is None:
             ended |= self._judge_point(racer, news)
-        if news.ray is not None and self.verdict.proof is None:
-            self.verdict.judge_ray(news.ray)
         if self.verdict.proof is not None:
             self.winner = racer
         elif ended and self.winner is None:
@@ -432,9 +432,7 @@ class _Solving:
         search = Certificates(self.problem, self.options, self.pool, self.run, self.counters)
         self._close_racers()
         limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
-        self.verdict.proof = search.proof(
-            prepared, self.verdict.best.audit if self.verdict.best is not None else None, limited
-        )
+        self.verdict.proof = search.proof(prepared, self.verdict.best, limited)
         if self.verdict.proof is None and self.options.method == "auto" and not (limited or self._asks_highs_first):
             judge_by_highs(self.problem, self.verdict, self._poll)
         found = self.verdict.proof is not None or self.verdict.best_is(self.options.acceptable)

@@ -20,7 +20,6 @@ from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 __all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "equilibrate", "prepare", "shard_data"]
 
 Vector = NDArray[np.float64]
-_FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ def _used(matrix: Matrix, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _empty_rows(problem: LinearProgram, empty: NDArray[np.bool_], activity: Vector) -> NDArray[np.bool_] | NoOptimum:
-    slack = _FEASIBLE * (1.0 + np.abs(activity))
+    slack = problem.empty_row_slack + 1e-9 * np.abs(activity)
     broken = empty & ((activity < problem.row_lower - slack) | (activity > problem.row_upper + slack))
     if not broken.any():
         return empty

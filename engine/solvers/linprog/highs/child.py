@@ -24,6 +24,7 @@ import numpy as np
 _HIGHS: Any = highspy.Highs
 Model = dict[str, Any]
 Point = dict[str, Any]
+_SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
 _NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
 
 
@@ -40,7 +41,7 @@ def presolve_statuses() -> dict[Any, str]:
 
 
 def quiet(**options: Any) -> Any:
-    """A HiGHS instance without output.
+    """A HiGHS instance without output, which drops no entry of a matrix that it can keep.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def quiet(**options: Any) -> Any:
         If HiGHS refuses an option.
     """
     highs: Any = _HIGHS()
-    for name, value in {"output_flag": False, **options}.items():
+    for name, value in {"output_flag": False, "small_matrix_value": _SMALLEST_ENTRY, **options}.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"HiGHS refuses {name} = {value}")
     return highs

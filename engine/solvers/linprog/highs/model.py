@@ -14,6 +14,8 @@ __all__ = ["Model", "Scaling", "model_of", "program_of"]
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
 _SMALL_ENTRY, _LARGE_ENTRY = 1e-8, 1e10  # of a matrix that HiGHS gets as it is
+_LEAST_ENTRY = 2e-12  # HiGHS drops entries below 1e-12,
+_SCALED_ENTRY = 1e6  # so that a row's largest may become this
 _ALL_TINY, _ALL_HUGE = 1e-2, 1e5  # bounds, or costs, that are all below or above are scaled
 
 
@@ -55,19 +57,22 @@ def program_of(model: Model, name: str) -> LinearProgram:
 class Scaling:
     """Powers of two that bring a badly scaled model into the range that HiGHS's absolute tolerances are made for.
 
-    Rows are scaled by their largest entries where some entry is tiny (HiGHS drops entries below 1e-9) or huge; bounds
-    and costs where all of them are. Other models are left as they are. Columns are not scaled: that would move their
-    costs to other sizes. A value of the program is ``x / bound``, a row's dual ``row * y / cost``, for x and y of the
-    scaled model.
+    Rows are scaled by their largest entries where some entry is tiny or huge, but none below what HiGHS drops (1e-12)
+    unless the largest is 1e18 times as large; bounds and costs where all of them are. Other models are left as they
+    are. Columns are not scaled: that would move their costs to other sizes. A value of the program is ``x / bound``, a
+    row's dual ``row * y / cost``, for x and y of the scaled model.
     """
 
     def __init__(self, model: Model) -> None:
         self.row = np.ones(model["row_lower"].size)
         sizes = np.abs(model["values"])
         if sizes.size and (sizes.min() < _SMALL_ENTRY or sizes.max() > _LARGE_ENTRY):
-            largest = np.zeros(self.row.size)
+            largest, smallest = np.zeros(self.row.size), np.full(self.row.size, np.inf)
             np.maximum.at(largest, model["rows"], sizes)
-            self.row = np.exp2(-np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
+            np.minimum.at(smallest, model["rows"][sizes > 0.0], sizes[sizes > 0.0])
+            largest = np.where(largest > 0.0, largest, 1.0)
+            size = np.clip(_LEAST_ENTRY * largest / smallest, 1.0, _SCALED_ENTRY)  # of the largest entry
+            self.row = np.exp2(np.round(np.log2(size / largest)))
         sides = (self.row * model["row_lower"], self.row * model["row_upper"])
         self.bound = _power_of_two(np.concatenate([*sides, model["lower"], model["upper"]]))
         self.cost = _power_of_two(model["c"])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 from engine.solvers.linprog.verification.sums import exact_sum, greatest, product, term_sizes, transposed
 
-__all__ = ["Audit", "audit", "objective_size", "priced"]
+__all__ = ["Audit", "audit", "infeasibility_of_sides", "objective_size", "priced"]
 
 Vector = NDArray[np.float64]
 
@@ -107,10 +107,11 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
         *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
     )
     lines, values = _Lines(problem.A, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
+    clear = np.where(problem.row_sizes > 0.0, _CLEAR * sides, problem.empty_row_slack)
     primal_error = greatest(
         _worst(below, row_units + sides, lambda: term_sizes(problem.A, x)),
         _worst(outside, values, None),
-        _worst_of_row(below, sides, lines, size),
+        _worst_of_row(below, sides, clear, lines, size),
     )
     dual_error = greatest(
         _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(by_column, y)),
@@ -118,6 +119,40 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
         _worst_of_column(column_wrong, np.abs(costs), lines, size),
     )
     return Audit(primal, dual, mismatch / size, primal_error, dual_error, activities, reduced, size)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is not feasible
+def infeasibility_of_sides(problem: LinearProgram, x: Vector) -> float:
+    """Largest violation of a row or a bound, relative to the unit and the side or bound, however large the terms are.
+
+    A proof that a program is unbounded needs a feasible point; one whose terms are so huge that any side is less than
+    their rounding errors says nothing.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    x : ndarray, shape (n,)
+
+    Returns
+    -------
+    float
+        inf if a value is not finite.
+    """
+    if not np.isfinite(x).all():
+        return math.inf
+    value_unit = problem.units[0]
+    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
+    row_units = np.where(problem.row_sizes > 0.0, row_units, problem.side_unit)
+    return greatest(
+        _worst_side(product(problem.A, x), problem.row_lower, problem.row_upper, row_units),
+        _worst_side(x, problem.lower, problem.upper, np.full(problem.n, value_unit)),
+    )
+
+
+def _worst_side(values: Vector, low: Vector, high: Vector, units: Vector) -> float:
+    sides = np.where(values > high, high, low)
+    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
+    return _worst(np.maximum(low - values, values - high), units + sides, None)
 
 
 def objective_size(primal: float, dual: float, offset: float, terms: float, problem: LinearProgram) -> float:
@@ -162,21 +197,22 @@ class _Lines:
 
 
 def _largest_quotient(matrix: Matrix, chosen: NDArray[np.int64], sizes: Vector) -> Vector:
-    """The largest ``sizes[j] / |a_ij|`` over the entries of each chosen row."""
+    """The largest ``sizes[j] / |a_ij|`` over the entries of each chosen row; inf if it has none."""
     block = matrix[chosen]
     if isinstance(block, sp.csr_array):
         found = np.zeros(chosen.size)
         line = np.repeat(np.arange(chosen.size), np.diff(block.indptr))
         there = block.data != 0.0
         np.maximum.at(found, line[there], sizes[block.indices[there]] / np.abs(block.data[there]))
-        return found
+        return np.where(np.bincount(line[there], minlength=chosen.size) > 0, found, np.inf)
     entries = np.abs(np.asarray(block))
-    return np.asarray((sizes / np.where(entries > 0.0, entries, np.inf)).max(axis=1, initial=0.0))
+    found = (sizes / np.where(entries > 0.0, entries, np.inf)).max(axis=1, initial=0.0)
+    return np.where((entries > 0.0).any(axis=1), found, np.inf)
 
 
-def _worst_of_row(below: Vector, sides: Vector, lines: _Lines, size: float) -> float:
+def _worst_of_row(below: Vector, sides: Vector, clear: Vector, lines: _Lines, size: float) -> float:
     """The largest violation of a row relative to the row itself, or by what it may change the objective, if less."""
-    chosen = np.flatnonzero(below > _CLEAR * sides)
+    chosen = np.flatnonzero(below > clear)
     if not chosen.size:
         return 0.0
     relative = below[chosen] / (sides[chosen] + term_sizes(lines.rows[chosen], lines.x) + 1e-300)

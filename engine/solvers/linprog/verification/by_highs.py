@@ -35,7 +35,7 @@ def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], 
         if "farkas" in found:
             verdict.judge_farkas(found["farkas"])
         if "ray" in found and verdict.proof is None:
-            verdict.judge_ray(found["ray"])
+            verdict.judge_ray(found["ray"], found.get("x"))
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.audit import Audit, audit
 from engine.solvers.linprog.verification.rays import (
+    cleaned,
     polished,
     polished_ray,
     proves_infeasible,
@@ -107,12 +109,16 @@ class Proof:
 def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | None:
     """The proof that a Farkas ray, or a better one near it, gives; None if it proves too little.
 
+    Entries that may be rounding errors are left out one size after the other; then the signs that are still violated
+    are mended by least squares.
+
     Parameters
     ----------
     problem : LinearProgram
     farkas : ndarray, shape (m,)
     """
-    for candidate in (farkas, polished(problem, farkas)):
+    rays = cleaned(farkas)
+    for candidate in itertools.chain(rays, (polished(problem, ray) for ray in rays)):
         reach = proves_infeasible(problem, candidate)
         if reach_is_enough(problem, reach):
             return Proof(Status.INFEASIBLE, farkas=candidate, reach=reach)
@@ -122,12 +128,17 @@ def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | No
 def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
     """The proof that a ray, or a better one near it, gives if some point is feasible; None if it gives none.
 
+    Better ones are found as by :func:`proof_of_infeasibility`; which entries may be rounding errors is judged by the
+    entries themselves, and by the largest that they add to a row.
+
     Parameters
     ----------
     problem : LinearProgram
     ray : ndarray, shape (n,)
     """
-    for candidate in (ray, polished_ray(problem, ray)):
+    sizes = np.where(problem.column_sizes > 0.0, problem.column_sizes, 1.0)
+    rays = cleaned(ray) + cleaned(ray, sizes)[1:]
+    for candidate in itertools.chain(rays, (polished_ray(problem, found) for found in rays)):
         if proves_unbounded(problem, candidate):
             return Proof(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())
     return None

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, sp
+from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 from engine.solvers.linprog.verification.audit import priced
-from engine.solvers.linprog.verification.sums import exact_sum, product, term_sizes, transposed
+from engine.solvers.linprog.verification.sums import exact_sum, product, smallest_terms, term_sizes, transposed
 
-__all__ = ["polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
+__all__ = ["cleaned", "polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
 
 Vector = NDArray[np.float64]
 
 _MOST_POLISHING = 1_000_000_000
 """Products of the sizes of a least-squares problem beyond which a ray is not polished: a second or so on one core."""
 _REACH = 1e8
+_ZERO = (1e-12, 1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest may be rounding errors
+_ROUNDING = 1e-15  # of the terms of a sum: what it may be wrong by because a ray's entries are rounded
+_UNSEEN = 1e-3  # an error of a sum above this part of its smallest term may be that term: the sum may not be zero
 _OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what overflows proves nothing
 
 
@@ -24,7 +27,8 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
     """How far a Farkas ray reaches: no x with ``sum |x| <= reach`` is feasible; 0 if it proves nothing.
 
     Rows times y, and bounds times ``-A^T y``, add up to something that every feasible x would have to make at least
-    positive though it is at most zero. A violation v of a sign costs ``v |x_j|`` of that.
+    positive though it is at most zero. A violation v of a sign costs ``v |x_j|`` of that; it may be 1e-9 of what is
+    added up in its column, and must be much less than each term there, or it is no rounding error.
 
     Parameters
     ----------
@@ -35,14 +39,16 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
         return 0.0
     y = y / np.abs(y).max()
     y = np.where((y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper), 0.0, y)
-    reduced = product(transposed(problem.A), -y)
-    noise = 4e-16 * term_sizes(transposed(problem.A), y)
-    reduced = np.where(np.abs(reduced) <= noise, 0.0, reduced)
+    turned = transposed(problem.A)
+    reduced = product(turned, -y)
+    rounded = np.flatnonzero((reduced != 0.0) & (np.abs(reduced) <= 4e-16 * term_sizes(turned, y)))
+    rounded = rounded[np.abs(reduced[rounded]) <= _UNSEEN * smallest_terms(turned[rounded], y)]
+    reduced[rounded] = 0.0
     row_terms, _ = priced(y, problem.row_lower, problem.row_upper)
     column_terms, wrong = priced(reduced, problem.lower, problem.upper)
     terms = np.concatenate([row_terms, column_terms])
     value = exact_sum(terms)
-    if not value > 1e-9 * np.abs(terms).max():
+    if not value > 1e-9 * np.abs(terms).max() or not _negligible(turned, y, wrong, 1e-9):
         return 0.0
     return value / max(float(wrong.max(initial=0.0)), 1e-300)
 
@@ -74,7 +80,8 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
         weights = np.abs(y)
         block = turned[np.flatnonzero(at_fault)]
         dense = block.toarray() if sp.issparse(block) else np.asarray(block)
-        change = np.linalg.lstsq(dense * weights, reduced[at_fault], rcond=1e-12)[0]
+        sizes = np.maximum(np.abs(dense).max(axis=1), 1e-300)
+        change = np.linalg.lstsq(dense / sizes[:, None] * weights, reduced[at_fault] / sizes, rcond=1e-12)[0]
         moved = y + weights * change
         if not np.isfinite(moved).all():
             break
@@ -86,9 +93,9 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
 def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
     """Whether a direction leads to no bound and no row's side, and improves the objective.
 
-    What a row's side loses along it, for a largest entry of 1, may be 1e-8 of the row's largest entry and of the size
-    of what is added up there, less by as much as the improvement is smaller than the largest cost. That a point is
-    feasible is not looked at.
+    What a row's side loses along it may be 1e-8 of the size of what is added up there, less by as much as the
+    improvement, for a largest entry of 1, is smaller than the largest cost; and it must be much less than each term
+    that is added up, or it is no rounding error. That a point is feasible is not looked at.
 
     Parameters
     ----------
@@ -104,7 +111,35 @@ def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
         return False
     wrong = _ended(problem, product(problem.A, d))
     room = 1e-8 * min(1.0, slope / float(np.abs(costs).max()))
-    return bool((wrong <= room * (problem.row_sizes + term_sizes(problem.A, d))).all())
+    return _negligible(problem.A, d, wrong, room)
+
+
+def _negligible(matrix: Matrix, vector: Vector, wrong: Vector, room: float) -> bool:
+    """Whether what the rows of ``A v`` are wrong by is at most this part of their terms, and none of them: an error."""
+    if not (wrong <= max(room, _ROUNDING) * term_sizes(matrix, vector)).all():
+        return False
+    chosen = np.flatnonzero(wrong)
+    return bool((wrong[chosen] <= _UNSEEN * smallest_terms(matrix[chosen], vector)).all())
+
+
+@_OVERFLOWS
+def cleaned(vector: Vector, sizes: Vector | None = None) -> list[Vector]:
+    """A ray, and the same without its entries below 1e-12, 1e-9, 1e-7 and 1e-5 of the largest; all are different.
+
+    Parameters
+    ----------
+    vector : ndarray, shape (k,)
+    sizes : ndarray, shape (k,), optional
+        What the entries are multiplied by before they are compared.
+    """
+    weighed = np.abs(vector if sizes is None else vector * sizes)
+    largest = float(weighed.max(initial=0.0))
+    found = [vector]
+    for zero in _ZERO:
+        left = np.where(weighed < zero * largest, 0.0, vector)
+        if np.count_nonzero(left) < np.count_nonzero(found[-1]):
+            found.append(left)
+    return found
 
 
 @_OVERFLOWS

@@ -16,15 +16,20 @@ from engine.solvers.linprog.interior.method import LEAST_GOAL
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram, sp
-from engine.solvers.linprog.verification.audit import Audit, audit
-from engine.solvers.linprog.verification.outcome import Proof, proof_of_infeasibility, proof_of_unboundedness
+from engine.solvers.linprog.verification.audit import infeasibility_of_sides
+from engine.solvers.linprog.verification.outcome import (
+    AuditedPoint,
+    Proof,
+    proof_of_infeasibility,
+    proof_of_unboundedness,
+)
+from engine.solvers.linprog.verification.rays import cleaned
 
 __all__ = ["Certificates"]
 
 Vector = NDArray[np.float64]
 _LARGEST_CONE = 4000
 _CERTIFICATE_GOAL, _CERTIFICATE_ITERATIONS = 1e-8, 200
-_ZERO = (1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest may be rounding errors
 
 
 class Certificates:
@@ -49,7 +54,7 @@ class Certificates:
         self.run = run
         self.counters = counters
 
-    def proof(self, prepared: Prepared, best: Audit | None, limited: bool) -> Proof | None:
+    def proof(self, prepared: Prepared, best: AuditedPoint | None, limited: bool) -> Proof | None:
         """Look for a proof that there is no optimum, by two programs that surely have one.
 
         The least sum of what the rows lack: if it is above zero, its duals prove that the program is infeasible. Then
@@ -61,14 +66,14 @@ class Certificates:
         ----------
         prepared : Prepared
             The standard form of the program.
-        best : Audit or None
-            Of the best point there is.
+        best : AuditedPoint or None
+            The best point there is.
         limited : bool
             Whether the method ran out of iterations: then only what that point leaves open is asked.
         """
         if self.options.max_iterations == 0:
             return None
-        feasible = best is not None and best.primal_infeasibility <= self.options.acceptable
+        feasible = best is not None and infeasibility_of_sides(self.problem, best.x) <= self.options.acceptable
         if not (limited and feasible):
             lacking = shard_data([_homogeneous_costs(prepared.standard)], elastic=True)
             found: Proof | None = None
@@ -76,15 +81,15 @@ class Certificates:
             def decides(x: Vector, y: Vector) -> bool:
                 nonlocal found, feasible
                 found = proof_of_infeasibility(self.problem, prepared.duals(y))
-                values, duals = prepared.back(x[: prepared.standard.n], y)
-                error = audit(self.problem, values, duals).primal_infeasibility
+                values, _ = prepared.back(x[: prepared.standard.n], y)
+                error = infeasibility_of_sides(self.problem, values)
                 feasible = feasible or error <= self.options.acceptable
                 return found is not None or error <= self.options.tolerance
 
             self._auxiliary(lacking, prepared.standard.b, "certificate of infeasibility", decides)
             if found is not None:
                 return found
-        if feasible and not (limited and best is not None and best.dual_infeasibility <= self.options.acceptable):
+        if feasible and not (limited and best is not None and best.audit.dual_infeasibility <= self.options.acceptable):
             found = self._unbounded(prepared)
             if found is not None:
                 return found
@@ -101,10 +106,8 @@ class Certificates:
             nonlocal found
             direction = np.zeros(prepared.standard.n)
             direction[columns] = x[: columns.size] - shift
-            largest = float(np.abs(direction).max(initial=0.0))
-            for zero in _ZERO:
-                ray = prepared.ray(np.where(np.abs(direction) < zero * largest, 0.0, direction))
-                found = proof_of_unboundedness(self.problem, ray)
+            for scaled in cleaned(direction)[1:] or [direction]:
+                found = proof_of_unboundedness(self.problem, prepared.ray(scaled))
                 if found is not None:
                     return True
             return False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.devices.host import host_cores
 from engine.solvers.linprog.problem import Matrix, sp
 
-__all__ = ["exact_sum", "greatest", "product", "term_sizes", "transposed"]
+__all__ = ["exact_sum", "greatest", "product", "smallest_terms", "term_sizes", "transposed"]
 
 Vector = NDArray[np.float64]
 
@@ -55,6 +55,32 @@ def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
         unit, length = _power_of_two(entries), _power_of_two(vector)
         scaled = _root_of_squares(matrix / unit, vector / length) * unit * length
         return np.where(np.isfinite(found), found, scaled)  # where squares have overflowed
+
+
+def smallest_terms(matrix: Matrix, vector: Vector) -> Vector:
+    """The smallest ``|a_ij v_j|`` of each row that is not zero; inf for a row without any.
+
+    Parameters
+    ----------
+    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
+    vector : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    if isinstance(matrix, sp.csr_array):
+        terms = np.abs(matrix.data * vector[matrix.indices])
+        found = np.full(matrix.shape[0], np.inf)
+        lines = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        np.minimum.at(found, lines[terms > 0.0], terms[terms > 0.0])
+        return found
+
+    def smallest(part: NDArray[np.float64]) -> Vector:
+        terms = np.abs(part * vector)
+        return np.asarray(np.where(terms > 0.0, terms, np.inf).min(axis=1, initial=np.inf))
+
+    return _by_rows(np.asarray(matrix), smallest)
 
 
 def _root_of_squares(matrix: Matrix, vector: Vector) -> Vector:

@@ -10,6 +10,7 @@ from engine.solvers.linprog.forms.standard import NoOptimum
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.verification.audit import infeasibility_of_sides
 from engine.solvers.linprog.verification.outcome import (
     AuditedPoint,
     Proof,
@@ -67,12 +68,17 @@ class Verdict:
         for ray in (farkas, -farkas):
             self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
 
-    def judge_ray(self, ray: Vector) -> None:
-        """Accept a ray (n,) as a proof that the objective is unbounded, if some point is known to be feasible."""
+    def judge_ray(self, ray: Vector, x: Vector | None = None) -> None:
+        """Accept a ray (n,) as a proof that the objective is unbounded, if the best point or x (n,) is feasible."""
         found = proof_of_unboundedness(self.problem, ray)
-        feasible = self.best is not None and self.best.audit.primal_infeasibility <= self.acceptable
-        if found is not None and feasible:
+        points = [] if self.best is None else [self.best.x]
+        points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
+        if found is not None and any(self.is_feasible(point) for point in points):
             self.proof = found
+
+    def is_feasible(self, x: Vector) -> bool:
+        """Whether a point (n,) shows that the program is feasible: its rows and bounds hold relative to their sides."""
+        return infeasibility_of_sides(self.problem, x) <= self.acceptable
 
     def judge_no_optimum(self, found: NoOptimum) -> None:
         """Check what the standard form has found."""
