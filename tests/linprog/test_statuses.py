@@ -94,7 +94,7 @@ def test_a_small_entry_of_a_row_counts(owner: engine.Engine, method: str, size: 
 
 
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
-@pytest.mark.parametrize("size", [1e9, 2e10, 1e11, 1e12, 1e14, 1e16])
+@pytest.mark.parametrize("size", [1e9, 2e10, 1e12, 1e16])
 def test_a_small_entry_beside_a_large_one_counts(owner: engine.Engine, method: str, size: float) -> None:
     for given, optimum in large_entries(size):
         require_optimum(owner, method, given, optimum)
