@@ -161,7 +161,7 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> 
         engine.linprog(**given, x0=[1.0, 1.0])
     with pytest.raises(NotImplementedError):
         engine.linprog(**given, callback=print, method="highs")
-    with pytest.raises(OptionError, match="removed from SciPy"):
+    with pytest.raises(OptionError, match="SciPy deprecates it"):
         engine.linprog(**given, method="revised simplex")
 
 
