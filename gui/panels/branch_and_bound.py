@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.events import Finished, Incumbent, Metric, Started
+from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.results import Result
 from engine.text import value_text
 from gui.panels.base import Panel
@@ -17,6 +17,7 @@ from gui.pictures.tour import Tour
 from gui.plot.axes import short
 from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
+from gui.plot.levels import LevelBars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.stacked import StackedPlot
@@ -69,6 +70,8 @@ class BranchAndBoundPanel(Panel):
         more = self.page("Stealing", columns=2)
         self.add(self.stealing, more)
         self.add(self.share, more)
+        self._more = more
+        self.levels: LevelBars | None = None
         self.follow(self.stealing, "stealing_share", scale=100.0)
         self.share.series("all devices", theme.colour(7), ())
         self.follow(self.share, "explored_share", names=["all devices"], scale=100.0)
@@ -134,6 +137,16 @@ class BranchAndBoundPanel(Panel):
             event.time, event.value
         )
 
+    def on_trace(self, event: Trace) -> None:
+        """The open nodes by level; a search of less than a second reports none."""
+        if event.name != "open_nodes_by_level":
+            return
+        if self.levels is None:
+            self.levels = self.add(
+                LevelBars("Open nodes by level", theme=self.theme, key="levels", y_title="nodes"), self._more
+            )
+        self.levels.put(event.values)
+
     def on_incumbent(self, event: Incumbent) -> None:
         """A step in the curves of incumbent and bound."""
         if event.objective is not None:
@@ -157,6 +170,8 @@ class BranchAndBoundPanel(Panel):
             self.tile("Nodes").show_value(value_text(nodes))
             if not self._rates:  # the search ended before a rate was reported
                 self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
+        if self.levels is not None:
+            self.levels.set_unit("when last counted")
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)

@@ -229,6 +229,23 @@ def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbo
     assert shares == sorted(shares)
 
 
+def test_the_open_nodes_by_level_are_bars_while_the_search_goes_on(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop.taillard(1)), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 700)
+    panel.show()
+    panel.pages.setCurrentIndex(1)
+    pictures = []
+    for place, values in enumerate(([0.0, 3.0, 40.0, 7.0], [0.0, 1.0, 15.0, 60.0])):
+        panel.feed([Trace(time=place + 1.0, name="open_nodes_by_level", iteration=place, values=values)])
+        bars = figure(panel, "levels")
+        assert bars.table() == (["level", "nodes"], list(enumerate(values)))
+        pictures.append(bars.to_image(1.0))
+    assert pictures[0] != pictures[1]
+    panel.feed([Finished(time=3.0, status="time_limit", objective=9)])
+    assert bars.unit == "when last counted"
+
+
 def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) -> None:
     folder = RECORDED / "branch_and_bound"
     events = events_of(folder)

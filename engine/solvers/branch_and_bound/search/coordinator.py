@@ -342,6 +342,7 @@ class Coordinator:
             return_all=sharing.returns_all(worker),
             seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
             snapshot=snapshot,
+            profile=self._reporting.profiles.is_due(worker, now),
             sample=forecast.sample_for(worker, self._store.units),
         )
 
@@ -409,9 +410,8 @@ class Coordinator:
                 message.taken = True
             worker.messages = []
         states = [self._ask(worker, DeviceSearch.state) for worker in self._workers if worker.is_ready]
-        self.explored = self._base.explored + sum(
-            (state.explored for state in states), np.zeros(self._tree.items, np.int64)
-        )
+        nothing = np.zeros(self._tree.items, np.int64)
+        self.explored = self._base.explored + sum((state.explored for state in states), nothing)
         return Units.joined([self._store.units, *(w.inbox for w in self._workers), *(state.open for state in states)])
 
     def _ask(self, worker: WorkerState, method: Callable[..., T], *arguments: object) -> T:

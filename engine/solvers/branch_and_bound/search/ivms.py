@@ -181,9 +181,27 @@ class Ivms:
         explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
         return Units(at, ends, depths[ivms].astype(np.uint8)), explored
 
-    def frontier(self, levels: int = LEVELS) -> FrontierSnapshot:
-        """The open nodes of the first levels."""
+    def working_depths(self) -> NDArray[np.int32]:
+        """Level of the node that each IVM decomposes next; -1 while it is idle."""
+        depths: NDArray[np.int32] = self.device.get(self.depths, 0, self.shapes.ivms)
+        return depths
+
+    def frontier(self, levels: int = LEVELS, begin: int = 0, count: int | None = None) -> FrontierSnapshot:
+        """The open nodes of the first levels, of all IVMs or of some neighbours.
+
+        Parameters
+        ----------
+        levels : int
+        begin : int
+            The first IVM.
+        count : int, optional
+            How many.
+        """
         levels, ivms, slots = min(levels, self.tree.items), self.shapes.ivms, self.shapes.slots
+        if count is not None and count < ivms:
+            parts = [self._sets(self.rows, level * slots + begin, count) for level in range(levels)]
+            depths = self.device.get(self.depths, begin, count)
+            return FrontierSnapshot(np.stack(parts), self._sets(self.sides, begin, count), depths)
         rows = self._sets(self.rows, 0, levels * slots).reshape(levels, slots, -1)
         return FrontierSnapshot(rows[:, :ivms], self._sets(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms))
 

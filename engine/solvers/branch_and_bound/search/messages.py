@@ -80,6 +80,8 @@ class Task:
         About how long to search.
     snapshot : bool
         Whether the report is to contain a snapshot of the open nodes.
+    profile : bool
+        Whether it is to contain the number of open nodes on each level.
     sample : Sample or None
         The sample of the open nodes to take at the end of the turn.
     """
@@ -94,6 +96,7 @@ class Task:
     return_all: bool = False
     seconds: float = 0.05
     snapshot: bool = False
+    profile: bool = False
     sample: Sample | None = None
 
 
@@ -127,6 +130,8 @@ class Report:
         Seconds that the sample took, which are not among ``seconds``.
     coarseness : float
         Of the sample (see :meth:`~engine.solvers.branch_and_bound.search.sampling.SamplePlan.coarseness`).
+    profile : ndarray of float64 or None
+        The open nodes by level, where the task asked for them.
     """
 
     seconds: float
@@ -145,6 +150,7 @@ class Report:
     remaining: NDArray[np.float64] | None = None
     sampling: float = 0.0
     coarseness: float = 1.0
+    profile: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from engine.run import Run
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState, share_of
 from engine.solvers.branch_and_bound.search.messages import Report
+from engine.solvers.branch_and_bound.search.profile import DepthProfiles
 from engine.solvers.branch_and_bound.search.progress import Remaining, SearchForecast
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import Tree
@@ -48,6 +49,8 @@ class Reporting:
     schedule : SnapshotSchedule
         When which device takes a snapshot of its open nodes, for the proven bound.
     forecast : SearchForecast
+    profiles : DepthProfiles
+        The open nodes by level.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Reporting:
         self.bound = bound
         self.schedule = SnapshotSchedule(began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
         self.forecast = SearchForecast(began, run.seed, tree.items)
+        self.profiles = DepthProfiles(began)
 
     def publish(
         self,
@@ -102,6 +106,7 @@ class Reporting:
             self._run.metric("steals", report.stolen, label)
             self._run.metric("nodes_per_second", worker.rate, label)
             self._run.metric("explored_here", worker.explored, label)
+            self.profiles.take(worker, report.active, report.profile, self._run)
         self._announce_dropped()
         if reports:
             self._publish_shares()

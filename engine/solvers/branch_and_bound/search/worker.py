@@ -19,6 +19,7 @@ from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.children import ChildBounding
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
 from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, Sample, State, Task
+from engine.solvers.branch_and_bound.search.profile import depth_profile
 from engine.solvers.branch_and_bound.search.programs import Shapes
 from engine.solvers.branch_and_bound.search.sampling import TreeSampler, short_plan_for
 from engine.solvers.branch_and_bound.search.setup import Setup
@@ -69,6 +70,7 @@ class SearchWorker:
         self._children: ChildBounding | None = None
         self._rounds = 8
         self._sampler: TreeSampler | None = None
+        self._random = np.random.default_rng(0)
         self._programs = setup.programs(self.shapes, children=True)
         self._ivms = setup.ivms(self._programs, max(1, round(options.steal_trigger * 1000)))
         self._transfers = Transfers(self._ivms)
@@ -170,6 +172,7 @@ class SearchWorker:
             remaining=sampled,
             sampling=time.perf_counter() - began - seconds,
             coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._setup.tree.items),
+            profile=depth_profile(ivms, self._random) if task.profile else None,
         )
 
     def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64] | None:

@@ -1,0 +1,79 @@
+"""A bar for each level of a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.theme import Theme
+from gui.plot.axes import CountAxis, NumberAxis, next_range
+from gui.plot.charts import PaintedItem
+from gui.plot.figure import Figure
+from gui.plot.tables import Table
+
+__all__ = ["LevelBars"]
+
+
+class LevelBars(Figure):
+    """A vertical bar for each level, the root's at the left.
+
+    Parameters
+    ----------
+    title, unit : str
+    theme : Theme
+    key : str
+        See :class:`gui.plot.figure.Figure`.
+    y_title : str
+        Title of the axis at the left.
+    """
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", y_title: str = "") -> None:
+        self._y_title = y_title
+        self._values: list[float] = []
+        self._range = (math.nan, math.nan)
+        self._item: PaintedItem | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Numbers of levels below."""
+        return {"left": NumberAxis("left", title=self._y_title), "bottom": CountAxis("bottom", title="level")}
+
+    def populate(self) -> None:
+        """One item paints all bars."""
+        self._item = PaintedItem(self._paint_bars)
+        self.plot.addItem(self._item, ignoreBounds=True)
+        self.plot.getViewBox().setMouseEnabled(False, False)
+
+    def put(self, values: Sequence[float]) -> None:
+        """Show other values, the root's first."""
+        self._values = list(values)
+        self.hint("")
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the bars."""
+        if not self._values or self._item is None:
+            return
+        self._range = next_range(self._range, (0.0, max(1.0, *self._values)), from_zero=True)
+        top, count = self._range[1], len(self._values)
+        self._item.set_bounds(QRectF(-0.5, 0, count, top))
+        self.plot.setRange(xRange=(-0.5, count - 0.5), yRange=(0, top), padding=0)
+
+    def _paint_bars(self, painter: QPainter) -> None:
+        colour = QColor(self.theme.lines[0])
+        for level, value in enumerate(self._values):
+            painter.fillRect(QRectF(level - 0.4, 0, 0.8, value), colour)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        super().set_theme(theme)
+        if self._item is not None:
+            self._item.update()
+
+    def table(self) -> Table:
+        """A row for each level."""
+        return ["level", self._y_title], [(level, value) for level, value in enumerate(self._values)]
