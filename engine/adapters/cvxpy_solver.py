@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import cvxpy.settings as names
 import numpy as np
 from cvxpy.constraints import NonNeg, Zero
+from cvxpy.error import SolverError
 from cvxpy.reductions.solution import Solution, failure_solution
 from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
@@ -36,8 +37,10 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     """A solver that CVXPY's ``Problem.solve`` takes; it solves problems whose constraints and objective are affine.
 
     Keywords of ``solve`` other than CVXPY's own are those of :func:`engine.solve` for linear programs: ``backend``,
-    ``devices``, ``time_limit``, ``seed``, and the solver's options. With ``verbose=True`` a progress bar is shown.
-    Constraints get their dual values, also those of a certificate of infeasibility.
+    ``devices``, ``time_limit``, ``seed``, and the solver's options; the option ``method`` is called ``solver_method``,
+    since CVXPY keeps ``method`` for itself. With ``verbose=True`` a progress bar is shown. Constraints get their dual
+    values, also those of a certificate of infeasibility. At a limit the variables get the best point there is, with the
+    status ``user_limit``; without any, ``cvxpy.error.SolverError`` says so.
 
     Examples
     --------
@@ -82,11 +85,14 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         verbose : bool
             Whether to show a progress bar.
         solver_opts : dict
-            Keywords of :func:`engine.solve`.
+            Keywords of :func:`engine.solve`; ``solver_method`` is its ``method``.
         solver_cache : dict, optional
             Ignored.
         """
         observers = [ProgressBar()] if verbose else []
+        if "solver_method" in solver_opts:
+            solver_opts = {**solver_opts, "method": solver_opts["solver_method"]}
+            del solver_opts["solver_method"]
         result: Result = solve(_program(data, self.DIMS), on_event=observers, **solver_opts)
         return result
 
@@ -98,6 +104,11 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         solution : Result
         inverse_data : dict
             CVXPY's: variables, constraints and the constant of the objective.
+
+        Raises
+        ------
+        cvxpy.error.SolverError
+            If a limit was reached before there was a point.
         """
         status = _STATUS.get(solution.status, names.SOLVER_ERROR)
         attributes = {names.SOLVE_TIME: solution.seconds, names.NUM_ITERS: int(solution.counters.get("iterations", 0))}
@@ -106,7 +117,10 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         def duals(values: Any) -> Any:
             return utilities.get_dual_values(-values, utilities.extract_dual_value, constraints)
 
-        if status == names.OPTIMAL:
+        if status == names.USER_LIMIT and solution.solution is None:
+            ended = str(solution.status.value).replace("_", " ")
+            raise SolverError(f"QUINTET has ended ({ended}) before it had a point; allow it more time or iterations")
+        if status in (names.OPTIMAL, names.USER_LIMIT):
             primal = {inverse_data[self.VAR_ID]: solution.solution}
             objective = float(solution.objective or 0.0) + inverse_data[names.OFFSET]
             return Solution(status, objective, primal, duals(solution.arrays["row_duals"]), attributes)

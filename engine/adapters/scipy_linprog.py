@@ -75,7 +75,7 @@ def linprog(
         ``ipm_optimality_tolerance`` (the smallest counts), ``presolve``, ``time_limit`` and ``disp``, and any option of
         the solver. Unknown ones are ignored with a warning.
     x0 : array-like, optional
-        Where ``"mpc"`` and ``"pdhg"`` begin. Ignored with a warning by the other methods, as by SciPy's.
+        Where ``"mpc"`` and ``"pdhg"`` begin, shape (n,). Ignored with a warning by the other methods, as by SciPy's.
     integrality : optional
         Must be all zero.
     backend, devices : optional
@@ -110,6 +110,7 @@ def linprog(
     if callback is not None and method.startswith("highs"):
         raise NotImplementedError("SciPy's HiGHS methods support no callback; use method = 'mpc'")
     if x0 is not None and method not in ("mpc", "pdhg"):
+        _initial(x0, c)
         warnings.warn("x0 is not used and is ignored", OptimizeWarning, stacklevel=2)
     if integrality is not None and np.any(np.asarray(integrality) != 0):
         raise ProblemError("integrality must be zero: only continuous linear programs are solved")
@@ -125,7 +126,7 @@ def linprog(
     else:
         chosen["method"] = method
         if x0 is not None and method in ("mpc", "pdhg"):
-            chosen["initial"] = np.asarray(x0, np.float64).ravel().tolist()
+            chosen["initial"] = _initial(x0, c)
     problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds))
     if problem is None:
         return _crossed_bounds()
@@ -138,6 +139,17 @@ def linprog(
     if show:
         print(f"{found.message}\n  objective: {found.fun}\n  iterations: {found.nit}")
     return found
+
+
+def _initial(x0: Any, c: Any) -> list[float]:
+    """The values of a point to begin with; as for SciPy, also those of a method that ignores them are checked."""
+    try:
+        values = np.asarray(x0, np.float64).ravel()
+    except (TypeError, ValueError) as error:
+        raise _ArgumentError("x0 must be numbers, one for each variable") from error
+    if values.size != np.size(c) or not np.isfinite(values).all():
+        raise ProblemError(f"x0 must be {np.size(c)} finite numbers, one for each variable; got {values.size} values")
+    return values.tolist()
 
 
 def _nan_is_no_bound(bounds: Any) -> Any:

@@ -159,6 +159,12 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> 
         engine.linprog(**given, options={"colour": 3})
     with pytest.warns(scipy.optimize.OptimizeWarning, match="x0 is not used"):
         engine.linprog(**given, x0=[1.0, 1.0])
+    for method in ("highs", "mpc"):
+        for point in ([1.0, 1.0, 1.0], [np.nan, 1.0]):
+            with pytest.raises(ValueError, match="x0 must be 2 finite numbers"):
+                engine.linprog(**given, x0=point, method=method)
+    with pytest.raises(TypeError, match="x0 must be numbers"):
+        engine.linprog(**given, x0=["one", 1.0])
     with pytest.raises(NotImplementedError):
         engine.linprog(**given, callback=print, method="highs")
     with pytest.raises(OptionError, match="SciPy deprecates it"):
@@ -403,7 +409,8 @@ def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) 
         A_ub=sp.csr_array((np.ones(rows), (np.arange(rows), np.arange(rows) % 2)), shape=(rows, 2)),
         b_ub=np.arange(rows) + 1.0,
     )
-    with pytest.raises(engine.errors.OutOfDeviceMemory, match="a factor of 300000 x 300000"):
+    advice = r'a factor of 300000 x 300000.*, or leave linear_solver = "auto"'
+    with pytest.raises(engine.errors.OutOfDeviceMemory, match=advice):
         owner.solve(problem, presolve=False, linear_solver="cholesky")
     assert owner.solve(problem, presolve=False).status == "optimal"
 

@@ -41,6 +41,38 @@ def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device: Member) -> N
     assert model.status == "unbounded"
 
 
+def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: Member) -> None:
+    cp = pytest.importorskip("cvxpy")
+    random = np.random.default_rng(0)
+    x = cp.Variable(30, nonneg=True)
+    model = cp.Problem(cp.Maximize(cp.sum(x)), [random.random((20, 30)) @ x <= 1.0])
+    limit = {"solver": engine.QUINTET, "devices": [device.info.id]}
+    with pytest.raises(cp.error.SolverError, match=r"QUINTET has ended \(time limit\) before it had a point"):
+        model.solve(**limit, time_limit=1e-6)
+    with pytest.warns(UserWarning, match="Solution may be inaccurate"):
+        model.solve(**limit, solver_method="mpc", max_iterations=2, presolve=False)
+    assert model.status == "user_limit"
+    assert x.value.shape == (30,)
+
+
+def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    cp = pytest.importorskip("cvxpy")
+    from engine.adapters import cvxpy_solver
+
+    asked: list[str] = []
+
+    def solve(problem: engine.LinearProgram, **options: Any) -> engine.Result:
+        asked.append(options["method"])
+        return engine.solve(problem, **options)
+
+    monkeypatch.setattr(cvxpy_solver, "solve", solve)
+    x = cp.Variable(2)
+    model = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1.0])
+    found = model.solve(solver=engine.QUINTET, devices=[device.info.id], solver_method="pdhg")
+    assert found == pytest.approx(2.0)
+    assert asked == ["pdhg"]
+
+
 def test_cvxpy_refuses_what_is_no_linear_program() -> None:
     cp = pytest.importorskip("cvxpy")
     x = cp.Variable(2)
@@ -78,3 +110,8 @@ def test_integer_variables_of_highs_are_refused_or_relaxed() -> None:
     with pytest.raises(ProblemError, match="1 integer variable;"):
         engine.LinearProgram.from_highspy(highs, relax=False)
     assert engine.LinearProgram.from_highspy(highs).integers == 1
+
+
+def test_what_is_no_model_of_highs_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"takes a highspy\.Highs object; got int"):
+        engine.LinearProgram.from_highspy(3)

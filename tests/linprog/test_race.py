@@ -411,6 +411,15 @@ def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
     assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
 
 
+def test_ranges_that_highs_does_not_compute_are_told(owner: engine.Engine) -> None:
+    messages: list[str] = []
+    problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
+    told = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
+    found = owner.solve(problem, ranging=True, on_event=told)
+    assert "column_status" in found.arrays
+    assert ("cost_from" in found.arrays) != any("no ranges" in message for message in messages)
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_vertex_stays_optimal_within_its_ranges(owner: engine.Engine, maximize: bool) -> None:
     random = np.random.default_rng(3)

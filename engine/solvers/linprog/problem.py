@@ -333,8 +333,11 @@ class LinearProgram(Problem):
         Raises
         ------
         ProblemError
-            If the program has no variables, integer ones that are not to be relaxed, or a quadratic objective.
+            If the argument is no such object, or the program has no variables, integer ones that are not to be
+            relaxed, or a quadratic objective.
         """
+        if not hasattr(highs, "getLp") or not hasattr(highs, "getModel"):
+            raise ProblemError(f"from_highspy takes a highspy.Highs object; got {type(highs).__name__}")
         lp = highs.getLp()
         integers = sum(int(kind) != 0 for kind in lp.integrality_)
         if integers and not relax:

@@ -107,7 +107,8 @@ def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequen
     )
     used = devices[: max(1, problem.n)]
     what = f"a factor of {problem.m} x {problem.m} and a matrix of {problem.m} x {problem.n}"
-    require_fit(used, *planned_bytes(data, len(used), options), what)
+    planned = planned_bytes(data, len(used), options)
+    require_fit(used, *planned, what, dense=not problem.is_sparse, sparse=problem.is_sparse)
 
 
 def is_presolved(problem: LinearProgram) -> bool:

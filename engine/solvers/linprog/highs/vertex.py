@@ -78,7 +78,7 @@ def move_to_vertex(
     poll : callable
         Called meanwhile; may raise to end it.
     run : Run
-        Gets a notice if there is no vertex.
+        Gets a notice if there is no vertex, or no ranges that were asked for.
     counters : dict
         Gets the iterations of crossover.
 
@@ -95,6 +95,8 @@ def move_to_vertex(
     if isinstance(found, str):
         run.notice(f"no basis: {found}", level="warning")
         return {}
+    if options.ranging and "cost_from" not in found.arrays:
+        run.notice("no ranges: HiGHS has computed none for this basis", level="warning")
     verdict.best = found.point
     counters["crossover_iterations"] = found.iterations
     return found.arrays

@@ -56,7 +56,9 @@ def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal:
     return needed, largest
 
 
-def require_fit(devices: Sequence[DeviceInfo], needed: int, largest: int, what: str) -> None:
+def require_fit(
+    devices: Sequence[DeviceInfo], needed: int, largest: int, what: str, *, dense: bool = False, sparse: bool = False
+) -> None:
     """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index.
 
     Parameters
@@ -66,12 +68,19 @@ def require_fit(devices: Sequence[DeviceInfo], needed: int, largest: int, what: 
         Bytes on each device (a device that is listed twice has twice as many), and of the largest buffer.
     what : str
         What the plan is for.
+    dense : bool
+        Whether the matrix is given as a dense one and may be given as a sparse one.
+    sparse : bool
+        Whether a dense factor of a sparse matrix has been asked for.
 
     Raises
     ------
     engine.errors.OutOfDeviceMemory
     """
-    advice = "add devices, which share the matrix, use one with more memory, or give the matrix as a sparse one"
+    ways = ["add devices, which share the matrix", "use one with more memory"]
+    ways += ["give the matrix as a sparse one"] if dense else []
+    ways += ['leave linear_solver = "auto", which takes a sparse factor'] if sparse else []
+    advice = f"{', '.join(ways[:-1])}, or {ways[-1]}"
     counts: dict[str, int] = {}
     for info in devices:
         counts[info.id] = counts.get(info.id, 0) + 1
@@ -125,13 +134,14 @@ def open_system(
     infos = [member.info for member in used]
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
     advice = "add devices, which share the matrix, or use one with more memory"
+    in_sparse = bool(sp.issparse(data.A))
 
     sparse, dense_fits = _sparse_choice(data, options, infos, what)
     dense = sparse is None or dense_fits
     while True:
         needed, largest = planned_bytes(data, len(used), options, dense)
         try:
-            require_fit(infos, needed, largest, what)
+            require_fit(infos, needed, largest, what, dense=not in_sparse, sparse=in_sparse)
             pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
             break
         except OutOfDeviceMemory:
