@@ -354,6 +354,8 @@ class Panel(Cleanup, QWidget):
         if self.device_page is not None:
             self.device_page.started(event)
         self.info.started(event)
+        if self._compile_hint:
+            self.wait_for("The solver is preparing the problem…")
         self.on_started(event)
 
     def _prepare_devices(self, event: Started) -> None:

@@ -121,8 +121,7 @@ class GibbsPanel(Panel):
         if name not in self.traces:
             if len(self.traces) >= _TRACES:
                 return None
-            title = name.replace("_", " ")
-            plot = LivePlot(title, theme=self.theme, key=f"trace {name}", across="iteration", from_zero=False)
+            plot = LivePlot(_title(name), theme=self.theme, key=f"trace {name}", across="iteration", from_zero=False)
             plot.latest = False
             self.traces[name] = self.add(plot, self.trace_page)
             if self._warmup:
@@ -216,7 +215,7 @@ class GibbsPanel(Panel):
                 self._whole_trace(self.traces[name].series(f"chain {chain + 1}"), *draws)
             self.traces[name].fit(at_once=False)
         for name, series in processed.correlations.items():
-            self.correlation.series(name.replace("_", " ")).replace(series)
+            self.correlation.series(_title(name)).replace(series)
         if processed.r_hat is not None and processed.ess is not None:
             self.r_hat.series("R-hat").replace(processed.r_hat)
             self.ess.series("effective draws").replace(processed.ess)
@@ -352,3 +351,8 @@ def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64
     variance = covariance[:, :1]
     scaled = np.where(variance > 0, covariance / np.where(variance > 0, variance, 1.0), 0.0)
     return np.asarray(scaled.mean(axis=0))
+
+
+def _title(name: str) -> str:
+    """The title of a traced quantity: a column keeps its name as it is in the file."""
+    return "log tau" if name == "log_tau" else name

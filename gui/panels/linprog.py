@@ -114,7 +114,7 @@ class LinearProgramPanel(Panel):
         if event.phase == "iterations":
             self.tile("Iteration").show_value(value_text(event.done))
             self._group.add(event.time, "iteration", event.done)
-        else:
+        elif event.done:
             self.tile("Iteration").show_value(f"{event.phase}, {value_text(event.done)}")
 
     def on_incumbent(self, event: Incumbent) -> None:

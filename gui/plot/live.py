@@ -10,7 +10,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QBrush, QColor
 
 from engine.text import short_seconds_text, value_text
 from gui.app.theme import LIGHT, Theme, pen_of
@@ -201,6 +201,7 @@ class LivePlot(Figure):
             self._mark.setPos(math.log10(self._marked) if self.log else self._marked)
         for x in self.sessions[len(self._session_lines) :]:
             line = pg.InfiniteLine(x, angle=90, movable=False, label="resumed", labelOpts={"position": 0.94})
+            line.setZValue(10)  # its label is above the curves, on a background of its own
             self.plot.addItem(line, ignoreBounds=True)
             self._session_lines.append(line)
         self._colour_extras()
@@ -209,6 +210,8 @@ class LivePlot(Figure):
         for line in self._session_lines:
             line.setPen(pen_of(self.theme.muted, (4, 3), 1.0))
             line.label.setColor(QColor(self.theme.muted))
+            line.label.fill = QBrush(QColor(self.theme.base))
+            line.label.update()
         if self._shade is not None:
             self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
         if self._mark is not None:

@@ -33,6 +33,10 @@ class Tile(QWidget):
         if width > self._widest:
             self._widest = width
             self.updateGeometry()
+            parent = self.parentWidget()
+            layout = parent.layout() if parent is not None else None
+            if layout is not None:
+                layout.activate()  # before it is painted, or the text would be cut off
         self.update()
 
     def settle(self) -> None:

@@ -79,6 +79,8 @@ class ScatterPlot(Figure):
         nothing = (math.nan, math.nan)
         x_range = next_range(nothing, (float(x.min()), float(x.max())), from_zero=True)
         y_range = next_range(nothing, (float(y.min()), float(y.max())), from_zero=True)
+        x_range = _with_whole_points(x_range, x, max(60, self.view.width() - 60))
+        y_range = _with_whole_points(y_range, y, max(40, self.view.height() - 30))
         self.plot.setRange(xRange=x_range, yRange=y_range, padding=0)
         left = self.plot.getAxis("left")
         if isinstance(left, NumberAxis):
@@ -97,3 +99,10 @@ class ScatterPlot(Figure):
         if self.entries:
             return ["", *headers], rows
         return headers, [row[1:] for row in rows]
+
+
+def _with_whole_points(ends: tuple[float, float], values: Floats, pixels: int) -> tuple[float, float]:
+    """A range with room for the halves of points that lie on its ends."""
+    low, high = ends
+    room = (_LARGE / 2 + 1) * (high - low) / pixels
+    return (low - room if values.min() < low + room else low, high + room if values.max() > high - room else high)

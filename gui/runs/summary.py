@@ -94,6 +94,8 @@ class Summary:
             case Compiling():
                 self.kernels = max(self.kernels, event.count)
                 self.phase, self.done, self.total = compiling_text(event.count, self.usual_kernels), 0.0, 0.0
+                self._steps.clear()  # a rate is of the present phase
+                self._rates.clear()
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
@@ -162,7 +164,9 @@ class Summary:
 
 def compiling_text(count: int, usual: int = 0) -> str:
     """How far the compilation of kernels is, if an earlier run tells how many there are."""
-    return f"compiling kernels ({count} of {usual})" if count <= usual else f"compiling kernels ({count})"
+    if count <= usual:
+        return f"compiling kernels ({count} of about {usual})"
+    return f"compiling kernels ({count}, {usual} the last time)" if usual else f"compiling kernels ({count})"
 
 
 def gap_text(gap: float | None) -> str:

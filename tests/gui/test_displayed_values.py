@@ -338,7 +338,7 @@ def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> Non
     qtbot.addWidget(panel)
     plot = next(figure for figure in panel.plots() if figure.key == "speed")
     panel.feed([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
-    assert "Compiling kernels (3 of 7)" in plot._hint_text
+    assert "Compiling kernels (3 of about 7)" in plot._hint_text
     assert "only the first time" in plot._hint_text
     summary = Summary()
     summary.take([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])

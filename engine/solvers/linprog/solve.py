@@ -228,6 +228,7 @@ class _Solving:
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
+        self.run.progress("preparation", 0.0, 0.0)
         alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
         if alone or not self.options.presolve or not is_presolved(self.problem):
             return self.problem, unchanged

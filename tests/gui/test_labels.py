@@ -1,0 +1,133 @@
+"""Words and labels in dashboards: what is waited for, names of columns, tiles, marks and points that are seen whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import counting
+import numpy as np
+import pytest
+
+import engine
+from engine.events import Compiling, Metric, Progress, Trace
+from engine.solver import MetricSpec
+from gui.app.theme import DARK, LIGHT
+from gui.panels import Panel, RunInfo, panel_for
+from gui.plot.live import LivePlot
+from gui.plot.scatter import ScatterPlot
+from gui.runs.summary import Summary, compiling_text
+
+STARTED = counting.STARTED
+
+
+def panel_of(qtbot: Any, solver: str, **about: Any) -> Panel:
+    panel = panel_for(RunInfo(solver, **about), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(900, 600)
+    panel.show()
+    return panel
+
+
+# --- what is waited for -------------------------------------------------------------------------------------------
+
+
+def test_a_linear_program_says_that_it_is_prepared(qtbot: Any) -> None:
+    random = np.random.default_rng(3)
+    matrix = random.random((20, 40))
+    cost = matrix.T @ random.random(20) + random.random(40)
+    events: list[Any] = []
+    problem = engine.LinearProgram(cost, A_eq=matrix, b_eq=matrix @ random.random(40))
+    engine.solve(problem, method="mpc", on_event=events.append)
+    panel = panel_of(qtbot, "linprog")
+    panel.wait_for("Starting the solver and opening the devices…")
+    hints = []
+    for event in events:
+        panel.feed([event])
+        if not hints or hints[-1] != panel.objectives._hint_text:
+            hints.append(panel.objectives._hint_text)
+        if event.type == "progress" and event.phase == "preparation":
+            assert "Iteration" not in dict(panel.summary())
+    assert hints[:2] == ["The solver is preparing the problem…", "Preparation…"]
+    assert hints[-1] == ""
+
+
+def test_more_kernels_than_the_last_time_are_said_to_be_more() -> None:
+    assert compiling_text(3) == "compiling kernels (3)"
+    assert compiling_text(3, 11) == "compiling kernels (3 of about 11)"
+    assert compiling_text(14, 11) == "compiling kernels (14, 11 the last time)"
+
+
+@pytest.mark.parametrize("metrics", [(), (MetricSpec("speed", "Speed", "steps/s"),)], ids=["progress", "metric"])
+def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> None:
+    summary = Summary()
+    summary.take([STARTED.model_copy(update={"metrics": [vars(spec) for spec in metrics]})])
+    for tenth in range(20):
+        summary.take(
+            [
+                Progress(time=tenth / 10, phase="warm-up", done=tenth, total=100, unit="steps"),
+                *(Metric(time=tenth / 10, name=spec.name, value=3.62) for spec in metrics),
+            ]
+        )
+    assert summary.rate is not None
+    summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=3)])
+    assert summary.rate is None
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def test_a_column_is_called_as_it_is_in_the_file(qtbot: Any) -> None:
+    panel = panel_of(qtbot, "gibbs")
+    panel.feed(
+        [STARTED, *(Trace(time=1, name=name, iteration=1, values=[0.5]) for name in ("log_tau", "word_freq_credit"))]
+    )
+    titles = [figure.title for figure in panel.plots() if figure.key.startswith("trace ")]
+    assert titles == ["log tau", "word_freq_credit"]
+
+
+# --- seen whole ---------------------------------------------------------------------------------------------------
+
+
+def test_a_tile_that_grows_is_never_cut_off(qtbot: Any) -> None:
+    panel = panel_of(qtbot, "gibbs")
+    panel.feed([STARTED])
+    qtbot.wait(20)
+    for done in (5, 50, 150, 1500):
+        panel.feed([Progress(time=1.0, phase="warm-up", done=done, total=3000, unit="iterations")])
+        tile = panel.tile("Phase")
+        assert tile.width() >= tile._value_width(), (done, tile.width())
+        qtbot.wait(20)
+
+
+def test_the_mark_of_a_resumed_run_is_above_the_curves_on_a_background(qtbot: Any) -> None:
+    plot = LivePlot("Best", theme=LIGHT)
+    qtbot.addWidget(plot)
+    plot.resize(500, 300)
+    plot.show()
+    plot.series("best").append(0.0, 5.0)
+    plot.series("best").append(10.0, 5.0)
+    plot.mark_session(4.0)
+    plot.refresh()
+    qtbot.waitUntil(lambda: len(plot._session_lines) == 1, timeout=120_000)
+    (line,) = plot._session_lines
+    assert line.zValue() > plot.curves[0].item.zValue()
+    assert line.label.fill.color().name() == LIGHT.base
+    plot.set_theme(DARK)
+    assert line.label.fill.color().name() == DARK.base
+
+
+def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
+    plot = ScatterPlot("Items", theme=LIGHT, x_title="weight", y_title="profit")
+    qtbot.addWidget(plot)
+    plot.resize(500, 300)
+    plot.show()
+    x, y = np.array([0.0, 50.0, 100.0]), np.array([0.0, 20.0, 100.0])
+    plot.set_points(x, y)
+    plot.refresh()
+    qtbot.waitUntil(lambda: plot.populated, timeout=120_000)
+    plot.refresh()
+    box = plot.plot.getViewBox()
+    wide, high = box.viewPixelSize()
+    (left, right), (bottom, top) = box.viewRange()
+    assert min(x.min() - left, right - x.max()) >= 4 * wide
+    assert min(y.min() - bottom, top - y.max()) >= 4 * high
