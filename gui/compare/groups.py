@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.text import option_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 
@@ -15,6 +16,8 @@ __all__ = ["VALUES", "Group", "differing_options", "grouped", "values_of"]
 
 VALUES = ("best", "time", "gap", "bound")
 """Columns whose spread can be shown for every run; counters are shown besides."""
+_WITHOUT_ANSWER = ("failed", "killed", "cancelled")
+_LIMIT, _DEVICES = "time limit", "devices"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Group:
     name : str
         The instance, and the options in which the groups differ.
     options : dict
-        Those options.
+        Those options, and the time limit and the devices where they differ.
     runs : list of RunNote
     """
 
@@ -36,10 +39,17 @@ class Group:
     runs: list[RunNote]
 
 
+def _conditions(note: RunNote) -> dict[str, Any]:
+    """What a run was made under, but its instance and seed."""
+    devices = ", ".join(note.devices)
+    return {**note.effective_options, _LIMIT: note.settings.get("time_limit"), _DEVICES: devices or None}
+
+
 def differing_options(notes: Sequence[RunNote]) -> list[str]:
-    """Names of the options in which some of the runs differ; one that was not given differs from one that was."""
-    names = sorted({name for note in notes for name in note.options})
-    return [name for name in names if len({str(note.options.get(name)) for note in notes}) > 1]
+    """Names of the options in which some of the runs differ; the time limit and the devices are among them."""
+    all_conditions = [_conditions(note) for note in notes]
+    names = sorted({name for conditions in all_conditions for name in conditions})
+    return [name for name in names if len({str(conditions.get(name)) for conditions in all_conditions}) > 1]
 
 
 def grouped(notes: Sequence[RunNote]) -> list[Group]:
@@ -48,7 +58,10 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
     found: dict[tuple[str, ...], list[RunNote]] = {}
     for note in notes:
         instance = note.problem or note.title
-        found.setdefault((instance, *(str(note.options.get(name, "")) for name in names)), []).append(note)
+        conditions = _conditions(note)
+        chosen = [conditions.get(name) for name in names]
+        key = (instance, *("" if one is None else option_text(one) for one in chosen))
+        found.setdefault(key, []).append(note)
     instances = {key[0] for key in found}
     brief = {instance: instance.partition(":")[0] for instance in instances}
     if len(set(brief.values())) < len(instances):  # instances whose sizes alone differ
@@ -65,7 +78,7 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
 
 
 def values_of(group: Group, column: str) -> list[float]:
-    """The values of one column in the runs of a group that have it."""
+    """The values of one column in the runs of a group that have it, but runs that ended without an answer."""
     value = column_named(column).value
-    found = [value(note) for note in group.runs]
+    found = [value(note) for note in group.runs if note.state not in _WITHOUT_ANSWER]
     return [float(one) for one in found if isinstance(one, (int, float)) and np.isfinite(one)]

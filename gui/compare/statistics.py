@@ -22,6 +22,11 @@ __all__ = ["StatisticsTab"]
 _SOLVED = ("optimal", "complete", "infeasible", "unbounded")
 
 
+def _is_solved(note: RunNote) -> bool:
+    """Whether the run has its answer; chains that have not mixed are complete, with a warning."""
+    return note.state in _SOLVED and not (note.state == "complete" and note.warnings)
+
+
 class StatisticsTab(Cleanup, QWidget):
     """Runs grouped by instance and options; each group's spread of a value over its seeds.
 
@@ -38,8 +43,8 @@ class StatisticsTab(Cleanup, QWidget):
         super().__init__(parent)
         self.notes, self.theme = tuple(notes), theme
         self.groups = grouped(self.notes)
-        sweeps = {note.sweep for note in notes if note.sweep}
-        self.title = sweeps.pop() if len(sweeps) == 1 else f"Statistics of {len(notes)} runs"
+        sweeps = {note.sweep for note in notes}
+        self.title = sweeps.pop() if len(sweeps) == 1 and all(sweeps) else f"Statistics of {len(notes)} runs"
         self.value = QComboBox()
         self.value.setAccessibleName("Value")
         for name in (*VALUES, *sorted({f"counter.{key}" for note in notes for key in note.counters})):
@@ -77,7 +82,7 @@ class StatisticsTab(Cleanup, QWidget):
         headers = [*headers, "instance"] if one_instance else ["instance", *headers]
         rows: list[tuple[Any, ...]] = []
         for group, one in spreads:
-            solved = sum(note.state in _SOLVED for note in group.runs)
+            solved = sum(_is_solved(note) for note in group.runs)
             numbers: tuple[float | None, ...] = (None, None, None)
             if one is not None:
                 numbers = (one.median, min((one.low, *one.outliers)), max((one.high, *one.outliers)))

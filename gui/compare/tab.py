@@ -32,7 +32,7 @@ from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.series import Series
-from gui.runs.notes import RunNote
+from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
 from gui.runs.summary import Summary, gap_text, state_text
 
@@ -45,8 +45,9 @@ _ROWS = ("solver", "state", "best", "bound", "gap", "time")
 class CompareTab(Cleanup, QWidget):
     """Two or more recorded runs, compared.
 
-    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. ``ready()`` is emitted
-    when all are read.
+    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. More than two runs are
+    numbered, in the table and in the legends. Objectives are drawn on one axis if all runs have the same instance.
+    ``ready()`` is emitted when all are read.
     """
 
     ready = Signal()
@@ -56,6 +57,8 @@ class CompareTab(Cleanup, QWidget):
         self.notes, self.theme = tuple(notes), theme
         self.title = " | ".join(note.title for note in notes) if len(notes) == 2 else f"Comparison of {len(notes)} runs"
         self.complete = False
+        self._colours = _colours(self.notes)
+        self._one_instance = len({note.problem for note in self.notes}) == 1
         self._figures: dict[str, LivePlot] = {}
         self._shown = self._figures
         self._others: dict[str, dict[str, LivePlot]] = {}
@@ -167,15 +170,17 @@ class CompareTab(Cleanup, QWidget):
 
     def _show_best(self, place: int, time: float, best: float | None, bound: float | None, gap: float | None) -> None:
         """The same numbers in the curves and, through the summary, in the table."""
-        if best is not None:
+        if best is not None and self._one_instance:
             self._point(place, "_best", "best", time, float(best))
-        if bound is not None:
+        if bound is not None and self._one_instance:
             self._point(place, "_best", "bound", time, float(bound))
         if gap is not None:
             self._point(place, "_gap", "", time, 100 * gap)
 
     def _name(self, place: int) -> str:
-        """The run's title, with its place where both have the same."""
+        """The run's number in the table, or its title where there are two, with its place where both have the same."""
+        if len(self.notes) > 2:
+            return str(place + 1)
         same = [note.title for note in self.notes].count(self.notes[place].title) > 1
         return f"{self.notes[place].title} ({place + 1})" if same else self.notes[place].title
 
@@ -189,7 +194,7 @@ class CompareTab(Cleanup, QWidget):
             if device not in self._devices[place]:
                 self._devices[place].append(device)
             dash += len(self.notes) * self._devices[place].index(device)
-        curve = figure.series(" ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)])
+        curve = figure.series(" ".join(parts), self._colours[place], DASHES[dash % len(DASHES)])
         self._curves[place].add(curve)
         if metric in ("_best", "_gap"):  # steps that end where their own run ends
             self._steps[place][metric, curve.name] = curve
@@ -271,14 +276,22 @@ class CompareTab(Cleanup, QWidget):
             player.close()
 
 
+def _colours(notes: Sequence[RunNote]) -> list[str]:
+    """The runs' own colours; where two have the same, colours in turn, which differ from run to run with the dashes."""
+    own = [note.colour for note in notes]
+    return own if len(set(own)) == len(own) else [COLOURS[place % len(COLOURS)] for place in range(len(notes))]
+
+
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
-    """An empty table with a column for each run."""
+    """An empty table with a column for each run; more than two are numbered."""
+    colours = _colours(notes)
     table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     for column, note in enumerate(notes, start=1):
-        header = QTableWidgetItem(note.title)
-        header.setIcon(dot(note.colour))
+        header = QTableWidgetItem(f"{column} {note.title}" if len(notes) > 2 else note.title)
+        header.setToolTip(note.title)
+        header.setIcon(dot(colours[column - 1]))
         table.setHorizontalHeaderItem(column, header)
     for row, title in enumerate(_ROWS):
         table.setItem(row, 0, QTableWidgetItem(title))

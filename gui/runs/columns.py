@@ -100,7 +100,7 @@ def column_named(name: str) -> Column:
         raise KeyError(name)
 
     def value(note: RunNote) -> Any:
-        return (note.options if kind == "option" else note.counters).get(key)
+        return (note.effective_options if kind == "option" else note.counters).get(key)
 
     def text(note: RunNote) -> str:
         found = value(note)
@@ -110,10 +110,10 @@ def column_named(name: str) -> Column:
 
 
 def extra_columns(notes: Iterable[RunNote]) -> list[str]:
-    """Names of the columns for the options that were given and the counters that were reported in some run."""
+    """Names of the columns for the options and the counters of some run."""
     found: set[str] = set()
     for note in notes:
-        found.update(f"option.{name}" for name in note.options)
+        found.update(f"option.{name}" for name in note.effective_options)
         found.update(f"counter.{name}" for name in note.counters)
     return sorted(found)
 

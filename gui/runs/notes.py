@@ -39,9 +39,9 @@ class RunNote:
     """The data of the run list about one run.
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in,
-    ``kernels`` how many kernel templates its devices compiled or loaded, ``sweep`` the sweep it belongs to; ``tags``
-    and ``comment`` are the user's.
+    are what was asked for, ``used`` all options of the run, ``kind`` that of the problem, ``source`` the instance
+    file, ``window`` the process of the window it was started in, ``kernels`` how many kernel templates its devices
+    compiled or loaded, ``sweep`` the sweep it belongs to; ``tags`` and ``comment`` are the user's.
     """
 
     key: str
@@ -52,7 +52,9 @@ class RunNote:
     solver: str = ""
     problem: str = ""
     source: str = ""
+    kind: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    used: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     state: str = "starting"
     best: float | int | None = None
@@ -92,6 +94,11 @@ class RunNote:
         """Whether it ended early and has a checkpoint."""
         return self.state in ("interrupted", "time_limit", "killed", "failed") and self.has_checkpoint
 
+    @property
+    def effective_options(self) -> dict[str, Any]:
+        """All options of the run, those that were not given, too, as far as they are known."""
+        return {**self.options, **self.used}
+
     def follow(self, summary: Summary) -> None:
         """Take over the numbers of a run that is watched."""
         self.state, self.message = summary.state, summary.message
@@ -101,6 +108,7 @@ class RunNote:
         self.kernels = summary.kernels
         if summary.started is not None:
             self.solver, self.problem = summary.started.solver, summary.started.description
+            self.kind, self.used = summary.started.problem, dict(summary.started.options)
             self.devices, self.seed = list(summary.started.devices), summary.started.seed
         self.counters = dict(summary.counters)
 
@@ -131,7 +139,7 @@ def described(folder: Path, key: str, colour: str) -> RunNote:
     )
     with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
         if isinstance(first := from_json(stream.readline()), Started):
-            note.problem = first.description
+            note.problem, note.kind, note.used = first.description, first.problem, dict(first.options)
     return recover_state(note)
 
 

@@ -340,7 +340,7 @@ class MainWindow(QMainWindow):
             "selected": bool(targets),
             "one": len(targets) == 1,
             "several": 2 <= len(selected) <= MOST_COMPARED
-            and len({note.solver for note in selected}) == 1
+            and len({(note.solver, note.kind) for note in selected}) == 1
             and all(os.path.isfile(note.path / "events.jsonl") for note in selected),
             "many": sum(not note.live for note in selected) >= 2,
             "folder": len(targets) == 1 and os.path.isdir(targets[0].path),

@@ -112,13 +112,37 @@ def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: P
     qtbot.addWidget(tab)
     qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
     (at,) = (figure for figure in tab.plots() if figure.title == "At")
-    assert [curve.name for curve in at.curves] == [f"same title ({place + 1})" for place in range(3)]
+    assert [curve.name for curve in at.curves] == ["1", "2", "3"]
+    headers = [tab.table.horizontalHeaderItem(column).text() for column in (1, 2, 3)]
+    assert headers == ["1 same title", "2 same title", "3 same title"]
     assert len({(curve.colour, curve.dash) for curve in at.curves}) == 3
     rows = [[tab.table.item(row, column).text() for column in range(4)] for row in range(tab.table.rowCount())]
     assert ["best", "0", "1", "2"] in rows
     assert ["step", "1", "2", "3"] in rows
     assert ["seed", "0", "1", "2"] in rows
     assert not any(row[0] == "style" for row in rows)  # equal options are left out
+
+
+def test_nine_runs_differ_in_colour_or_dash_and_objectives_of_other_instances_are_apart(
+    qtbot: Any, tmp_path: Path
+) -> None:
+    notes = []
+    for place in range(9):
+        finished = Finished(time=2, status="optimal", objective=place)
+        events = [counting.STARTED, Metric(time=1, name="at", value=place), finished]
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(str(place), str(folder), f"run {place}", COLOURS[place % 3], problem="one"))
+    for instance in ("one", "another"):
+        notes[0].problem = instance
+        tab = CompareTab(notes, LIGHT)
+        qtbot.addWidget(tab)
+        qtbot.waitUntil(lambda tab=tab: bool(tab.tick()) or tab.complete, timeout=120_000)
+        (at,) = (figure for figure in tab.plots() if figure.title == "At")
+        assert len({(curve.colour, curve.dash) for curve in at.curves}) == 9
+        (best,) = (figure for figure in tab.plots() if figure.title == "Best and bound")
+        assert bool(best.curves) is (instance == "one")
 
 
 def test_curves_are_compared_against_what_all_runs_count(qtbot: Any, tmp_path: Path) -> None:
