@@ -120,6 +120,11 @@ class Result:
         rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts())
         return f"<table>{''.join(rows)}</table>"
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The arrays that are one text, such as what was added to an algorithm, by name."""
+        return {name: str(array) for name, array in self.arrays.items() if array.ndim == 0 and array.dtype.kind == "U"}
+
     def _facts(self) -> list[tuple[str, str]]:
         """What is shown of a result: names and values."""
         facts = [("status", str(self.status))]

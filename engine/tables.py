@@ -118,6 +118,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     for name, value in result.counters.items():
         text = bytes_text(value) if units.get(name) == "bytes" else counter_text(value, 4)
         pairs.append((name.replace("_", " "), text))
+    pairs += result.texts.items()
     if result.solution is not None and result.solution.size <= _SHOWN:
         pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))
     for name in ("farkas", "ray"):  # what proves that there is no optimum

@@ -357,10 +357,10 @@ def _run(
 
 def _checked_samples(noise: bool | int, budget: int | None) -> int:
     """How often a good string is evaluated."""
+    if not isinstance(noise, (bool, int, np.integer)) or (noise is not False and noise is not True and noise < 2):
+        raise OptionError(f"noise must be True, False, or at least 2 evaluations of a good string; got {noise!r}")
     if noise is not False and budget is None:
         raise OptionError("noise needs a budget: how many evaluations may be made in total")
-    if noise is not False and noise is not True and noise < 2:
-        raise OptionError(f"noise must be True, False, or at least 2 evaluations of a good string; got {noise}")
     if budget is not None and budget < _LEAST_BUDGET:
         raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations; got {budget}")
     return 1 if noise is False else _SAMPLES if noise is True else int(noise)

@@ -311,7 +311,7 @@ def _rows(array: Any) -> str:
 
 def _as_dict(problem: Problem, result: Result, saved: Sequence[Path] = ()) -> dict[str, Any]:
     """The result as plain JSON values: numbers that JSON does not have are null."""
-    content: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, **result.to_dict()}
+    content: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, **result.to_dict(), **result.texts}
     content["solution"] = None if result.solution is None else result.solution.tolist()
     if result.solution is None:
         content["certificate"] = {name: array.tolist() for name, array in result.arrays.items()}

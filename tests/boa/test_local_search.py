@@ -457,7 +457,6 @@ def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
         result = running.solve(problem, flips=200_000, time_limit=3, **options)  # would take half an hour
     assert result.status is engine.Status.TIME_LIMIT
     assert result.objective == problem.evaluate(result.solution[None])[0]
-    assert (
-        result.counters["evaluations"] == 4000 or device.info.capabilities.simt
-    )  # a GPU does more than one generation
+    if not device.info.capabilities.simt:  # a GPU does more than one generation
+        assert 0 < result.counters["evaluations"] <= 4000
     assert result.seconds < 30

@@ -115,6 +115,10 @@ def test_learned_network_is_returned(device: Member) -> None:
     ("arguments", "message"),
     [
         ({"noise": True}, "noise needs a budget"),
+        (
+            {"noise": "x", "budget": 100},
+            "noise must be True, False, or at least 2 evaluations of a good string; got 'x'",
+        ),
         ({"noise": 1, "budget": 100}, "at least 2 evaluations of a good string; got 1"),
         ({"budget": 10}, "budget must be at least 32 evaluations; got 10"),
     ],

@@ -91,6 +91,8 @@ def test_first_population_is_small_where_local_search_is_thorough() -> None:
     assert first_population(wide, Options(local_search="tabu")) == first_population(wide, Options(mixing="none")) == 256
     assert first_population(wide, Options()) == 128
     assert first_population(cut, Options(local_search="none")) == 4000
+    formulas = (engine.BOA.max_sat(n, [[1, 2], [-1, n]]) for n in (100, 1000, 5000, 20_000))
+    assert [first_population(formula, Options(local_search="walk")) for formula in formulas] == [64, 64, 32, 16]
     assert first_population(engine.BOA.nk(50), Options(mixing="none")) == 200
     assert first_population(engine.BOA.nk(500), Options()) == 500  # partition crossover combines what ascents find
     assert first_population(engine.BOA.nk(5000), Options()) == 1024

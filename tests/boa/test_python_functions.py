@@ -142,6 +142,24 @@ def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_p
         run_suite(15, 400, 1, [21])
 
 
+def test_the_suite_is_measured_by_default_with_bits_that_all_its_optima_are_right_for(
+    device: Member, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ioh = pytest.importorskip("ioh")
+    from engine.solvers.boa import bench
+
+    (bits,) = (option.default for option in bench._command.params if option.name == "bits")
+    suite = [ioh.get_problem(number, 1, bits, ioh.ProblemClass.PBO) for number in range(1, 26)]
+    (trap,) = (problem for problem in suite if problem.meta_data.name == "ConcatenatedTrap")
+    assert trap.optimum.y == bits / 5
+    few = ["--suite", "pbo", "--problem", "24", "--repeat", "1", "--budget", "300", "--devices", device.info.id]
+    assert bench.bench([*few, "--bits", "16"]) == 0
+    text = capsys.readouterr().out
+    assert "right optimum of ConcatenatedTrap for multiples of 5 bits only" in text
+    counts = [line.strip(" │┃").split()[0] for line in text.partition("share of targets reached")[2].splitlines()[3:]]
+    assert [int(count) for count in counts if count.isdigit()] == [16, 75, 80, 300]
+
+
 def test_the_algorithm_refuses_problems_that_are_not_of_bits(device: Member) -> None:
     ioh = pytest.importorskip("ioh")
     problem = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.cli import command_line
 from engine.devices import Member
 from engine.events import Event, Incumbent, Notice
 from engine.solvers.boa.fitness.tables import Decomposable
@@ -88,6 +90,20 @@ def test_a_formula_that_cannot_hold_ends_by_itself(device: Member) -> None:
     )
     assert result.status is engine.Status.ITERATION_LIMIT  # who names the target means it
     assert not any("brought nothing better" in text for text in notices)
+
+
+def test_what_was_added_to_the_algorithm_is_shown(
+    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    formula = tmp_path / "f.cnf"
+    formula.write_text("p cnf 4 2\n1 2 3 0\n-1 4 0\n", encoding="utf-8")
+    arguments = ["solve", str(formula), "--devices", device.info.id]
+    assert command_line([*arguments, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["algorithm"]
+    assert shown.startswith("Bayesian optimization algorithm; with local search (walk, at most 80 flips each)")
+    assert command_line([*arguments, "--local-search", "none"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["algorithm", "Bayesian", "optimization", "algorithm"] in rows
 
 
 def test_violated_hard_clauses_are_told(device: Member) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from paper import PaperEngine
 
@@ -59,6 +60,13 @@ def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert "generations equal to the NumPy reference" in text
     assert "1/1" in text
+
+
+def test_a_target_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "f.cnf"
+    file.write_text("p cnf 2 1\n1 2 0\n", encoding="utf-8")
+    with pytest.raises(click.UsageError, match=r"the value to reach must be a number; got 'abc' in --file .*f.cnf=abc"):
+        bench(["--set", "hard", "--file", f"{file}=abc"])
 
 
 def test_the_hard_set_is_measured_against_best_known_values(

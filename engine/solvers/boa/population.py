@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from engine.numerics.philox import philox4x32, stream_word
 from engine.solvers.boa.balance import Balance, Share
 from engine.solvers.boa.device.peers import Place, finish_by_peers, offspring_by_peers
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
-from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
+from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice, Snapshot
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import Bits, Fitness, Function, Keys
 from engine.solvers.boa.host import Evaluated, HostEvaluation
@@ -38,19 +37,6 @@ _HOST = -1  # in place of a member's index
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What a population looks like: its last network with the gene of each rank, and the first of its individuals.
-
-    ``planes`` are bit planes, shape (n, 2), or (n, 1) for populations up to 32.
-    """
-
-    generation: int
-    order: NDArray[np.int32]
-    network: Network
-    planes: NDArray[np.uint32]
 
 
 def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.int32]:
@@ -146,8 +132,11 @@ class Population:
         future: Future[T] = self._group.submit(index, method, *args, **kwargs)
         return lambda: self._group.gather({index: future})[index]
 
-    def _shared(self, method: Callable[..., T], generation: int, *, nodes: bool) -> list[T]:
-        """Call a method of every device with the first and last of the nodes, or words of offspring, it is to do."""
+    def _shared(self, method: Callable[..., T | None], generation: int, *, nodes: bool) -> list[T]:
+        """Call a method of every device with the first and last of the nodes, or words of offspring, it is to do.
+
+        What is returned lacks those that were interrupted.
+        """
         arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
         for index, share in self._shares():
             first, last = (share.first_node, share.last_node) if nodes else (share.first_word, share.last_word)
@@ -180,9 +169,9 @@ class Population:
         self._group.each(DevicePopulation.draw, seeds)
         finished = self.parameters.improvement is None or self._improve_shared()
         if self._host is None or not self._host.evaluates:
-            self._group.each(DevicePopulation.evaluate_population)
+            finished &= all(self._group.each(DevicePopulation.evaluate_population))
         if self._host is not None:
-            finished = self._begin_on_host(self._host)
+            finished &= self._begin_on_host(self._host)
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
         return Slice(self._with_all_flips(rows), self._means(), self._extra(), is_interrupted=not finished)
 
@@ -416,8 +405,12 @@ class Population:
         self._group.each(DevicePopulation.select_by, order, generation)
         lap("selection")
         learned = self._learn(generation)
+        if learned is None:
+            return None
         lap("learning")
         sampled = self._shared(DevicePopulation.sample_share, generation, nodes=False)
+        if len(sampled) < len(self._group):
+            return None
         lap("sampling")
         if self._host is None or not self._host.evaluates:
             if self.parameters.improvement is not None:
@@ -427,6 +420,8 @@ class Population:
                 sampled = [before + (more or 0.0) for before, more in zip(sampled, improved, strict=True)]
                 lap("improvement")
             evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
+            if len(evaluated) < len(self._group):
+                return None
             sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
             lap("evaluation")
         found = self._exchange_offspring()
@@ -435,12 +430,17 @@ class Population:
             return found
         return seconds, learned, sampled
 
-    def _learn(self, generation: int) -> list[float]:
-        """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared."""
+    def _learn(self, generation: int) -> list[float] | None:
+        """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared.
+
+        None if it was interrupted.
+        """
         if not self.parameters.learns(generation) or self.parameters.max_parents == 0:
             self._group.each(DevicePopulation.recount)
             return [0.0] * len(self._group)
         seconds = self._shared(DevicePopulation.learn_share, generation, nodes=True)
+        if len(seconds) < len(self._group):
+            return None
         if len(self._group) > 1:
             parts = self._group.each(DevicePopulation.network)
             shares = [slice(share.first_node, share.last_node) for _, share in self._shares()]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.solvers.boa.device.memory import PopulationMemory
+from engine.solvers.boa.device.parts import Parts
 from engine.solvers.boa.device.programs import Programs
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Parameters
 
 __all__ = ["Learner"]
+
+_WORDS_A_STEP = 8  # words that are counted in the time of a look-up in a table
 
 
 class Learner:
@@ -18,30 +23,41 @@ class Learner:
     memory : PopulationMemory
     programs : Programs
     parameters : Parameters
+    interrupted : callable
+        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
     """
 
-    def __init__(self, memory: PopulationMemory, programs: Programs, parameters: Parameters) -> None:
+    def __init__(
+        self,
+        memory: PopulationMemory,
+        programs: Programs,
+        parameters: Parameters,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._memory = memory
         self._programs = programs
         self._parameters = parameters
+        steps = max(1, memory.rows) * parameters.n * memory.chosen_words / _WORDS_A_STEP
+        self._parts = Parts(memory.device, steps, interrupted, most=memory.slots)
 
-    def learn(self, first: int, last: int) -> None:
-        """The parents of nodes first .. last - 1, and their counts.
+    def learn(self, first: int, last: int) -> bool:
+        """The parents of nodes first .. last - 1, and their counts; False if it was interrupted.
 
         Parameters
         ----------
         first, last : int
             Nodes by rank, in the present order of the genes.
         """
-        memory = self._memory
         if self._parameters.max_parents == 0:
             self.recount()
-            return
+            return True
         self.count_pairs()
-        for start in range(first, last, memory.slots):
-            slots = min(memory.slots, last - start)
-            for level in range(self._parameters.max_parents):
-                self._add_parents(start, slots, level)
+        return self._parts.launch(self._choose, first, last) == last
+
+    def _choose(self, first: int, last: int) -> None:
+        """The parents of some nodes, as many as are learned at a time."""
+        for level in range(self._parameters.max_parents):
+            self._add_parents(first, last - first, level)
 
     def _add_parents(self, first_node: int, slots: int, level: int) -> None:
         """Give each of some nodes with ``level`` parents one more, where that raises its score."""

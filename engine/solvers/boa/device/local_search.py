@@ -222,7 +222,9 @@ class LocalSearch:
         self._least = least
         self._length = SliceLength(start=least, least=least)
         work = _PART_WORK // (8 if program.rule == "anneal" else 1)  # a try takes longer than a look
-        self._part = SliceLength(start=max(_LEAST_PART, work // fitness.n), least=_LEAST_PART)
+        # A walk's launch begins with the gains of all genes, which takes as long as a flip of each on one work-item.
+        shortest = max(_LEAST_PART, fitness.n // (4 * self._block)) if program.rule == "walk" else _LEAST_PART
+        self._part = SliceLength(start=max(shortest, work // fitness.n), least=shortest)
         if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups

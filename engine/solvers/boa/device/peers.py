@@ -120,22 +120,22 @@ def offspring_by_peers(
     _select(worker, generation, place)
     done.lap("selection")
     if worker.parameters.learns(generation) and worker.parameters.max_parents:
-        worker.learn(generation, place.share.first_node, place.share.last_node)
+        done.finished &= worker.learn(generation, place.share.first_node, place.share.last_node)
         worker.device.sync()
         done.lap("learning")
         _take_network(worker, place)
     else:
         worker.recount()
     first, last = place.share.first_word, place.share.last_word
-    worker.sample(generation, first, last)
+    done.finished &= worker.sample(generation, first, last)
     worker.device.sync()
     done.lap("sampling")
-    done.finished = worker.improve(generation, first, last)
+    done.finished = done.finished and worker.improve(generation, first, last)
     if worker.parameters.improvement is not None:
         worker.device.sync()
         done.lap("improvement")
     if done.finished:
-        worker.evaluate(first, last)
+        done.finished = worker.evaluate(first, last)
     memory = worker.memory
     for rank, other in _others(worker, place, done.finished):
         share = place.shares[rank]

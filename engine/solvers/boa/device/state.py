@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.solvers.boa.network import Network
 
-__all__ = ["MOST_GENERATIONS", "Ending", "Migrants", "PopulationState", "Slice"]
+__all__ = ["MOST_GENERATIONS", "Ending", "Migrants", "PopulationState", "Slice", "Snapshot"]
 
 MOST_GENERATIONS = 64
 """Generations of a slice, at most."""
@@ -49,7 +49,7 @@ class Slice:
 
     ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
     ``best``, ``best_key``: genes and key of the best offspring of that generation, where known. ``undone``: evaluations
-    of it that are known.
+    of it that are known; less than 0 for an initial population that lacks some.
     """
 
     history: NDArray[np.int64]
@@ -60,3 +60,16 @@ class Slice:
     best: NDArray[np.uint8] | None = None
     best_key: int | None = None
     undone: int = 0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a population looks like: its last network with the gene of each rank, and the first of its individuals.
+
+    ``planes`` are bit planes, shape (n, 2), or (n, 1) for populations up to 32.
+    """
+
+    generation: int
+    order: NDArray[np.int32]
+    network: Network
+    planes: NDArray[np.uint32]

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.numerics.memory import Memory
+from engine.devices import Device
 from engine.numerics.philox import stream_word
+from engine.solvers.boa.device.evaluation import Evaluation
 from engine.solvers.boa.device.learner import Learner
 from engine.solvers.boa.device.local_search import LocalSearch, improve_program
 from engine.solvers.boa.device.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from engine.solvers.boa.device.parts import Parts
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, Programs, Shapes
 from engine.solvers.boa.device.selection import Selection
 from engine.solvers.boa.device.state import Ending, Migrants, PopulationState, Slice
@@ -77,8 +78,10 @@ class DevicePopulation:
             mixes=parameters.mixes,
             pair_table=self.memory.has_pair_table,
         )
-        self.learner = Learner(self.memory, self.programs, parameters)
+        self.learner = Learner(self.memory, self.programs, parameters, interrupted)
         self.selection = Selection(self.memory, self.programs, parameters)
+        self.evaluation = Evaluation(self.memory, self.programs, parameters, fitness, interrupted)
+        self._sampling = Parts(device, 32 * parameters.n, interrupted, unit=shapes.sample_words)
         self._local_search = None
         if search is not None and isinstance(fitness, Decomposable):
             self._local_search = LocalSearch(*(self.memory, self.programs, parameters, fitness, search), interrupted)
@@ -115,8 +118,8 @@ class DevicePopulation:
         """Draw and evaluate the initial population; see :meth:`draw` and :meth:`summarise`."""
         self.draw(seeds)
         finished = self.improve_population(0, -(-self.parameters.population // 32))
-        self.evaluate_population()
-        return Slice(self.summarise(0, 0, ending), is_interrupted=not finished)
+        finished &= self.evaluate_population()
+        return Slice(self.summarise(0, 0, ending), is_interrupted=not finished, undone=-self.evaluation.missing)
 
     def improve_population(self, first: int, last: int) -> bool:
         """See :meth:`LocalSearch.improve_population`; True where there is no local search."""
@@ -126,57 +129,13 @@ class DevicePopulation:
         """The population's bit planes (n, words)."""
         self.device.put(planes.ravel(), self.memory.population)
 
-    def evaluate_population(self) -> None:
-        """Keys of the whole population, by the device."""
-        memory = self.memory
-        self._evaluate(memory.population, memory.words, 0, self.parameters.population, memory.keys)
-
-    def _evaluate(self, planes: Buffer, stride: int, first: int, last: int, keys: Buffer) -> None:
-        """Keys of the individuals ``first`` (a multiple of 32) to ``last - 1``."""
-        programs = self.programs
-        assert programs.fitness is not None
-        programs.fitness.evaluate(
-            max(0, -(-(last - first) // programs.fitness_individuals)),
-            programs.fitness_block,
-            planes=planes,
-            stride=stride,
-            first=first,
-            count=last,
-            keys=keys,
-            status=self.memory.status,
-            **self.memory.fitness_arguments,
-        )
+    def evaluate_population(self) -> bool:
+        """See :meth:`engine.solvers.boa.device.evaluation.Evaluation.evaluate_population`."""
+        return self.evaluation.evaluate_population()
 
     def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keys of individuals with one gene flipped, by the device.
-
-        Parameters
-        ----------
-        bits : ndarray of uint8, shape (m, n)
-        genes : ndarray of int, shape (m, flips)
-            Those to flip in each individual, one at a time.
-
-        Returns
-        -------
-        ndarray of int64, shape (m, flips)
-        """
-        block, words = self.shapes.block, -(-len(bits) // 32)
-        buffers = Memory(self.device)
-        try:
-            keys = buffers.empty(genes.size, np.int64)
-            self.programs.flips.evaluate_flips(
-                *(-(-genes.size // block), block),
-                planes=buffers.put(bit_planes(bits, words).ravel()),
-                stride=words,
-                count=genes.size,
-                each=genes.shape[1],
-                flipped=buffers.put(genes.astype(np.int32).ravel()),
-                keys=keys,
-                **self.memory.fitness_arguments,
-            )
-            return self.device.get(keys).reshape(genes.shape)
-        finally:
-            buffers.release()
+        """See :meth:`engine.solvers.boa.device.evaluation.Evaluation.flipped_keys`."""
+        return self.evaluation.flipped_keys(bits, genes)
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
@@ -242,7 +201,7 @@ class DevicePopulation:
                     rows, ended = self._rows_to_end(place)
                     if ended:
                         return Slice(rows, seconds=seconds)
-                    best = self.best_offspring(words)  # of a generation that is left undone
+                    best = self._best_undone(phase, words)
                     return Slice(rows, seconds=seconds, is_interrupted=True, best=best)
                 if place == 0:
                     self.device.sync()
@@ -278,17 +237,17 @@ class DevicePopulation:
         self.select(generation, 0)
         self.device.sync()
 
-    def learn_share(self, generation: int, first: int, last: int) -> float:
-        """As :meth:`learn`, until it is done; the seconds it took."""
+    def learn_share(self, generation: int, first: int, last: int) -> float | None:
+        """As :meth:`learn`, until it is done; the seconds it took, or None if it was interrupted."""
         began = time.perf_counter()
-        self.learn(generation, first, last)
-        return self._finished(began)
+        finished = self.learn(generation, first, last)
+        return self._finished(began) if finished else None
 
-    def sample_share(self, generation: int, first: int, last: int) -> float:
-        """As :meth:`sample`, until it is done; the seconds it took."""
+    def sample_share(self, generation: int, first: int, last: int) -> float | None:
+        """As :meth:`sample`, until it is done; the seconds it took, or None if it was interrupted."""
         began = time.perf_counter()
-        self.sample(generation, first, last)
-        return self._finished(began)
+        finished = self.sample(generation, first, last)
+        return self._finished(began) if finished else None
 
     def improve_share(self, generation: int, first: int, last: int) -> float | None:
         """As :meth:`improve`, until it is done; the seconds it took, or None if it was interrupted."""
@@ -296,11 +255,11 @@ class DevicePopulation:
         finished = self.improve(generation, first, last)
         return self._finished(began) if finished else None
 
-    def evaluate_share(self, generation: int, first: int, last: int) -> float:
-        """As :meth:`evaluate`, until it is done; the seconds it took. The generation makes no difference."""
+    def evaluate_share(self, generation: int, first: int, last: int) -> float | None:
+        """As :meth:`evaluate`, until it is done; the seconds, or None. The generation makes no difference."""
         began = time.perf_counter()
-        self.evaluate(first, last)
-        return self._finished(began)
+        finished = self.evaluate(first, last)
+        return self._finished(began) if finished else None
 
     def _finished(self, began: float) -> float:
         self.device.sync()
@@ -321,12 +280,12 @@ class DevicePopulation:
         """See :meth:`engine.solvers.boa.device.selection.Selection.select`."""
         self.selection.select(generation, place)
 
-    def learn(self, generation: int, first: int, last: int) -> None:
+    def learn(self, generation: int, first: int, last: int) -> bool:
         """As :meth:`Learner.learn`; the counts only, if the structure is kept in this generation."""
         if self.parameters.learns(generation):
-            self.learner.learn(first, last)
-        else:
-            self.learner.recount()
+            return self.learner.learn(first, last)
+        self.learner.recount()
+        return True
 
     def recount(self) -> None:
         """The counts of the present structure among the individuals selected now."""
@@ -340,8 +299,8 @@ class DevicePopulation:
         """A network combined from several devices, or from a checkpoint."""
         self.learner.set_network(network)
 
-    def sample(self, generation: int, first: int, last: int) -> None:
-        """Words first .. last - 1 of the offspring, sampled from the network.
+    def sample(self, generation: int, first: int, last: int) -> bool:
+        """Words first .. last - 1 of the offspring, sampled from the network; False if it was interrupted.
 
         Parameters
         ----------
@@ -369,6 +328,14 @@ class DevicePopulation:
             schedule=memory.schedule,
             status=memory.status,
         )
+
+        def launch(begin: int, end: int) -> None:
+            self._launch_sampling(generation, begin, end)
+
+        return self._sampling.launch(launch, first, last) == last
+
+    def _launch_sampling(self, generation: int, first: int, last: int) -> None:
+        memory, parameters = self.memory, self.parameters
         self.programs.sample.sample_offspring(
             -(-(last - first) // self.shapes.sample_words),
             self.shapes.sample_block,
@@ -393,17 +360,15 @@ class DevicePopulation:
         """See :meth:`LocalSearch.improve_offspring`; True where there is no local search."""
         return self._local_search is None or self._local_search.improve_offspring(generation, first, last)
 
-    def evaluate(self, first: int, last: int) -> None:
-        """Keys of words first .. last - 1 of the offspring, by the device.
+    def evaluate(self, first: int, last: int) -> bool:
+        """Keys of words first .. last - 1 of the offspring, by the device; False if it was interrupted.
 
         Parameters
         ----------
         first, last : int
             Words of 32 individuals.
         """
-        memory = self.memory
-        count = min(32 * last, self.parameters.offspring)
-        self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
+        return self.evaluation.evaluate_offspring(first, last)
 
     def offspring(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (M,) of the offspring."""
@@ -465,11 +430,17 @@ class DevicePopulation:
             entropies=memory.entropies,
         )
 
-    def best_offspring(self, words: int) -> NDArray[np.uint8]:
-        """Genes of the best offspring, of which some may still be as they were sampled."""
-        self.evaluate(0, words)
+    def _best_undone(self, phase: str, words: int) -> NDArray[np.uint8] | None:
+        """Genes of the best offspring of a generation that is left undone in this phase, where some are known.
+
+        Some of them may still be as they were sampled.
+        """
+        if phase == "improvement":
+            self.evaluate(0, words)
+        elif phase != "evaluation":
+            return None
         planes, keys = self.offspring()
-        place = int(keys.argmax())
+        place = int(keys[: self.evaluation.known].argmax())
         return ((planes[:, place // 32] >> np.uint32(place % 32)) & 1).astype(np.uint8)
 
     # --- migration ----------------------------------------------------------------------------------------------

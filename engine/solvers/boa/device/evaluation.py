@@ -1,0 +1,132 @@
+"""Evaluation of individuals on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer
+from engine.numerics.memory import Memory
+from engine.solvers.boa.device.memory import PopulationMemory
+from engine.solvers.boa.device.parts import Parts
+from engine.solvers.boa.device.programs import Programs
+from engine.solvers.boa.fitness import Fitness
+from engine.solvers.boa.fitness.tables import Decomposable
+from engine.solvers.boa.network import bit_planes
+from engine.solvers.boa.options import Parameters
+
+__all__ = ["Evaluation"]
+
+
+class Evaluation:
+    """Evaluates a population and its offspring; made and used on the device's thread.
+
+    ``known``: up to which individual the last evaluation went; ``missing``: how many of the initial population it left.
+
+    Parameters
+    ----------
+    memory : PopulationMemory
+    programs : Programs
+    parameters : Parameters
+    fitness : Fitness
+    interrupted : callable
+        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
+    """
+
+    def __init__(
+        self,
+        memory: PopulationMemory,
+        programs: Programs,
+        parameters: Parameters,
+        fitness: Fitness,
+        interrupted: Callable[[], bool],
+    ) -> None:
+        self._memory = memory
+        self._programs = programs
+        self._parameters = parameters
+        self.known = self.missing = 0
+        steps = 2 * len(fitness.genes) if isinstance(fitness, Decomposable) else parameters.n
+        unit = 32 if programs.fitness is None else max(32, programs.fitness_individuals)
+        self._parts = Parts(memory.device, steps, interrupted, unit)
+
+    def evaluate_population(self) -> bool:
+        """Keys of the whole population; False if it was interrupted.
+
+        Individuals that have not been evaluated then have the key of the worst that has.
+        """
+        memory, count = self._memory, self._parameters.population
+        self.known = self._evaluate(memory.population, memory.words, 0, count, memory.keys)
+        self.missing = count - self.known
+        if self.missing:
+            keys = memory.device.get(memory.keys)
+            keys[self.known :] = keys[: self.known].min()
+            memory.device.put(keys, memory.keys)
+        return not self.missing
+
+    def evaluate_offspring(self, first: int, last: int) -> bool:
+        """Keys of words first .. last - 1 of the offspring; False if it was interrupted.
+
+        Parameters
+        ----------
+        first, last : int
+            Words of 32 individuals.
+        """
+        memory = self._memory
+        count = min(32 * last, self._parameters.offspring)
+        self.known = self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
+        return self.known == count
+
+    def _evaluate(self, planes: Buffer, stride: int, first: int, last: int, keys: Buffer) -> int:
+        """Keys of the individuals ``first`` (a multiple of 32) to ``last - 1``; up to which one, if interrupted."""
+        programs = self._programs
+        evaluate = programs.fitness
+        assert evaluate is not None
+
+        def launch(begin: int, end: int) -> None:
+            evaluate.evaluate(
+                -(-(end - begin) // programs.fitness_individuals),
+                programs.fitness_block,
+                planes=planes,
+                stride=stride,
+                first=begin,
+                count=end,
+                keys=keys,
+                status=self._memory.status,
+                **self._memory.fitness_arguments,
+            )
+
+        return self._parts.launch(launch, first, last)
+
+    def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Keys of individuals with one gene flipped.
+
+        Parameters
+        ----------
+        bits : ndarray of uint8, shape (m, n)
+        genes : ndarray of int, shape (m, flips)
+            Those to flip in each individual, one at a time.
+
+        Returns
+        -------
+        ndarray of int64, shape (m, flips)
+        """
+        block, words = self._programs.shapes.block, -(-len(bits) // 32)
+        device = self._memory.device
+        buffers = Memory(device)
+        try:
+            keys = buffers.empty(genes.size, np.int64)
+            self._programs.flips.evaluate_flips(
+                *(-(-genes.size // block), block),
+                planes=buffers.put(bit_planes(bits, words).ravel()),
+                stride=words,
+                count=genes.size,
+                each=genes.shape[1],
+                flipped=buffers.put(genes.astype(np.int32).ravel()),
+                keys=keys,
+                **self._memory.fitness_arguments,
+            )
+            return device.get(keys).reshape(genes.shape)
+        finally:
+            buffers.release()

@@ -1,0 +1,66 @@
+"""Work in several launches, so that a run ends soon after it is to end, where one launch would take long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from engine.devices import Device
+from engine.devices.slices import SliceLength
+
+__all__ = ["Parts"]
+
+_AT_ONCE = {True: 2**33, False: 2**24}
+"""Steps of a kernel that GPUs, and other devices, do in a tenth of a second or less."""
+
+
+class Parts:
+    """Launches over a range of items; between them it is asked whether the run is to end.
+
+    Little work is launched at once and not waited for. The result does not depend on how it is divided.
+
+    Parameters
+    ----------
+    device : Device
+    steps : float
+        What an item takes, in additions or table look-ups.
+    interrupted : callable
+        Whether the run is to end; from any thread.
+    unit : int
+        Items of a part are a multiple of this.
+    most : int, optional
+        Items that a launch may have.
+    """
+
+    def __init__(
+        self, device: Device, steps: float, interrupted: Callable[[], bool], unit: int = 1, most: int | None = None
+    ) -> None:
+        self._device = device
+        self._interrupted = interrupted
+        self._unit = unit
+        self._at_once = int(_AT_ONCE[device.capabilities.simt] / max(1.0, steps))
+        self._most = float("inf") if most is None else most
+        self._length = SliceLength(start=max(unit, self._at_once // 4), least=unit)
+
+    def launch(self, launch: Callable[[int, int], None], first: int, last: int) -> int:
+        """Call ``launch`` with one part after the other; where that ended, which is before ``last`` if interrupted.
+
+        Parameters
+        ----------
+        launch : callable
+            Takes the first item and the one after the last.
+        first, last : int
+        """
+        together = last - first <= self._at_once
+        while first < last:
+            count = last - first if together else max(self._unit, self._length.amount // self._unit * self._unit)
+            end = int(min(first + count, first + self._most, last))
+            began = time.perf_counter()
+            launch(first, end)
+            if not together:
+                self._device.sync()
+                self._length.took(time.perf_counter() - began, end - first)
+                if end < last and self._interrupted():
+                    return end
+            first = end
+        return last
