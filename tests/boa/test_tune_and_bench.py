@@ -12,6 +12,7 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError
 from engine.solvers.boa.bench import bench
+from engine.solvers.boa.hard import hard_problems
 from engine.solvers.boa.tune import Trial, smallest_population, tune
 
 
@@ -67,6 +68,16 @@ def test_a_target_that_is_no_number_is_refused(tmp_path: Path) -> None:
     file.write_text("p cnf 2 1\n1 2 0\n", encoding="utf-8")
     with pytest.raises(click.UsageError, match=r"the value to reach must be a number; got 'abc' in --file .*f.cnf=abc"):
         bench(["--set", "hard", "--file", f"{file}=abc"])
+
+
+def test_the_hard_set_has_problems_like_public_ones(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = ("like g05", "like pm1d", "like w05", "like bqp250", "Ising 28x28", "like G1")
+    names = [problem.name for problem, _ in hard_problems(quick=False)]
+    assert all(any(name.startswith(kind) for name in names) for kind in kinds)
+    assert bench(["--set", "hard", "--quick", "--repeat", "1", "--devices", device.info.id]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for kind in kinds[:3]:
+        assert any(kind in line and "1/1" in line for line in lines)
 
 
 def test_the_hard_set_is_measured_against_best_known_values(
