@@ -101,8 +101,8 @@ def _command(
     if chosen == "hard":
         given = [_given_problem(file) for file in files]
         with Engine(devices=[info.id for info in infos]) as engine:
-            problems = [*hard_problems(quick), *given]
-            return 0 if _measure_hard(problems, repeat or (3 if quick else 10), limit, engine, console) else 1
+            hard = [*hard_problems(quick), *given]
+            return 0 if _measure_hard(hard, repeat or (3 if quick else 10), limit, engine, console) else 1
     gpu = any(info.capabilities.simt for info in infos)
     runs = repeat or (3 if quick else 10)
     good = True
