@@ -212,8 +212,8 @@ class NumberAxis(Axis):
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Text of the ticks."""
         largest = max((abs(value) for value in values), default=0.0)
-        if largest and (largest < 1e-3 or spacing < 1e-4):
-            return [f"{value:.3g}" for value in values]
+        if largest and (largest < 1e-3 or spacing < 1e-4 or largest >= 1e18):  # beyond the prefixes
+            return ["0" if value == 0 else f"{value:.3g}" for value in values]
         unit, prefix = next(((unit, prefix) for unit, prefix in _PREFIXES if largest >= unit), (1.0, ""))
         if largest < 1e4:
             unit, prefix = 1.0, ""

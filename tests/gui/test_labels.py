@@ -13,6 +13,7 @@ from engine.events import Compiling, Metric, Progress, Trace
 from engine.solver import MetricSpec
 from gui.app.theme import DARK, LIGHT
 from gui.panels import Panel, RunInfo, panel_for
+from gui.plot.axes import NumberAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.summary import Summary, compiling_text
@@ -71,6 +72,12 @@ def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> No
     assert summary.rate is not None
     summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=3)])
     assert summary.rate is None
+
+
+def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) -> None:
+    axis = NumberAxis("left")
+    assert axis.tickStrings([0.0, 5e24, 1e25], 1.0, 5e24) == ["0", "5e+24", "1e+25"]
+    assert axis.tickStrings([0.0, 5e16, 1e17], 1.0, 5e16) == ["0", "50P", "100P"]
 
 
 # --- names --------------------------------------------------------------------------------------------------------
