@@ -99,6 +99,9 @@ class Controls:
         if self._target is not None and not self._stopped:
             again = "; press Ctrl-C again to abort" if number == signal.SIGINT else ""
             self._target.notice(f"stopping at the end of this slice{again}")
+        elif self._starting and not self._stopped and number == signal.SIGINT:  # a job of a cluster may start late
+            with contextlib.suppress(OSError, RuntimeError):  # of a write that the signal has interrupted
+                print("stopping once the run has started; press Ctrl-C again to abort", file=sys.stderr, flush=True)
         self.stop()
 
     def listen(self) -> None:

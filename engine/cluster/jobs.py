@@ -28,6 +28,8 @@ import math
 import re
 import shlex
 import shutil
+import signal
+import threading
 import time
 import tomllib
 import warnings
@@ -144,11 +146,7 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
         _configure_tls(file.tls, path.parent, closing)
     if file.address is not None:
         return file.address
-    try:
-        import dask_jobqueue
-    except ImportError as error:
-        raise ClusterError(f"{path} needs dask-jobqueue: Quintet's extra cluster has it") from error
-    kind = getattr(dask_jobqueue, _CLASSES[file.kind])
+    kind = getattr(_jobqueue(path), _CLASSES[file.kind])
     command = shlex.split(kind.job_cls.submit_command)[0]
     if shutil.which(command) is None:
         raise ClusterError(f"{path}: this computer has no command {command}, with which jobs are submitted")
@@ -166,6 +164,22 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
         raise ClusterError(f"the jobs of {path} cannot be submitted: {_said(error)}") from error
     cluster.replacement = Replacement(cluster, file.jobs)
     return cluster
+
+
+def _jobqueue(path: Path) -> Any:
+    """The package ``dask_jobqueue``, without the handler of Ctrl-C that importing it sets, which exits."""
+    is_main = threading.current_thread() is threading.main_thread()
+    former = signal.getsignal(signal.SIGINT)
+    try:
+        import dask_jobqueue
+    except ImportError as error:
+        raise ClusterError(f"{path} needs dask-jobqueue: Quintet's extra cluster has it") from error
+    except ValueError as error:
+        raise ClusterError(f"{path}: dask_jobqueue must be imported in the main thread first ({error})") from error
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, former)
+    return dask_jobqueue
 
 
 async def _submit(cluster: Any, count: int) -> None:

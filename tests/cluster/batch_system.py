@@ -21,6 +21,7 @@ echo "Submitted batch job $!"
 """
 
 _CANCEL = """#!/bin/sh
+touch {folder}/$1.cancelled
 kill -9 -- -$1
 """
 
@@ -42,7 +43,8 @@ def slurm(folder: Path, late: float = 0.0, refuses: bool = False) -> Iterator[Pa
     refuses : bool
         Whether no job is accepted.
     """
-    scripts = {"sbatch": _REFUSE if refuses else _SUBMIT.format(folder=folder, late=late), "scancel": _CANCEL}
+    submit = _REFUSE if refuses else _SUBMIT.format(folder=folder, late=late)
+    scripts = {"sbatch": submit, "scancel": _CANCEL.format(folder=folder)}
     for name, text in scripts.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)

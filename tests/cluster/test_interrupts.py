@@ -1,4 +1,4 @@
-"""Ctrl-C in a terminal, which goes to the workers of ``local:N`` as well."""
+"""Ctrl-C in a terminal, which goes to the workers of ``local:N`` as well, and while a job is waited for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from engine.folder import RunFolder
+from tests.cluster.batch_system import slurm
 from tests.environment import ROOT, with_root
 from tests.patience import PATIENCE, wait_until
 
@@ -37,3 +40,26 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_pat
     assert not [
         line for line in events.read_text().splitlines() if "computed again" in json.loads(line).get("message", "")
     ]
+
+
+def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path: Path) -> None:
+    pytest.importorskip("dask_jobqueue")
+    (tmp_path / "hall.toml").write_text(f'kind = "slurm"\ncores = 1\nmemory = "2GB"\nwait = {5 * PATIENCE}\n')
+    (tmp_path / "jobs").mkdir()
+    problem = ROOT / "samples" / "branch_and_bound" / "queens-14.txt"
+    words = [sys.executable, "-m", "engine", "solve", str(problem), "--cluster", "hall.toml"]
+    with (
+        slurm(tmp_path / "jobs", late=1000.0) as folder,
+        subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as child,
+    ):
+        try:
+            wait_until(lambda: list(folder.glob("*.started")), "no job is submitted")
+            child.send_signal(signal.SIGINT)
+            assert child.stderr is not None
+            assert child.stderr.readline() == "stopping once the run has started; press Ctrl-C again to abort\n"
+            child.send_signal(signal.SIGINT)
+            rest = child.communicate(timeout=5 * PATIENCE)[1]
+        finally:
+            child.kill()
+        assert (child.returncode, rest.strip()) == (130, "error: aborted")
+        assert [one.stem for one in folder.glob("*.cancelled")] == [one.stem for one in folder.glob("*.started")]

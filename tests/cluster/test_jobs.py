@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from engine.errors import ClusterError, OptionError
 from tests.cluster.batch_system import slurm
 from tests.patience import PATIENCE
 
-dask_jobqueue = pytest.importorskip("dask_jobqueue")
+if importlib.util.find_spec("dask_jobqueue") is None:
+    pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
 
 HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\n'
 
@@ -23,7 +25,7 @@ def script_of(path: Path, text: str) -> str:
     """The script that is submitted for a file's text."""
     path.write_text(text)
     file = jobs.read_file(path)
-    made: Any = getattr(dask_jobqueue, jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
+    made: Any = getattr(jobs._jobqueue(path), jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
     with made:
         found: str = made.job_script()
     return found
