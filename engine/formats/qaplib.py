@@ -1,5 +1,7 @@
 """Quadratic assignment files of QAPLIB: the size, then two square matrices.
 
+A second number on the first line, as the best known value, is passed over.
+
 References
 ----------
 R. E. Burkard, S. E. Karisch, F. Rendl, "QAPLIB - a quadratic assignment problem library", Journal of Global
@@ -50,16 +52,18 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
     n = numbers.take("the size")
     if not 1 <= n <= _LARGEST:
         raise ProblemError(f"the size must be 1 to {_LARGEST}; got {n}", path, numbers.line)
+    if numbers.left == 1 + 2 * n * n and numbers.words[0][1] == numbers.words[1][1]:
+        numbers.take("the best known value")
     first, second = (np.array(numbers.matrix(n, n, f"entry of matrix {name}"), np.int64) for name in "AB")
     numbers.end(f"two {n} x {n} matrices")
     return first, second
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a ``.dat`` file begins with its size alone, and whole numbers of two matrices.
+    """Whether a ``.dat`` file begins with its size, alone or with another number, and whole numbers of two matrices.
 
     A list of items, as of a knapsack, may begin so too: short files must have as many numbers as two matrices have, and
-    lines of longer ones more than an item.
+    lines of longer ones more than an item. Short files may have any name.
 
     Parameters
     ----------
@@ -68,13 +72,15 @@ def recognize(path: Path, head: str) -> bool:
         The file's first 4096 bytes, decoded.
     """
     rows = [line.split() for line in head.splitlines() if line.strip()]
-    if path.suffix.lower() != ".dat" or len(rows) < 2 or len(rows[0]) != 1 or not _SIZE.fullmatch(rows[0][0]):
+    if len(rows) < 2 or len(rows[0]) > 2 or not all(map(_SIZE.fullmatch, rows[0])):
         return False
     if not all(word.lstrip("-").isdigit() for word in rows[1]):
         return False
+    n = int(rows[0][0])
     if len(head.encode("utf-8", errors="replace")) < _HEAD_BYTES:
-        return sum(map(len, rows)) == 1 + 2 * int(rows[0][0]) ** 2
-    return max(map(len, rows)) > _COLUMNS_OF_ITEMS
+        named = path.suffix.lower() == ".dat" or (n > _COLUMNS_OF_ITEMS and len(rows[1]) == n)
+        return named and sum(map(len, rows[1:])) == 2 * n * n
+    return path.suffix.lower() == ".dat" and max(map(len, rows)) > _COLUMNS_OF_ITEMS
 
 
 def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:

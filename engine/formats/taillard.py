@@ -1,10 +1,16 @@
-"""Permutation flowshop files: Taillard's own layout, and that of Vallada, Ruiz and Framinan.
+"""Permutation flowshop files: Taillard's own layout, that of Vallada, Ruiz and Framinan, and OR-Library's.
 
 ``taillard``: a line of words ending in a colon, the numbers "jobs machines seed upper lower", a line "processing
 times :", then one row of times per machine; a file may hold several instances one after another. The last three numbers
 of the header may be missing.
 
 ``vrf``: "jobs machines", then one line per job with pairs "machine time" of all machines in order.
+
+OR-Library: lines of text, then several instances of the layout ``vrf``, each after a line "instance NAME", a line of
+plus signs and a line of text.
+
+Lines of text may come before any of these. Job shops have the layout of ``vrf`` or OR-Library with the machines of a
+job in another order; they are recognised in order to be refused.
 
 References
 ----------
@@ -15,6 +21,7 @@ European Journal of Operational Research 240 (2015) 666-677.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,8 +38,16 @@ __all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "wr
 
 _HEADER = re.compile(r"number\s+of\s+jobs", re.IGNORECASE)
 _TIMES = re.compile(r"processing\s+times", re.IGNORECASE)
+_JOB_SHOP = re.compile(r"machine\s+seed", re.IGNORECASE)
+_INSTANCE = re.compile(r"\s*instance\s+(\S+)\s*", re.IGNORECASE)
+_RULE = re.compile(r"\s*\+{3,}\s*")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.0*)?")
+_MOST_TITLES = 20
+_OTHER_RULES = ("flowtime", "blocking", "nowait")
+"""Words on the first line of flowshops with other rules, which are other problems."""
 _LARGEST_SIDE = 100_000
 _SIZE = re.compile(r"[0-9]{1,9}")
+_NOT_HERE = "which is not among the problems; OR-tools CP-SAT solves it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +85,36 @@ def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
         raise ProblemError(
             "the file is empty; a flowshop instance begins with its numbers of jobs and machines", path, 1
         )
+    if job_shop := next((number for number, line in lines[:_MOST_TITLES] if _JOB_SHOP.search(line)), None):
+        raise ProblemError(f"the file is one of a job shop, {_NOT_HERE}", path, job_shop)
     starts = [index for index, (_, line) in enumerate(lines) if _HEADER.search(line)]
     if not starts:
-        return [_vrf(lines, path)]
-    if starts[0] != 0:
+        blocks = [index for index, (_, line) in enumerate(lines) if _INSTANCE.fullmatch(line)]
+        if not blocks:
+            return [_vrf(lines[_titles(lines) :], path)]
+        ends = [*blocks[1:], len(lines)]
+        return [_block(lines[start:end], path) for start, end in zip(blocks, ends, strict=True)]
+    if starts[0] > _titles(lines):
         raise ProblemError("a flowshop file begins with the line 'number of jobs, number of machines, ...'", path, 1)
     ends = [*starts[1:], len(lines)]
     return [_taillard(lines[start:end], path) for start, end in zip(starts, ends, strict=True)]
+
+
+def _titles(lines: list[tuple[int, str]]) -> int:
+    """How many lines of text come before the first number; none where the first is the word of another problem."""
+    if lines[0][1].strip().lower() in _OTHER_RULES:
+        return 0
+    return next((index for index, (_, line) in enumerate(lines) if _NUMBER.fullmatch(line.split()[0])), 0)
+
+
+def _block(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowshop:
+    """An instance of OR-Library: the line with its name, text, numbers, and perhaps more text."""
+    begin = _titles(lines)
+    body = lines[begin:]
+    end = next((index for index, (_, line) in enumerate(body) if _RULE.fullmatch(line)), len(body))
+    if not begin:
+        raise ProblemError(f"{lines[0][1].strip()} has no numbers", path, lines[0][0])
+    return _vrf(body[:end], path)
 
 
 def _taillard(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowshop:
@@ -103,6 +141,7 @@ def _vrf(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowsho
         for machine in range(machines):
             named = numbers.take(f"the number of machine {machine} of job {job}")
             if named != machine:
+                _refuse_job_shop(numbers, machines, machine)
                 raise ProblemError(
                     f"job {job} must give its times as pairs of machine and time, machines in order; "
                     f"got machine {named} for {machine}",
@@ -112,6 +151,19 @@ def _vrf(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowsho
             times[machine, job] = _time(numbers, job, machine)
     numbers.end(f"{jobs} jobs of {machines} machines")
     return ParsedFlowshop(times, line=lines[0][0])
+
+
+def _refuse_job_shop(numbers: Numbers, machines: int, machine: int) -> None:
+    """Raise :class:`ProblemError` if the machines of a job are in another order than 0, 1, ..."""
+    begin = numbers.at - 1 - 2 * machine
+    order = [word for word, _ in numbers.words[begin : begin + 2 * machines : 2]]
+    if sorted(order) == sorted(map(str, range(machines))):
+        shown = ", ".join(order[:6]) + (", ..." if machines > 6 else "")
+        raise ProblemError(
+            f"a job passes the machines in the order {shown}: the file is one of a job shop, {_NOT_HERE}",
+            numbers.path,
+            numbers.line,
+        )
 
 
 def _time(numbers: Numbers, job: int, machine: int) -> int:
@@ -133,12 +185,19 @@ def _sizes(numbers: Numbers) -> tuple[int, int]:
 
 
 def recognize(head: str) -> bool:
-    """Whether a file that begins with ``head`` looks like a flowshop instance of either layout."""
+    """Whether a file that begins with ``head`` looks like a flowshop instance of any layout, or a job shop."""
     lines = [line for line in head.lstrip("\ufeff").splitlines() if line.strip()]
-    if not lines:
+    if lines and lines[0].strip().lower() in _OTHER_RULES:
         return False
-    if _HEADER.search(lines[0]):
-        return True
+    titles = next((index for index, line in enumerate(lines) if _SIZE.fullmatch(line.split()[0])), len(lines))
+    for line, following in itertools.pairwise([*lines[: titles + 1], ""]):
+        if _HEADER.search(line) or (_INSTANCE.fullmatch(line) and _RULE.fullmatch(following)):
+            return True
+        if _JOB_SHOP.search(line) and "jobs" in line.lower():
+            return True
+    lines = lines[titles:]
+    if not lines or titles > _MOST_TITLES:
+        return False
     first, second = lines[0].split(), lines[1].split() if len(lines) > 1 else []
     if len(first) != 2 or not all(_SIZE.fullmatch(word) for word in first):
         return False
@@ -149,9 +208,14 @@ def recognize(head: str) -> bool:
     return (
         machines >= 2
         and len(named) >= 2
-        and named == [str(i) for i in range(len(named))]
+        and (named == [str(i) for i in range(len(named))] or _is_job_shop(named, machines))
         and (not whole or len(second) == 2 * machines)
     )
+
+
+def _is_job_shop(named: list[str], machines: int) -> bool:
+    """Whether these are all machines, in another order."""
+    return len(named) == machines and sorted(named) == sorted(map(str, range(machines)))
 
 
 def write(

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
+from engine.formats import tardiness
 from engine.formats.instances import instance_name, located
-from engine.formats.source import lines_of, read_text
-from engine.formats.text import Numbers
-from engine.problem import frozen, require_arrays
+from engine.problem import InstanceOption, frozen, require_arrays
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 from engine.solvers.branch_and_bound.problems.matrices import (
     order_of_jobs,
@@ -32,7 +31,6 @@ __all__ = ["Tardiness", "TardinessTree"]
 _THREADS = 256
 _LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
 _RESTARTS = 20
-_LARGEST_FILE = 10_000
 _ROWS = ("times", "weights", "due dates")
 
 
@@ -70,6 +68,7 @@ class Tardiness(PermutationProblem):
     """
 
     kind: ClassVar[str] = "tardiness"
+    read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
         try:
@@ -93,32 +92,34 @@ class Tardiness(PermutationProblem):
         self.name = name if name is not None else self._default_name
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read a file: the word ``tardiness`` and the number of jobs, then their times, weights and due dates.
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
+        """Read a file of either layout of :mod:`engine.formats.tardiness`.
+
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            Which one, counted from 1, of a file that holds several.
 
         Raises
         ------
         ProblemError
-            If the file cannot be read, breaks this layout or a rule of the problem.
+            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
-        lines = enumerate(lines_of(read_text(path, "the file of a tardiness problem")), 1)
-        numbers = Numbers.of(lines, path)
-        if not numbers.words or numbers.words[0][0].lower() != "tardiness":
-            raise ProblemError("a file of a tardiness problem begins with the word 'tardiness'", path, 1)
-        numbers.at = 1
-        jobs = numbers.take("the number of jobs")
-        if not 1 <= jobs <= _LARGEST_FILE:
-            raise ProblemError(f"the number of jobs must be 1 to {_LARGEST_FILE}; got {jobs}", path, numbers.line)
-        times, weights, due = numbers.matrix(3, jobs, "time, weight or due date")
-        numbers.end(f"three rows of {jobs} numbers")
+        found = tardiness.read(path)
+        name = instance_name(path, instance, len(found))
         with located(path):
-            return cls(times, weights, due, instance_name(path))
+            problem = cls(*found[instance - 1], name=name)
+        problem.instances_in_file = len(found)
+        return problem
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with the word ``tardiness`` and a number. See :meth:`Problem.recognizes`."""
-        words = head.split()
-        return len(words) >= 2 and words[0].lower() == "tardiness" and words[1].isdigit()
+        """Whether the file begins with the word ``tardiness``, or is one of OR-Library's by its name.
+
+        See :meth:`Problem.recognizes`.
+        """
+        return tardiness.recognize(path, head)
 
     @property
     def _default_name(self) -> str:
