@@ -109,7 +109,8 @@ class Tardiness(PermutationProblem):
         found = tardiness.read(path)
         name = instance_name(path, instance, len(found))
         with located(path):
-            problem = cls(*found[instance - 1], name=name)
+            times, weights, due = found[instance - 1]
+            problem = cls(times, weights, due, name)
         problem.instances_in_file = len(found)
         return problem
 
