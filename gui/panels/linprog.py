@@ -228,7 +228,7 @@ def _postprocess_certificate(arrays: Mapping[str, NDArray[Any]], problem: Any) -
     if "farkas" in arrays:
         names, farkas = problem.row_names or [f"r{i}" for i in range(problem.m)], arrays["farkas"]
         made["rows"] = (
-            ["row", "multiplier in the contradiction", "lower", "upper"],
+            ["row", "multiplier", "lower", "upper"],
             [
                 (names[i], _number(farkas[i]), _number(problem.row_lower[i]), _number(problem.row_upper[i]))
                 for i in np.flatnonzero(farkas).tolist()
@@ -238,7 +238,7 @@ def _postprocess_certificate(arrays: Mapping[str, NDArray[Any]], problem: Any) -
     if "ray" in arrays:
         names, ray = problem.names or [f"x{j}" for j in range(problem.n)], arrays["ray"]
         made["variables"] = (
-            ["variable", "change along the ray", "lower", "upper", "cost"],
+            ["variable", "change", "lower", "upper", "cost"],
             [
                 (names[j], *(_number(values[j]) for values in (ray, problem.lower, problem.upper, problem.c)))
                 for j in np.flatnonzero(ray).tolist()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.problem import Problem
+from engine.solvers import solver_for
 from engine.text import value_text
 
 __all__ = ["HeatMap", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
@@ -70,17 +71,20 @@ class PreviewData:
         Names and values of the sizes, and the best known value where the instance has one.
     figures : list
         :class:`HeatMap`, :class:`Points`, :class:`Shares` and :class:`Rows`.
+    forecasts : bool
+        Whether the solver forecasts the work that the problem takes.
     """
 
     title: str
     description: str
     numbers: list[tuple[str, str]] = field(default_factory=list)
     figures: list[HeatMap | Points | Shares | Rows] = field(default_factory=list)
+    forecasts: bool = False
 
 
 def preview_data(problem: Problem) -> PreviewData:
     """Sizes and pictures of a problem; a problem without pictures of its own has its description only."""
-    data = PreviewData(problem.name, problem.describe())
+    data = PreviewData(problem.name, problem.describe(), forecasts=solver_for(problem).estimate is not None)
     make = _MAKERS.get(type(problem).__name__)
     if make is not None:
         make(problem, data)

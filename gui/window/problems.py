@@ -16,6 +16,8 @@ from engine.sweep import is_sweep, read_sweep
 from engine.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
+from gui.problem.command_line import option_words
+from gui.problem.forecast import SECONDS
 from gui.problem.instance import Instance, read_instance
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
@@ -292,6 +294,26 @@ class Problems(QObject):
         """Copy the equivalent command line to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.command_text())
         self._window.statusBar().showMessage("Command line copied to the clipboard", _STATUS_MILLISECONDS)
+
+    def forecast_words(self) -> list[str]:
+        """The words after ``quintet`` that forecast the work of the loaded problem, on this computer.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If no problem is loaded, or an option is wrong.
+        """
+        instance = self.pane.instance
+        if instance is None:
+            raise InputError("no problem is loaded")
+        if errors := self.pane.errors():
+            raise InputError("; ".join(errors))
+        settings = self.pane.settings()
+        elsewhere = settings.get("cluster") or settings.get("host")
+        names = ("seed",) if elsewhere else ("backend", "devices", "seed")
+        here: dict[str, Any] = {name: settings[name] for name in names if name in settings}
+        words = option_words({**here, "time_limit": SECONDS, **self.pane.options()})
+        return ["estimate", str(instance.source), "--json", *words]
 
     def copy_python(self) -> None:
         """Copy the equivalent Python code to the clipboard."""

@@ -1,0 +1,84 @@
+"""The forecast beside the preview of a problem: made by a child process, stopped, and in words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import SAMPLES
+from interaction import load
+
+import engine
+from gui.problem.forecast import SECONDS, Forecast, forecast_text
+
+
+def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(qtbot: Any, open_window: Any) -> None:
+    window = open_window()
+    load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
+    forecast = window.home.preview.forecast
+    assert not forecast.isVisible()  # its solver makes none
+    load(qtbot, window, SAMPLES / "branch_and_bound" / "queens-14.txt")
+    window.run_tabs.show_home()
+    assert forecast.isVisible()
+    window.pane.set_values({}, {"seed": 5})
+    words = list(forecast.words())
+    assert words[words.index("estimate") + 1].endswith("queens-14.txt")
+    assert words[words.index("--seed") + 1] == "5"
+    forecast.button.click()
+    assert forecast.button.text() == "Stop"
+    qtbot.waitUntil(lambda: not forecast.running, timeout=240_000)
+    expected = engine.estimate(engine.Queens(14), seed=5, time_limit=SECONDS)
+    assert "nodes/s on these devices" in forecast.answer.text()
+    assert forecast.answer.text().startswith("About ")
+    assert expected.unit in forecast.answer.text()
+    load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
+    assert forecast.answer.text() == ""
+
+
+def script(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "estimate.py"
+    path.write_text(text)
+    return [sys.executable, str(path)]
+
+
+def test_a_forecast_is_stopped(qtbot: Any, tmp_path: Path) -> None:
+    forecast = Forecast()
+    qtbot.addWidget(forecast)
+    words = script(tmp_path, "import time; time.sleep(3600)")
+    forecast.words = lambda: words
+    forecast.button.click()
+    qtbot.waitUntil(lambda: forecast._process.processId() > 0, timeout=120_000)
+    forecast.button.click()
+    assert not forecast.running
+    assert (forecast.button.text(), forecast.answer.text()) == ("Forecast", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("import sys; sys.exit('error: no device 9')", "No device 9"),
+        ("print('hello')", "The forecast cannot be read"),
+    ],
+    ids=["an error", "no JSON"],
+)
+def test_a_forecast_that_fails_says_why(qtbot: Any, tmp_path: Path, text: str, answer: str) -> None:
+    forecast = Forecast()
+    qtbot.addWidget(forecast)
+    words = script(tmp_path, text)
+    forecast.words = lambda: words
+    forecast.button.click()
+    qtbot.waitUntil(lambda: not forecast.running, timeout=120_000)
+    assert forecast.answer.text() == answer
+
+
+def test_a_forecast_is_a_sentence() -> None:
+    found = {"unit": "nodes", "amount": 2.4e9, "low": 1e9, "high": 6e9, "rate": 3e7, "seconds": 80.0}
+    assert forecast_text(json.loads(json.dumps(found))) == (
+        "about 2.4G nodes, probably 1G to 6G; at 30M nodes/s on these devices 33.3 s to 3:20."
+    )
+    known = {"unit": "nodes", "amount": 2000.0, "low": 2000.0, "high": 2000.0, "rate": 1e3, "seconds": 2.0}
+    assert forecast_text(known) == "2k nodes at 1k nodes/s: 2.0 s."
+    assert forecast_text({**found, "amount": 0.0, "low": 0.0, "high": 0.0}) == "0 nodes: there is nothing to search."
