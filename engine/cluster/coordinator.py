@@ -292,9 +292,12 @@ class Coordinator:
         """Emit the share of the time since a worker's last answer that it has computed."""
         now = self._clock()
         since, self._answered[worker] = self._answered.get(worker, self._began), now
+        if now > since:
+            self._emit_busy(worker, min(100.0, 100.0 * seconds / (now - since)))
+
+    def _emit_busy(self, worker: str, busy: float) -> None:
         emit = getattr(self._owner, "emit", None)
-        if emit is not None and now > since:
-            busy = min(100.0, 100.0 * seconds / (now - since))
+        if emit is not None:
             emit(DeviceStatus(time=self._owner.elapsed, device=worker, busy=busy))  # type: ignore[attr-defined]
 
     def _report(self, message: Reported) -> None:
@@ -313,6 +316,7 @@ class Coordinator:
         for name in sorted(self._reported.pop(worker, ())):
             if name.endswith("_per_second") or name.startswith("active_"):
                 self._owner.metric(name, 0.0, worker)
+        self._emit_busy(worker, 0.0)
 
     def _look_after(self) -> None:
         """Ten times a second at most: what is overdue, idle workers, and checkpoints."""

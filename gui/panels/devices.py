@@ -35,6 +35,7 @@ class DevicesPage:
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
         self._totals: dict[str, float] = {}
         self._names: list[tuple[str, str]] = []
+        self._latest: dict[str, tuple[int | None, float | None]] = {}
 
     def started(self, event: Started) -> None:
         """The pool is known."""
@@ -42,8 +43,11 @@ class DevicesPage:
         self._list()
 
     def _list(self) -> None:
-        rows = [(label, name, _gigabytes(self._totals.get(label))) for label, name in self._names]
-        self.listing.put(["device", "name", "GB"], rows)
+        rows = [
+            (label, name, _gigabytes(self._totals.get(label)), *self._latest.get(label, (None, None)))
+            for label, name in self._names
+        ]
+        self.listing.put(["device or worker", "name", "GB", "busy (%)", "last heard of (s)"], rows)
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""
@@ -59,9 +63,12 @@ class DevicesPage:
             if value is not None:
                 curve = plot.series(event.device, theme.colour(index), theme.dash(index))
                 curve.append(event.time, value)
-        if event.memory_total is not None and event.device not in self._totals:
+        if event.memory_total is not None:
             self._totals[event.device] = event.memory_total
-            self._list()
+        if event.device not in dict(self._names):  # a worker that has joined
+            self._names.append((event.device, ""))
+        self._latest[event.device] = (None if event.busy is None else round(event.busy), round(event.time, 1))
+        self._list()
 
 
 def _gigabytes(count: float | None) -> float | None:

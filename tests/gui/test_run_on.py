@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import platformdirs
 import pytest
 from environment import COUNTING, counting
@@ -13,6 +14,9 @@ from interaction import load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
+from engine import Flowshop
+from engine.events import DeviceStatus
+from engine.solvers.branch_and_bound.generators import write_flowshop
 from gui.window.places import HostDialog
 
 
@@ -43,6 +47,24 @@ def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
     for settings, expected in ((given, {**base, **given}), ({}, base), ({"host": "far"}, {**base, "host": "far"})):
         window.problems.load_with_options(small, {}, settings)
         qtbot.waitUntil(lambda expected=expected: bar.values() == expected, timeout=120_000)
+
+
+def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(
+    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    times = np.random.default_rng(5).integers(1, 100, (5, 10))
+    write_flowshop(Flowshop(times), tmp_path / "ten.txt")
+    window = open_window()
+    window.tool_bar.place.setCurrentText("local:1")
+    tab = solved(qtbot, window, tmp_path / "ten.txt")
+    assert (tab.note.state, tab.note.devices) == ("optimal", ["worker-0"])
+    _, rows = tab.panel.device_page.listing.table()
+    assert [row[0] for row in rows] == ["worker-0"]
+    assert rows[0][-1] is not None
+    tab.panel.device_page.status(DeviceStatus(time=9.5, device="worker-7", busy=0.0))
+    _, rows = tab.panel.device_page.listing.table()
+    assert rows[1] == ("worker-7", "", None, 0, 9.5)
 
 
 def test_a_run_is_resumed_where_it_was_started() -> None:
