@@ -246,7 +246,7 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
 
 def _read_text(text: str, path: Path, target: str | int | None) -> Table:
     """A table of text; the first line is a header if none of its cells is a number."""
-    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip() and line[0] != "#"]
+    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()[:1] not in ("", "#")]
     if not lines:
         raise ProblemError("the table is empty", path)
     separator = _separator(lines[0][1])

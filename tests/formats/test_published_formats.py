@@ -117,6 +117,26 @@ def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Pat
     assert problem.evaluate([[0, 1, 0, 1, 1, 0, 0, 1, 0]])[0] == values.max()
 
 
+@pytest.mark.parametrize("comment", ["# a comment\n#\n", "c a comment\nc\n"])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_comments_may_come_first(tmp_path: Path, name: str, comment: str) -> None:
+    path = tmp_path / name
+    path.write_text(comment + WRITTEN[name][0], encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    assert engine.BOA.read(path).evaluate(STRINGS).tolist() == WRITTEN[name][1]().tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n", "boa trap n=20 k=4\n", "-1 010\n1\n0 1 -1\n"],
+)
+def test_comments_of_other_files_may_come_first(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file"
+    path.write_text("# a comment\nc another\n" + text, encoding="utf-8")
+    assert recognize(path) is engine.BOA
+    assert engine.BOA.read(path).n in (3, 20)
+
+
 def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path: Path) -> None:
     path = tmp_path / "bqp50.txt"
     matrices = [random_pairs(seed, diagonal=True) for seed in (4, 5, 6)]
@@ -166,7 +186,7 @@ def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
         ("a.mc", "3 2\n1 2 1\n2 2 1\n", r"two different vertices \(.*, line 3\)"),
         ("a.sg", "3 2\n1 1 1\n2 3 1\n", r"two different spins \(.*, line 2\)"),
         ("a.bq", "3 3\n1 2 1\n2 1 1\n1 2 4\n", r"the pair 1 2 was given before, in line 2 \(.*, line 4\)"),
-        ("a.mat", "2\n1 2\n3 1\n", r"is none of|must be symmetric"),
+        ("a.mat", "2\n1 2\n3 1\n", r"is none of: DIMACS CNF or WCNF, .*, QUBO matrix"),
         ("a.col", "p edge 3 2\ne 1 2\n", r"there must be 2 edges; got 1"),
         ("a.col", "p edge 3 1\ne 1 4\n", r"a vertex must be from 1 to 3; got 4 \(.*, line 2\)"),
         ("a.col", "p edge 3 1\nn 1 2\ne 1 2\n", r"a line must be 'e vertex vertex'; got 'n 1 2' \(.*, line 2\)"),
@@ -228,6 +248,10 @@ def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path: P
     assert recognize(path) is engine.LinearOrdering
     with pytest.raises(ProblemError, match=r"the matrix is symmetric: all orders have the same value \(.*, line 1\)"):
         engine.LinearOrdering.read(path)
+    matrix[10, 250] = 5
+    path = _written(tmp_path / "few.mat", matrix)
+    with pytest.raises(ProblemError, match=r"must be symmetric; \(11, 251\) is not as its mirror \(.*, line 252\)"):
+        engine.BOA.read(path)
 
 
 @pytest.mark.parametrize("comment", ["c " + "x" * 5000 + "\n", "c xx\n" * 3000, "c\n" * 2040, "# x\n\n" * 2000])

@@ -214,3 +214,13 @@ def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(
 def test_data_that_is_no_regression_is_refused(X: object, y: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         engine.HorseshoeProbit(X, y)  # type: ignore[arg-type]
+
+
+def test_comments_may_be_indented(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("   # note\n", encoding="utf-8")
+    with pytest.raises(ProblemError, match="the table is empty"):  # and no warning
+        tables.read(path)
+    path.write_text("a,y\n   # note\n1,2\n\t#3,4\n5,6\n", encoding="utf-8")
+    table = tables.read(path)
+    assert (table.X.tolist(), table.y.tolist(), table.lines) == ([[1], [5]], [2, 6], [3, 5])

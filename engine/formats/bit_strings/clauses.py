@@ -42,7 +42,7 @@ class _Tables:
 
 def read_cnf(lines: Lines) -> Parsed:
     """DIMACS CNF: a clause may take several lines, and a line hold several clauses; ``%`` ends the formula."""
-    row = lines.behind_comments("the line 'p cnf'", ("c", "#"))
+    row = lines.behind_comments("the line 'p cnf'")
     if len(row) != 4:
         raise lines.error("the problem line must be 'p cnf variables clauses'")
     n = lines.genes(lines.whole(row[2], "the number of variables"), "the number of variables")

@@ -17,7 +17,7 @@ _SNIPPET_WORDS = {"n": INTEGER, "scale": INTEGER, "minimize": re.compile("[01]")
 
 def read_nk(lines: Lines) -> Parsed:
     """Pelikan's: "n k step", the tables, the optimum and the permutation 0 1 2 ..."""
-    row = lines.next("n, k and step")
+    row = lines.behind_comments("n, k and step")
     if len(row) != 3:
         raise lines.error("the first line must be 'n k step'")
     n, k, step = (lines.whole(word, "n, k and step") for word in row)
@@ -44,7 +44,7 @@ def read_goldman_nk(lines: Lines) -> Parsed:
     """Goldman's: the minimum and a string of it, the maximum and a string of it, and a table for each gene."""
     stated, strings = [], []
     for what in ("minimum", "maximum"):
-        row = lines.next(f"the {what}")
+        row = lines.behind_comments(f"the {what}")
         if len(row) != 2 or not re.fullmatch("[01]+", row[1]):
             raise lines.error(f"a line must hold the {what} and its string; got {' '.join(row)[:40]!r}")
         stated.append(lines.number(row[0], f"the {what}"))
@@ -83,7 +83,7 @@ def read_boa(lines: Lines, text: str) -> Parsed:
     text : str
         The text of these lines.
     """
-    row = lines.next("the name of a function")
+    row = lines.behind_comments("the name of a function")
     words = {"fitness": row[1]}
     known = _SNIPPET_WORDS if row[1] == "snippet" else _BUILT_IN_WORDS
     for word in row[2:]:

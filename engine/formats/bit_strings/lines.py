@@ -102,18 +102,10 @@ class Lines:
             return row
         raise ProblemError(f"the file ends before {what}", self.path)
 
-    def behind_comments(self, what: str, marks: tuple[str, ...] = ("c",)) -> list[str]:
-        """The first line that is no comment.
-
-        Parameters
-        ----------
-        what : str
-            What it should hold.
-        marks : tuple of str
-            The words that comments begin with; a ``#`` need not be a word of its own.
-        """
+    def behind_comments(self, what: str) -> list[str]:
+        """The first line that is no comment, which begins with ``#`` or is ``c ...``; it should hold ``what``."""
         row = self.next(what)
-        while row[0] in marks or ("#" in marks and row[0][0] == "#"):
+        while row[0] == "c" or row[0][0] == "#":
             row = self.next(what)
         return row
 

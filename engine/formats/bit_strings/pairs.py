@@ -45,7 +45,7 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
     suffix : str
         Of the file, in small letters.
     """
-    first = lines.behind_comments("n and m", ("c", "#"))
+    first = lines.behind_comments("n and m")
     n, count = lines.genes(lines.whole(first[0], "n"), "n"), lines.whole(first[1], "m")
     what = "spin" if format == "ising" else "vertex"
     if suffix == ".bq":
@@ -79,7 +79,7 @@ def read_beasley(lines: Lines, instance: int) -> Parsed:
     instance : int
         Which one, counted from 1.
     """
-    instances = lines.whole(lines.behind_comments("the number of instances", ("#",))[0], "the number of instances")
+    instances = lines.whole(lines.behind_comments("the number of instances")[0], "the number of instances")
     require_instance(instance, instances, lines.path)
     found: Parsed | None = None
     for number in range(1, instances + 1):
@@ -138,7 +138,7 @@ def read_qbsolv(lines: Lines) -> Parsed:
 
 def read_matrix(lines: Lines) -> Parsed:
     """The size alone, then all entries of a symmetric matrix."""
-    row = lines.behind_comments("the size", ("#",))
+    row = lines.behind_comments("the size")
     n = lines.genes(lines.whole(row[0], "the size"), "the size")
     if len(row) > 1:
         raise lines.error("the first line must hold the size alone")
@@ -170,7 +170,7 @@ def read_matrix(lines: Lines) -> Parsed:
 
 def read_goldman_ising(lines: Lines) -> Parsed:
     """Goldman's: the least energy and a state, the number of bonds, and "a b J" from 0 on."""
-    row = lines.next("the least energy")
+    row = lines.behind_comments("the least energy")
     if len(row) != 2:
         raise lines.error("the first line must be the least energy and a state")
     energy, state = row
@@ -184,14 +184,14 @@ def read_goldman_ising(lines: Lines) -> Parsed:
 def read_server(lines: Lines) -> Parsed:
     """Spin Glass Server: lines ``type:``, ``size:`` and ``name:``, some of which may lack, then "a b J" from 1."""
     told: dict[str, str] = {}
-    row = lines.behind_comments("the bonds", ("#",))
+    row = lines.behind_comments("the bonds")
     while found := SERVER_LINE.fullmatch(" ".join(row)):
         told[found[1]] = found[2].strip()
         if found[1] == "type" and told["type"] not in _SERVER_TYPES:
             raise lines.error(f"the type must be one of {', '.join(_SERVER_TYPES)}; got {told['type'][:40]!r}")
         if found[1] == "size":
             lines.genes(lines.whole(told["size"], "the size"), "the size")
-        row = lines.behind_comments("the bonds", ("#",))
+        row = lines.behind_comments("the bonds")
     n = None
     if told.get("type", "ising") != "ising" and "size" in told:
         n = lines.genes(int(told["size"]) ** _DIMENSIONS[told["type"]], "the number of spins")
