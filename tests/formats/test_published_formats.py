@@ -187,6 +187,8 @@ def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
         ("a.sg", "3 2\n1 1 1\n2 3 1\n", r"two different spins \(.*, line 2\)"),
         ("a.bq", "3 3\n1 2 1\n2 1 1\n1 2 4\n", r"the pair 1 2 was given before, in line 2 \(.*, line 4\)"),
         ("a.mat", "2\n1 2\n3 1\n", r"is none of: DIMACS CNF or WCNF, .*, QUBO matrix"),
+        ("bqp", "1\n3 -2\n1 2 3\n", r"m must be at least 0; got -2 \(.*, line 2\)"),
+        ("bqp", "1\n3 2\n1 2 3\n", r"there must be 2 lines of weights; got 1"),
         ("a.col", "p edge 3 2\ne 1 2\n", r"there must be 2 edges; got 1"),
         ("a.col", "p edge 3 1\ne 1 4\n", r"a vertex must be from 1 to 3; got 4 \(.*, line 2\)"),
         ("a.col", "p edge 3 1\nn 1 2\ne 1 2\n", r"a line must be 'e vertex vertex'; got 'n 1 2' \(.*, line 2\)"),

@@ -87,6 +87,8 @@ def read_beasley(lines: Lines, instance: int) -> Parsed:
         if len(row) != 2:
             raise lines.error(f"a line with n and m of instance {number} must follow; got {' '.join(row)[:40]!r}")
         n, count = lines.genes(lines.whole(row[0], "n"), "n"), lines.whole(row[1], "m")
+        if count < 0:
+            raise lines.error(f"m must be at least 0; got {count}")
         if number != instance:
             for _ in range(count):
                 lines.next(f"the {count} entries of instance {number}")
