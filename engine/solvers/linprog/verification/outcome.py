@@ -26,6 +26,7 @@ from engine.solvers.linprog.verification.reasons import reason_of_infeasibility,
 __all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
 
 Vector = NDArray[np.float64]
+_MANY_ENTRIES = 500_000
 
 
 @dataclass(frozen=True)
@@ -117,12 +118,17 @@ def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | No
     problem : LinearProgram
     farkas : ndarray, shape (m,)
     """
-    rays = cleaned(farkas)
+    rays = _affordable(cleaned(farkas), problem)
     for candidate in itertools.chain(rays, (polished(problem, ray) for ray in rays)):
         reach = proves_infeasible(problem, candidate)
         if reach_is_enough(problem, reach):
             return Proof(Status.INFEASIBLE, farkas=candidate, reach=reach)
     return None
+
+
+def _affordable(rays: list[Vector], problem: LinearProgram) -> list[Vector]:
+    """The rays that are tried: of a large program, the given one and the next, since each takes several products."""
+    return rays if problem.nonzeros <= _MANY_ENTRIES else rays[:2]
 
 
 def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
@@ -137,7 +143,7 @@ def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
     ray : ndarray, shape (n,)
     """
     sizes = np.where(problem.column_sizes > 0.0, problem.column_sizes, 1.0)
-    rays = cleaned(ray) + cleaned(ray, sizes)[1:]
+    rays = _affordable(cleaned(ray) + cleaned(ray, sizes)[1:], problem)
     for candidate in itertools.chain(rays, (polished_ray(problem, found) for found in rays)):
         if proves_unbounded(problem, candidate):
             return Proof(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())
