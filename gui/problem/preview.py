@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from engine.text import value_text
 from gui.app.theme import Theme
+from gui.pictures.board import Board
 from gui.plot.area import Cleanup
 from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
@@ -15,7 +16,7 @@ from gui.plot.listing import Listing
 from gui.plot.page import Page, Tile
 from gui.plot.scatter import ScatterPlot
 from gui.problem.forecast import Forecast
-from gui.problem.preview_data import HeatMap, Points, PreviewData, Rows, Shares
+from gui.problem.preview_data import HeatMap, Placement, Points, PreviewData, Rows, Shares
 
 __all__ = ["Preview"]
 
@@ -99,7 +100,7 @@ class Preview(Cleanup, QWidget):
             figure.set_theme(theme)
 
 
-def _figure(entry: HeatMap | Points | Shares | Rows, theme: Theme) -> Figure:
+def _figure(entry: HeatMap | Points | Shares | Rows | Placement, theme: Theme) -> Figure:
     if isinstance(entry, HeatMap):
         top = float(entry.matrix.max()) if entry.matrix.size else 1.0
         image = Pixels(
@@ -120,6 +121,10 @@ def _figure(entry: HeatMap | Points | Shares | Rows, theme: Theme) -> Figure:
         for place, (name, share) in enumerate(entry.values.items()):
             bars.put(name, share, theme.colour(place))
         return bars
+    if isinstance(entry, Placement):
+        board = Board(theme=theme)
+        board.show_queens(entry.columns, "one of those that are counted")
+        return board
     listing = Listing(entry.title, entry.unit, theme=theme)
     listing.put(entry.headers, entry.rows)
     return listing

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from engine.problem import Problem
 from engine.solvers import solver_for
 from engine.text import value_text
+from gui.pictures.board import queens_placement
 
-__all__ = ["HeatMap", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
+__all__ = ["HeatMap", "Placement", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
 
 Floats = NDArray[np.float64]
 _MOST_CELLS, _MOST_POINTS, _MOST_FEATURES = 400, 5000, 2000
@@ -62,6 +63,13 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Placement:
+    """Queens on a board, by the columns of their rows."""
+
+    columns: list[int]
+
+
+@dataclass(frozen=True)
 class PreviewData:
     """What a preview shows; made on another thread.
 
@@ -70,7 +78,7 @@ class PreviewData:
     numbers : list of (str, str)
         Names and values of the sizes, and the best known value where the instance has one.
     figures : list
-        :class:`HeatMap`, :class:`Points`, :class:`Shares` and :class:`Rows`.
+        :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
     forecasts : bool
         Whether the solver forecasts the work that the problem takes.
     """
@@ -78,7 +86,7 @@ class PreviewData:
     title: str
     description: str
     numbers: list[tuple[str, str]] = field(default_factory=list)
-    figures: list[HeatMap | Points | Shares | Rows] = field(default_factory=list)
+    figures: list[HeatMap | Points | Shares | Rows | Placement] = field(default_factory=list)
     forecasts: bool = False
 
 
@@ -127,6 +135,9 @@ def _atsp(problem: Any, data: PreviewData) -> None:
 
 def _queens(problem: Any, data: PreviewData) -> None:
     data.numbers.append(("Board", f"{problem.n} × {problem.n}"))
+    columns = queens_placement(problem.n)
+    if columns is not None:
+        data.figures.append(Placement(columns))
 
 
 def _knapsack(problem: Any, data: PreviewData) -> None:

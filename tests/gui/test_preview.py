@@ -68,8 +68,20 @@ def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     assert all(figure.table()[1] for figure in preview.figures)
     qtbot.waitUntil(lambda: not any(figure.dirty for figure in preview.figures), timeout=120_000)
     preview.set_theme(DARK)
-    preview.show_data(preview_data(PROBLEMS["queens"]()), "F5")
+    preview.show_data(preview_data(engine.Queens(3)), "F5")  # for which there is no placement
     assert preview.figures == []
+
+
+def test_the_board_of_the_queens_has_a_placement_without_attacks(qtbot: Any) -> None:
+    preview = Preview(LIGHT)
+    qtbot.addWidget(preview)
+    preview.resize(900, 600)
+    preview.show()
+    preview.show_data(preview_data(engine.Queens(9)), "F5")
+    (board,) = preview.figures
+    _, places = board.table()
+    for lines in (lambda row, _: row, lambda _, column: column, lambda r, c: r + c, lambda r, c: r - c):
+        assert len({lines(*place) for place in places}) == 9
 
 
 def test_the_pictures_of_a_preview_are_the_data() -> None:
