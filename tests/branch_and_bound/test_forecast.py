@@ -328,6 +328,23 @@ def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: p
         engine.estimate(problem, devices=[device.info.id], time_limit=-1)
 
 
+def test_a_forecast_without_time_makes_one_pass(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[Any] = []
+    method = TreeSampler._pass
+
+    def counted(*arguments: Any) -> float:
+        passes.append(arguments)
+        return method(*arguments)
+
+    monkeypatch.setattr(TreeSampler, "_pass", counted)
+    problem = engine.Flowshop.taillard(21)
+    wide, narrow = (
+        engine.estimate(problem, devices=[device.info.id], upper_bound=2297, time_limit=limit) for limit in (0.01, None)
+    )
+    assert len(passes) == 1 + 4
+    assert wide.high / wide.low > narrow.high / narrow.low
+
+
 def recorded(method: Callable[..., Any], limits: list[float]) -> Callable[..., Any]:
     """The method, whose last argument is noted."""
 

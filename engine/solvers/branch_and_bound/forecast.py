@@ -50,14 +50,19 @@ class _Forecaster:
         self._initial = initial
         self._rate = math.inf
 
-    def estimates(self, upper: int, seed: int, seconds: float) -> tuple[NDArray[np.float64], float]:
-        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan, which is for about so many seconds."""
+    def estimates(self, upper: int, seed: int, end: float, seconds: float) -> tuple[NDArray[np.float64], float]:
+        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan, which is for about so many seconds.
+
+        No pass begins after ``end``, but for the first.
+        """
         setup = Setup(self._device, self._tree, self._options, self._initial)
         plan = plan_for(self._tree.items, setup.traits.simt)
         slower = plan.within(seconds, self._rate, self._tree.items)
         sampler = TreeSampler(setup, slower or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES))
         try:
-            return sampler.estimates(upper, seed), sampler.plan.coarseness(self._tree.items)
+            return sampler.estimates(upper, seed, lambda: time.monotonic() >= end), sampler.plan.coarseness(
+                self._tree.items
+            )
         finally:
             sampler.release()
 
@@ -115,10 +120,10 @@ def estimate(
         search ends within the moment that its node rate is measured in.
     """
     tree = tree_of(problem, options)
-    end = time.monotonic() + _FIRST_SHARE * seconds
+    began = time.monotonic()
 
     def expired() -> bool:
-        return time.monotonic() >= end
+        return time.monotonic() >= began + _FIRST_SHARE * seconds
 
     initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members), expired)
     if tree.lower_bound() < initial:
@@ -134,7 +139,7 @@ def estimate(
             low = amount = high = float(exact)
         else:
             left = min(_SAMPLE_SECONDS, (1 - _FIRST_SHARE - _TRIAL_SHARE) * seconds)
-            seeds = [(upper, seed * len(pool) + index, left) for index in range(len(pool))]
+            seeds = [(upper, seed * len(pool) + index, began + seconds, left) for index in range(len(pool))]
             found = group.map(_Forecaster.estimates, seeds)
             samples = [sample for sample in found if sample is not None]
             values = np.concatenate([part for part, _ in samples])

@@ -231,12 +231,14 @@ class TreeSampler:
         """Free the device's memory."""
         self._ivms.release()
 
-    def estimates(self, upper: int, seed: int) -> Weights:
+    def estimates(self, upper: int, seed: int, expired: Callable[[], bool] = lambda: False) -> Weights:
         """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound.
 
         Parameters
         ----------
         upper, seed : int
+        expired : callable
+            Asked after every pass; where it says so, there are no more.
 
         Returns
         -------
@@ -245,7 +247,7 @@ class TreeSampler:
         items = self._tree.items
         root = _Nodes(empty((0, 1), items), empty((1,), items), np.ones(1))
         none = root[np.zeros(0, np.intp)]
-        return self._passes(upper, seed, lambda level, _: none if level else root)
+        return self._passes(upper, seed, lambda level, _: none if level else root, expired)
 
     def remaining(
         self, frontier: FrontierSnapshot, upper: int, seed: int, units: Units | None = None, weight: float = 1.0
@@ -297,9 +299,18 @@ class TreeSampler:
         """The most children of drawn nodes on a level, and the most open nodes that come to the next."""
         return _CANDIDATES * self.plan.drawn_at(level, self._tree.items) // 2
 
-    def _passes(self, upper: int, seed: int, opened: Callable[[int, np.random.Generator], _Nodes]) -> Weights:
+    def _passes(
+        self,
+        upper: int,
+        seed: int,
+        opened: Callable[[int, np.random.Generator], _Nodes],
+        expired: Callable[[], bool] = lambda: False,
+    ) -> Weights:
         random = np.random.Generator(np.random.PCG64(seed))
-        return np.array([self._pass(upper, opened, random) for _ in range(self.plan.passes)])
+        found = [self._pass(upper, opened, random)]
+        while len(found) < self.plan.passes and not expired():
+            found.append(self._pass(upper, opened, random))
+        return np.array(found)
 
     def _pass(
         self, upper: int, opened: Callable[[int, np.random.Generator], _Nodes], random: np.random.Generator
