@@ -223,7 +223,14 @@ class BatchProgress:
             )
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A message about the batch, on the caller's thread."""
+        """A message about the batch, on the caller's thread.
+
+        Parameters
+        ----------
+        message : str
+            A sentence without a final full stop.
+        level : {"info", "warning"}
+        """
         self._publish(Notice(time=time.monotonic() - self._began, level=level, message=message))
 
     def _publish(self, event: Event) -> None:
