@@ -23,6 +23,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import re
@@ -187,7 +188,7 @@ async def _submit(cluster: Any, count: int) -> None:
     while len(cluster.worker_spec) < count:  # as scale() does, whose errors are printed by tornado
         cluster.worker_spec.update(cluster.new_worker_spec())
     try:
-        await cluster
+        await asyncio.shield(asyncio.ensure_future(cluster))  # Ctrl-C leaves no job whose number is not known yet
     except Exception:
         for job in cluster.workers.values():
             if job.status.name == "created":
