@@ -95,7 +95,15 @@ class Proof:
     reach: float = 0.0
 
     def result(self, problem: LinearProgram, counters: Counters) -> Result:
-        """A result without a solution, with its certificate and what that says."""
+        """A result without a solution, with its certificate and what that says.
+
+        Parameters
+        ----------
+        problem : LinearProgram
+            Whose rows or variables the reason names.
+        counters : dict
+            Of the result; the reach of a proof of infeasibility is added.
+        """
         arrays, reason = {}, ""
         if self.farkas is not None:
             arrays["farkas"] = self.farkas

@@ -69,7 +69,13 @@ class Verdict:
             self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
 
     def judge_ray(self, ray: Vector, x: Vector | None = None) -> None:
-        """Accept a ray (n,) as a proof that the objective is unbounded, if the best point or x (n,) is feasible."""
+        """Accept a ray as a proof that the objective is unbounded, if the best point or x is feasible.
+
+        Parameters
+        ----------
+        ray : ndarray, shape (n,)
+        x : ndarray, shape (n,), optional
+        """
         found = proof_of_unboundedness(self.problem, ray)
         points = [] if self.best is None else [self.best.x]
         points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
