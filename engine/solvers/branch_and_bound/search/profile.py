@@ -88,7 +88,14 @@ class DepthProfiles:
     _published: int = 0
 
     def is_due(self, worker: WorkerState, now: float) -> bool:
-        """Whether a device is to report its open nodes at the end of a turn that begins now."""
+        """Whether a device is to report its open nodes at the end of a turn that begins now.
+
+        Parameters
+        ----------
+        worker : WorkerState
+        now : float
+            Seconds of the clock of ``began``.
+        """
         due = now - self._asked.get(worker, self.began) >= _BETWEEN
         if due:
             self._asked[worker] = now

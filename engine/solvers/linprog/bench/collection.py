@@ -99,7 +99,7 @@ def _ours(engine: Engine, problem: LinearProgram, optimum: float, method: str, l
     result = engine.solve(problem, method=method, time_limit=limit)
     seconds = time.perf_counter() - began
     racers = result.arrays.get("racers")
-    remark = f" [{racers[0]}]" if racers is not None else ""
+    remark = f" ({racers[0]})" if racers is not None else ""
     return _Time(seconds, str(result.status) == "optimal" and _is(result.objective, optimum), remark)
 
 
