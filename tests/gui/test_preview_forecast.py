@@ -15,22 +15,26 @@ import engine
 from gui.problem.forecast import SECONDS, Forecast, forecast_text
 
 
-def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(qtbot: Any, open_window: Any) -> None:
+def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(
+    qtbot: Any, open_window: Any, tmp_path: Path
+) -> None:
+    small = (SAMPLES / "branch_and_bound" / "queens-14.txt").read_text()
+    (tmp_path / "queens-20.txt").write_text(small.replace("14", "20"))  # too many for a search within a forecast
     window = open_window()
     load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
     forecast = window.home.preview.forecast
     assert not forecast.isVisible()  # its solver makes none
-    load(qtbot, window, SAMPLES / "branch_and_bound" / "queens-14.txt")
+    load(qtbot, window, tmp_path / "queens-20.txt")
     window.run_tabs.show_home()
     assert forecast.isVisible()
     window.pane.set_values({}, {"seed": 5})
     words = list(forecast.words())
-    assert words[words.index("estimate") + 1].endswith("queens-14.txt")
+    assert words[words.index("estimate") + 1].endswith("queens-20.txt")
     assert words[words.index("--seed") + 1] == "5"
     forecast.button.click()
     assert forecast.button.text() == "Stop"
     qtbot.waitUntil(lambda: not forecast.running, timeout=240_000)
-    expected = engine.estimate(engine.Queens(14), seed=5, time_limit=SECONDS)
+    expected = engine.estimate(engine.Queens(20), seed=5, time_limit=SECONDS)
     assert "nodes/s on these devices" in forecast.answer.text()
     assert forecast.answer.text().startswith("About ")
     assert expected.unit in forecast.answer.text()
