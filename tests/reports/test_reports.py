@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from engine.cli import command_line
 from engine.cli.delegating import reproductions
 from engine.errors import InputError
+from engine.reports.figures import can_draw
 from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
@@ -78,6 +80,20 @@ def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_pa
     blocks = [block for section in report.sections for block in section.blocks]
     assert any(isinstance(block, Table) for block in blocks)
     assert all((folder / block.file).is_file() for block in blocks if isinstance(block, Figure))
+    assert any(isinstance(block, Figure) for block in blocks) or not can_draw()
+
+
+def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables() -> None:
+    paths = sorted((Path(__file__).parents[2] / "docs" / "reproduction").glob("*/report.json"))
+    assert len(paths) == 2 * len(PAPERS)
+    for path in paths:
+        report = Report.read(path)
+        figures = [block for section in report.sections for block in section.blocks if isinstance(block, Figure)]
+        assert figures, path
+        assert all((path.parent / figure.file).is_file() for figure in figures)
+        text = path.with_name("report.md").read_text(encoding="utf-8")
+        assert text == report.markdown()
+        assert not re.search("table (above|below)", text)  # statements stand before all tables
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:

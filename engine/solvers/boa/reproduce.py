@@ -159,11 +159,11 @@ def _measure_population(study: Study) -> None:
         "were too small.",
     )
     rows = []
-    complete = True
+    found = 0
     for n in sizes:
         results = [study.engine.solve(BOA("trap-5", n), seed=seed, local_search="none") for seed in range(seeds)]
         good = sum(result.objective == n for result in results)
-        complete &= good == seeds
+        found += good
         rows.append(
             (
                 n,
@@ -178,4 +178,8 @@ def _measure_population(study: Study) -> None:
         ("genes", "solved", "median population", "median evaluations", "median seconds"),
         rows,
     )
-    study.finding("with a population that grows with n, all sizes are solved", complete, "the table above")
+    study.finding(
+        "with a population that grows with n, all sizes are solved",
+        found == seeds * len(sizes),
+        f"{found} of {seeds * len(sizes)} runs find the optimum",
+    )

@@ -19,8 +19,7 @@ __all__ = ["reproduce"]
 TITLE = "IVM-based parallel branch and bound on GPUs"
 SOURCE = (
     "J. Gmys, M. Mezmaz, N. Melab, D. Tuyttens: IVM-based parallel branch-and-bound using hierarchical work stealing "
-    "on "
-    "multi-GPU systems, Concurrency and Computation: Practice and Experience 29 (2017) e4019."
+    "on multi-GPU systems, Concurrency and Computation: Practice and Experience 29 (2017) e4019."
 )
 _SETTING = {"bound": "two_machine", "branching": "max_sum"}
 # Number of Taillard's instance: optimum, and the paper's decomposed nodes in millions.
@@ -32,6 +31,7 @@ _FLOWSHOP_RATE = (0.489, 0.610)  # million nodes per second on one GTX 980
 _QUEENS_RATE = (232, 290)
 _QUEENS_NODES = {15: 91, 19: 242_419}  # millions
 _ATSP_RATE = (271, 422)
+_BAND = "the band is the range of the paper's GPU"
 
 
 def reproduce(arguments: list[str]) -> int:
@@ -58,8 +58,7 @@ def _measure_flowshop(study: Study) -> None:
     study.section(
         "Flowshop",
         "Taillard's instances 21 to 30 (20 jobs, 20 machines); two-machine bound, branching by the larger sum of "
-        "bounds "
-        "(max_sum), the optimum as initial upper bound. The paper used one to four GTX 980.",
+        "bounds (max_sum), the optimum as initial upper bound. The paper used one to four GTX 980.",
     )
     if not numbers:
         study.text("Left out in this profile.")
@@ -99,7 +98,7 @@ def _measure_flowshop(study: Study) -> None:
             "flowshop",
             "Million nodes per second by instance",
             lambda axes: _plot_rates(axes, rates),
-            "Decomposed nodes per second; the band is the range of the paper's GPU.",
+            f"Decomposed nodes per second; {_BAND}.",
         )
 
 
@@ -118,7 +117,7 @@ def _measure_queens(study: Study) -> None:
     study.section("n-queens", "All solutions are counted; the first queen is placed in the left half of the first row.")
     rows = []
     right = equal = True
-    rates = []
+    rates: dict[int, float] = {}
     for n in sizes:
         study.engine.solve(Queens(n), time_limit=0.2)
         result = study.engine.solve(Queens(n))
@@ -126,9 +125,9 @@ def _measure_queens(study: Study) -> None:
         right &= result.objective == known[n]
         if n in _QUEENS_NODES:
             equal &= round(nodes / 1e6) == _QUEENS_NODES[n]
-        rates.append(_rate(nodes, result.seconds))
+        rates[n] = _rate(nodes, result.seconds)
         rows.append((n, result.objective, _QUEENS_NODES.get(n), f"{nodes / 1e6:.1f}", f"{result.seconds:.3f}",
-                     f"{rates[-1]:.0f}"))  # fmt: skip
+                     f"{rates[n]:.0f}"))  # fmt: skip
     study.table(
         "Counting solutions",
         ("n", "solutions", "paper, Mnodes", "Mnodes", "seconds", "Mnodes/s"),
@@ -142,9 +141,21 @@ def _measure_queens(study: Study) -> None:
     if study.profile == "gpu":
         study.finding(
             f"one GPU decomposes {_QUEENS_RATE[0]} to {_QUEENS_RATE[1]} million nodes per second",
-            max(rates) >= _QUEENS_RATE[1],
-            f"{max(rates):,.0f} million on this device",
+            max(rates.values()) >= _QUEENS_RATE[1],
+            f"{max(rates.values()):,.0f} million on this device",
         )
+    study.figure(
+        "queens",
+        "Million nodes per second by number of queens",
+        lambda axes: _plot_queens(axes, rates),
+        f"Decomposed nodes per second; {_BAND}.",
+    )
+
+
+def _plot_queens(axes: Any, rates: dict[int, float]) -> None:
+    axes.bar([str(n) for n in rates], list(rates.values()))
+    axes.axhspan(*_QUEENS_RATE, color="tab:orange", alpha=0.5)
+    axes.set(xlabel="queens", ylabel="million nodes per second", yscale="log")
 
 
 def _measure_atsp(study: Study) -> None:
@@ -154,9 +165,8 @@ def _measure_atsp(study: Study) -> None:
         "Asymmetric TSP",
         "The paper gives no seeds for its generated instances, so its node counts cannot be repeated; these are other "
         "instances of the same families. The bound is the cost of the partial tour, the initial upper bound the "
-        "optimum. "
-        "The default bound here (assignments with multipliers of subtour constraints) proves the same with far fewer "
-        "nodes.",
+        "optimum. The default bound here (assignments with multipliers of subtour constraints) proves the same with "
+        "far fewer nodes.",
     )
     rows = []
     for family in ("crane", "tsmat"):
@@ -187,23 +197,42 @@ def _measure_strategies(study: Study) -> None:
     rows = []
     nodes = set()
     seconds: dict[str, float] = {}
+    stopped: set[str] = set()
     for strategy in get_args(Strategy):
         study.engine.solve(problem, strategy=strategy, time_limit=0.2, **options)
         result = study.engine.solve(problem, strategy=strategy, time_limit=20, **options)
-        if not result.status.stopped:
+        if result.status.stopped:
+            stopped.add(strategy)
+        else:
             nodes.add(result.counters["nodes"])
         seconds[strategy] = result.seconds
-        ended = "stopped" if result.status.stopped else f"{result.seconds:.3f}"
-        rows.append((strategy, ended, f"{result.counters['steals']:,.0f}",
+        shown = "stopped" if strategy in stopped else f"{result.seconds:.3f}"
+        rows.append((strategy, shown, f"{result.counters['steals']:,.0f}",
                      f"{result.counters['nodes']:,.0f}"))  # fmt: skip
     study.table("Strategies", ("strategy", "seconds", "steals", "nodes"), rows)
-    study.finding("strategies that are not stopped decompose the same nodes", len(nodes) == 1, "the column nodes")
+    study.figure(
+        "strategies",
+        "Seconds by strategy",
+        lambda axes: _plot_strategies(axes, seconds, stopped),
+        f"Seconds of Ta{number:03d} by strategy{'; pale bars were stopped' if stopped else ''}.",
+    )
+    study.finding(
+        "strategies that are not stopped decompose the same nodes",
+        len(nodes) == 1,
+        f"the table Strategies, column nodes; {len(seconds) - len(stopped)} of {len(seconds)} ended",
+    )
     paper = {name: time for name, time in seconds.items() if name != "siblings"}
     study.finding(
         "the hypercube is the fastest of the paper's strategies",
         seconds["hypercube"] <= 1.05 * min(paper.values()) if study.profile == "gpu" else None,
         f"{min(paper, key=lambda name: paper[name])} is the fastest of them here",
     )
+
+
+def _plot_strategies(axes: Any, seconds: dict[str, float], stopped: set[str]) -> None:
+    for strategy, value in seconds.items():
+        axes.bar(strategy, value, color="tab:blue", alpha=0.35 if strategy in stopped else 1.0)
+    axes.set(ylabel="seconds", yscale="log")
 
 
 def _measure_hybrid(study: Study) -> None:
