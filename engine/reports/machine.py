@@ -50,7 +50,7 @@ def describe_machine(devices: Sequence[DeviceInfo]) -> dict[str, Any]:
 
 def machine_lines(machine: dict[str, Any]) -> list[str]:
     """The description as lines of text, for a report."""
-    commit = f", commit {machine['commit']}" if machine["commit"] else ""
+    commit = f"commit {machine['commit']}" if machine["commit"] else "commit not recorded"
     python = f"Python {machine['python']}" if machine["python"] else ""
     packages = [f"{name} {found}" for name, found in machine["packages"].items()]
     cores = f"{machine['cores']} cores" if machine["cores"] else ""
@@ -60,7 +60,7 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
         f"{found['id']}: {found['name']} ({found['platform']}, {found['driver']})" for found in machine["devices"]
     ]
     return [
-        f"Measured {machine['date']} with Quintet {machine['quintet']}{commit}.",
+        f"Measured {machine['date']} with Quintet {machine['quintet']}, {commit}.",
         f"{', '.join(facts)}.",
         *(f"{d}." for d in devices),
     ]
