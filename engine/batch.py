@@ -10,12 +10,13 @@ from typing import Any, overload
 
 from engine.errors import InputError
 from engine.problem import Problem
-from engine.results import Result
+from engine.results import Result, data_frame
 from engine.text import number_text
 
 __all__ = ["Batch", "BatchControl", "Failure", "Item", "items_of"]
 
 _SHOWN = 20
+_COLUMNS = ("index", "problem", "seed", "status", "objective", "bound", "seconds", "devices", "message")
 
 
 @dataclass(frozen=True)
@@ -121,25 +122,38 @@ class Batch(Sequence["Result | Failure"]):
         return {index: entry for index, entry in enumerate(self._entries) if isinstance(entry, Failure)}
 
     def table(self) -> list[dict[str, Any]]:
-        """One row an entry, as plain values: for :class:`pandas.DataFrame`, the ``csv`` module, or a notebook.
+        """One row an entry, as plain values, for the ``csv`` module or a loop; :meth:`to_pandas` has them as a frame.
 
         The columns are ``index``, ``problem``, the options of its own, ``seed``, ``status`` (``"failed"`` for a
-        failure), ``objective``, ``bound``, ``seconds``, ``devices`` and ``message``.
+        failure), ``objective``, ``bound``, ``seconds``, ``devices`` and ``message``. An option with one of these names
+        is in a column ``option.NAME``.
         """
         own = list(dict.fromkeys(name for item in self._items for name in item.options))
         rows = []
         for item, entry in zip(self._items, self._entries, strict=True):
             row: dict[str, Any] = {"index": item.index, "problem": item.name}
-            row |= {name: item.options.get(name) for name in own}
+            row |= {f"option.{name}" if name in _COLUMNS else name: item.options.get(name) for name in own}
             values: tuple[Any, ...]
             if isinstance(entry, Failure):
                 values = (item.seed, "failed", None, None, None, "", f"{type(entry.error).__name__}: {entry.error}")
             else:
                 status, devices = str(entry.status), ", ".join(entry.devices)
                 values = (entry.seed, status, entry.objective, entry.bound, entry.seconds, devices, "")
-            names = ("seed", "status", "objective", "bound", "seconds", "devices", "message")
-            rows.append(row | dict(zip(names, values, strict=True)))
+            rows.append(row | dict(zip(_COLUMNS[2:], values, strict=True)))
         return rows
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame: a row an entry, with the columns of :meth:`table`, indexed by ``index``.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> batch = engine.map(problem, each=[{"variant": "rows"}, {"variant": "tiles"}], reduce=False)
+        >>> batch.to_pandas()[["variant", "status", "objective"]].values.tolist()
+        [['rows', 'optimal', 220], ['tiles', 'optimal', 220]]
+        """
+        return data_frame(self.table(), None if self._items else _COLUMNS).set_index("index")
 
     def __repr__(self) -> str:
         failed = len(self.failures)

@@ -20,7 +20,7 @@ from engine.files import write_whole
 from engine.problem import Problem
 from engine.text import number_text
 
-__all__ = ["Result", "Status", "read_result", "relative_gap", "result_class"]
+__all__ = ["Result", "Status", "data_frame", "read_result", "relative_gap", "result_class"]
 
 _FORMAT = 1
 
@@ -273,3 +273,25 @@ def relative_gap(incumbent: float | int | None, bound: float | int | None) -> fl
     if incumbent is None or bound is None:
         return math.inf
     return float(abs(incumbent - bound) / max(1, abs(incumbent)))
+
+
+def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = None) -> Any:
+    """Rows as a pandas data frame.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+    columns : iterable of str, optional
+        Their names, for a table that may have no row.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame
+    except ModuleNotFoundError as error:
+        message = "to_pandas needs the package pandas, which is not installed (Quintet's extra statistics has it)"
+        raise ModuleNotFoundError(message, name="pandas") from error
+    return DataFrame(list(rows), columns=None if columns is None else list(columns))

@@ -86,7 +86,9 @@ def linprog(
     scipy.optimize.OptimizeResult
         ``x``, ``fun``, ``slack``, ``con``, ``success``, ``status`` (0 optimal, 1 a limit, 2 infeasible, 3 unbounded, 4
         numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with
-        ``residual`` and ``marginals``. Without an optimum ``x`` and what follows from it is None.
+        ``residual`` and ``marginals``. Without an optimum ``x`` and what follows from it is None. With SciPy's methods
+        also its ``crossover_nit``, and for an optimum ``mip_node_count``, ``mip_dual_bound`` and ``mip_gap``, which are
+        zero.
 
     Raises
     ------
@@ -134,6 +136,8 @@ def linprog(
     with _KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)
     found = scipy_result(problem, result)
+    if method.startswith("highs") and found.x is not None:  # as SciPy has them for continuous programs
+        found.mip_node_count, found.mip_dual_bound, found.mip_gap = 0, 0.0, 0.0
     if method == "highs-ipm":
         found.crossover_nit = int(result.counters.get("crossover_iterations", 0))
     if show:

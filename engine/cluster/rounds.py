@@ -75,6 +75,8 @@ class RoundCaller:
     transport : Transport
     owner : Run
     timing : Timing, optional
+    **clock
+        For :class:`engine.cluster.coordinator.Coordinator`.
     """
 
     def __init__(self, transport: Transport, owner: Owner, timing: Timing | None = None, **clock: Any) -> None:

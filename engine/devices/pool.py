@@ -100,6 +100,8 @@ class Member:
         ----------
         function : callable
             Called with the device and the arguments that follow.
+        *args, **kwargs
+            The arguments.
 
         Raises
         ------

@@ -203,6 +203,7 @@ def read(path: str | Path, target: str | int | None = None) -> Table:
 
     Parameters
     ----------
+    path : str or Path
     target : str or int, optional
         Name or number (from 0, negative from the end) of the target column; by default the one whose title is in
         :data:`TARGETS`, else the last. LIBSVM has its own.

@@ -229,6 +229,7 @@ def write(
 
     Parameters
     ----------
+    path : str or Path
     times : ndarray of int, shape (machines, jobs)
     seed, upper_bound, lower_bound : int
         The last three numbers of the header; 0 where unknown.

@@ -436,3 +436,22 @@ def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning() -> N
     with pytest.warns(scipy.optimize.OptimizeWarning, match="time_limit"):
         assert engine.linprog(**given, options={"time_limit": "soon"}).status == 0
     assert engine.linprog(**given, options={"time_limit": 0}).status == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"c": [-1, 4], "A_ub": [[-3, 1], [1, 2]], "b_ub": [6, 4], "bounds": [(None, None), (-3, None)]},
+        {"c": [1, 2], "A_eq": [[1, 1]], "b_eq": [3], "method": "highs-ipm", "integrality": [0, 0]},
+        {"c": [1], "A_ub": [[1], [-1]], "b_ub": [0, -1]},
+        {"c": [1], "bounds": (1, -2)},
+        {"c": [-1]},
+    ],
+    ids=["optimum", "interior point", "infeasible", "crossed bounds", "unbounded"],
+)
+def test_linprog_has_the_fields_of_scipys_result(given: dict[str, Any]) -> None:
+    theirs, ours = scipy.optimize.linprog(**given), engine.linprog(**given)
+    assert ours.status == theirs.status
+    assert sorted(ours) == sorted(theirs)
+    for name in ("mip_node_count", "mip_dual_bound", "mip_gap"):
+        assert ours.get(name) == theirs.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from counting import Counting
 
 import engine
-from engine.batch import BatchControl, items_of
+from engine.batch import Batch, BatchControl, Item, items_of
 from engine.errors import InputError, OptionError, ProblemError
 from engine.events import Event, Progress
 from engine.mapping import _groups
@@ -39,6 +40,30 @@ def test_a_failure_stands_in_its_place_and_the_others_are_solved() -> None:
     assert rows[1]["trouble"] == "device"
     assert rows[1]["message"] == "DeviceError: the abacus broke"
     assert "the abacus broke" in str(found)
+
+
+def test_a_batch_is_a_data_frame() -> None:
+    pytest.importorskip("pandas")
+    found = engine.map([Counting(10), "no such file"], seeds=[3, 4], slice_seconds=0)
+    frame = found.to_pandas()
+    assert frame.index.tolist() == [0, 1]
+    assert frame["status"].tolist() == ["optimal", "failed"]
+    assert frame["objective"][0] == counting.expected(10, 3)
+    assert "no such file" in frame["message"][1]
+    assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
+
+
+def test_options_with_the_name_of_a_column_do_not_hide_the_result_nor_the_reverse() -> None:
+    (result,) = engine.map([Counting(10)], slice_seconds=0).results
+    batch = Batch([Item(0, Counting(10), {"bound": "mixed", "trouble": ""})], [result])
+    (row,) = batch.table()
+    assert (row["option.bound"], row["trouble"], row["bound"]) == ("mixed", "", 10)
+
+
+def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs the package pandas.*extra statistics"):
+        engine.map(Counting(3), slice_seconds=0).to_pandas()
 
 
 def test_one_problem_is_solved_with_many_seeds() -> None:

@@ -153,6 +153,8 @@ class LinearAlgebra(Closing):
         matrix : Buffer of float64, shape (m, n) or (k, m, n)
         vector, out : Buffer of float64, shape (n,) and (m,), or (k, n) and (k, m); the other way if ``transposed``
             Different buffers. With ``beta = 0`` what ``out`` held does not matter, NaN included.
+        transposed : bool
+        alpha, beta : float
         """
         batch, m, n = _matrices("matrix", matrix)
         if matrix.dtype != _F64:
@@ -180,6 +182,8 @@ class LinearAlgebra(Closing):
         ----------
         a, b, out : Buffer of float64, shapes that fit, two-dimensional or all with the same leading batch axis
             ``out`` is neither of the others. With ``beta = 0`` what it held does not matter.
+        transpose_a, transpose_b : bool
+        alpha, beta : float
         """
         batch, a_rows, a_columns = _matrices("a", a)
         _, b_rows, b_columns = _matrices("b", b)

@@ -43,6 +43,8 @@ class BOA(Problem):
         Of a Python function: its best value, where known; reaching it ends a run.
     seeds : array_like of 0 and 1, shape (s, n), optional
         Known individuals that the initial population begins with.
+    name : str, optional
+        What the problem is called in lists and reports; by default the fitness and its size.
 
     Raises
     ------

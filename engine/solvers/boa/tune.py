@@ -72,6 +72,8 @@ def smallest_population(
     engine : Engine
     runs : int
         Runs a population, with the seeds ``seed``, ``seed + 1``, ...; all of them are made, also after a failure.
+    seed : int
+        The seed of the first run.
     success_rate : float
         The least share of runs that a reliable population solves.
     start, most : int

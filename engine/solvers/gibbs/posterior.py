@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import InputError
-from engine.results import Result
+from engine.results import Result, data_frame
 
 __all__ = ["Posterior", "Row", "coefficient_count", "report", "summary", "summary_table", "verdict"]
 
@@ -54,9 +54,7 @@ class Posterior(Result):
 
     def to_pandas(self) -> Any:
         """The summary as a pandas data frame, one row per coefficient, indexed by its name."""
-        import pandas
-
-        return pandas.DataFrame([asdict(row) for row in self.summary]).set_index("name")
+        return data_frame([asdict(row) for row in self.summary]).set_index("name")
 
 
 def summary(result: Result) -> list[Row]:

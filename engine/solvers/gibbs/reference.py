@@ -84,8 +84,12 @@ class ReferenceChain:
         The design as the devices have it, rows multiplied by their y = +-1.
     first : int
         The first column inside the horseshoe; those before have a normal prior of precision ``first_prior``.
-    order : "forward" or "reversed"
-        Reversed, the parts of an iteration come in the opposite order: the time reversal of the chain.
+    seed, chain : int
+        Part of the key of every draw.
+    first_prior, tau_scale : float
+        Precision of the columns before ``first``, and scale of tau's prior.
+    expanded : bool
+        Whether it is the kernel ``px``.
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class ReferenceChain:
         number : int
             Part of the key of every draw.
         order : {"forward", "reversed"}
+            Reversed, the parts of an iteration come in the opposite order: the time reversal of the chain.
         """
         parts = [self._scales, self._tau, self._nu_and_xi, self._coefficients]
         for part in parts if order == "forward" else parts[::-1]:

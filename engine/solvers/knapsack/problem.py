@@ -147,6 +147,8 @@ class Knapsack(Problem):
         values : array-like of int, shape (n,)
         weights : sequence of one or two array-likes of int, shape (n,)
         capacities : sequence of as many int
+        name : str, optional
+            What the problem is called in lists and reports.
 
         Raises
         ------

@@ -57,6 +57,8 @@ class Decomposable(Fitness):
         What no value is better than, where the optimum is not known.
     hard : int
         What it costs to violate one of the constraints, more than all else in sum; 0 without constraints.
+    text : str
+        What it is called in messages and results.
 
     Raises
     ------

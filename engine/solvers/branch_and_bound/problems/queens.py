@@ -36,6 +36,8 @@ class Queens(PermutationProblem):
     ----------
     n : int
         Size of the board, 1 to 32: a diagonal mask of one machine word holds 2 n - 1 bits.
+    name : str, optional
+        What the problem is called in lists and reports.
 
     Raises
     ------

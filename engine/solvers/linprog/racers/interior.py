@@ -39,8 +39,14 @@ class InteriorRacer(Racer):
         Added to the standard form's objective, in the sense of minimization.
     sign : float
         -1 if the user's program is a maximization.
+    options : Options
+    pool : DevicePool
     members : list of Member
-        Devices that share the matrix.
+        Devices of the pool that share the matrix.
+    run : Run
+        For notices.
+    counters : Counters
+        What the steps are counted in.
     restored : tuple, optional
         A checkpoint to go on from.
     initial : tuple of ndarray, optional
