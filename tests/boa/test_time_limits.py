@@ -55,10 +55,14 @@ CASES: dict[str, tuple[engine.BOA, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("in_parts", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_little_is_launched_after_a_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_little_is_launched_after_a_time_limit(
+    device: Member, monkeypatch: pytest.MonkeyPatch, case: str, in_parts: bool
+) -> None:
     problem, options = CASES[case]
-    monkeypatch.setattr(parts_module, "_AT_ONCE", {True: 64, False: 64})  # everything is work in parts
+    steps = 64 if in_parts else 2**62  # everything is work in parts, or nothing
+    monkeypatch.setattr(parts_module, "_AT_ONCE", {True: steps, False: steps})
     asked, allowed = 0, 0
     launch = Parts.launch
 

@@ -25,6 +25,7 @@ from engine.solvers.gibbs.moves.latent import STREAM_NOISE
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.solve import settings_for
 from tests.engines import engine_of
+from tests.stopping import stop_at
 
 
 def data(rows: int = 300, columns: int = 60) -> tuple[Any, NDArray[np.bool_]]:
@@ -129,19 +130,16 @@ def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
             owner.solve(problem, kernel="cg", **options)
 
 
-def test_a_stopped_run_resumes_to_the_same_draws(device: Member, tmp_path: Path) -> None:
+def test_a_stopped_run_resumes_to_the_same_draws(
+    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     X, y = data(200, 30)
     problem, owner, folder = engine.HorseshoeLogit(X, y), engine_of(device, 1), tmp_path / "run"
     options: dict[str, Any] = {"kernel": "cg", "draws": 140, "warmup": 60, "seed": 6, "keep_scales": True}
     whole = owner.solve(problem, **options)
-    runs: list[Any] = []
-
-    def stop(event: Any) -> None:
-        if event.type == "progress" and event.phase == "sampling":
-            runs[0].stop()
-
-    runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
-    assert runs[0].wait().status == "interrupted"
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling")
+        assert owner.solve(problem, run_folder=folder, **options).status == "interrupted"
     result = owner.resume(folder).wait()
     assert result.status == "complete"
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])

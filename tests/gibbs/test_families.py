@@ -21,6 +21,7 @@ from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
 from engine.solvers.gibbs.solve import settings_for
+from tests.stopping import stop_at
 
 LEVEL = 1e-6
 REPLICATES, ITERATIONS = 1200, 3
@@ -205,20 +206,18 @@ def test_counts_find_their_coefficients_and_their_dispersion(device: Member) -> 
     assert replicated.mean() == pytest.approx(problem.y.mean(), rel=0.2)
 
 
-def test_devices_and_resumed_runs_make_the_same_draws(device: Member, tmp_path: Path) -> None:
+def test_devices_and_resumed_runs_make_the_same_draws(
+    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     data, y = linear(2000)
     options: dict[str, Any] = {"seed": 4, "draws": 60, "warmup": 60, "chains": 2}
     with engine.Engine(devices=[device.info.id]) as owner:
         whole = owner.solve(HorseshoeRegression(data, y, "student"), **options)
-        runs: list[Any] = []
-
-        def stop(event: Any) -> None:
-            if event.type == "progress" and event.phase == "sampling":
-                runs[0].stop()
-
         folder = tmp_path / "run"
-        runs.append(owner.start(HorseshoeRegression(data, y, "student"), run_folder=folder, on_event=stop, **options))
-        assert runs[0].wait().status == "interrupted"
+        with monkeypatch.context() as patch:
+            stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling")
+            stopped = owner.solve(HorseshoeRegression(data, y, "student"), run_folder=folder, **options)
+        assert stopped.status == "interrupted"
         again = owner.resume(folder).wait()
     with engine.Engine(devices=[device.info.id] * 2) as owner:
         both = owner.solve(HorseshoeRegression(data, y, "student"), **options)

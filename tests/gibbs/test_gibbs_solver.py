@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +31,7 @@ from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import settings_for
 from tests.engines import engine_of
+from tests.stopping import stop_at
 
 
 def solve_on(device: Member, problem: Any, devices: int = 1, **options: Any) -> Any:
@@ -235,20 +238,15 @@ def test_backends_agree_over_the_first_iterations() -> None:
 # --- controls -------------------------------------------------------------------------------------------------------
 
 
-def stopped_soon(start: Any) -> engine.Result:
+def stopped_soon(solve: Callable[[], engine.Result]) -> engine.Result:
     """The result of a run that is stopped a few batches after its begin."""
-    runs: list[Any] = []
-    seen: list[str] = []
-
-    def stop(event: Any) -> None:
-        if event.type == "progress" and event.phase in ("warm-up", "sampling"):
-            seen.append(event.phase)
-            if len(seen) == 2:
-                runs[0].stop()
-
-    runs.append(start(stop))
-    result: engine.Result = runs[0].wait()
-    return result
+    batches = itertools.count(1)
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(
+            patch,
+            lambda event: event.type == "progress" and event.phase in ("warm-up", "sampling") and next(batches) == 2,
+        )
+        return solve()
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
@@ -258,9 +256,9 @@ def test_a_stopped_run_resumes_to_the_same_draws(device: Member, kernel: str, tm
     folder = tmp_path / "run"
     owner = engine_of(device)
     whole = owner.solve(problem, **options)
-    cut = stopped_soon(lambda stop: owner.start(problem, run_folder=folder, on_event=stop, **options))
+    cut = stopped_soon(lambda: owner.solve(problem, run_folder=folder, **options))
     assert cut.status == "interrupted"
-    again = stopped_soon(lambda stop: owner.resume(folder, on_event=stop))
+    again = stopped_soon(lambda: owner.resume(folder).wait())
     assert again.status == "interrupted"
     result = owner.resume(folder).wait()
     assert result.status == "complete"

@@ -15,6 +15,7 @@ from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers.gibbs.draws.convergence import check_points
 from tests.engines import engine_of
+from tests.stopping import stop_at
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
@@ -55,19 +56,16 @@ def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) 
     assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
 
 
-def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(device: Member, tmp_path: Path) -> None:
+def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
+    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     problem, options = problem_of(2000, 12), {"seed": 4, "ess": 500, "chains": 2}
     folder = tmp_path / "run"
-    runs: list[Any] = []
-
-    def stop(event: Any) -> None:
-        if event.type == "progress" and event.phase == "sampling" and event.done > 120:
-            runs[0].stop()
-
     owner = engine_of(device)
     whole = owner.solve(problem, **options)
-    runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
-    assert runs[0].wait().status == "interrupted"
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 120)
+        assert owner.solve(problem, run_folder=folder, **options).status == "interrupted"
     result = owner.resume(folder).wait()
     for name in ("beta", "log_tau", "quantiles"):
         assert np.array_equal(result.arrays[name], whole.arrays[name]), name

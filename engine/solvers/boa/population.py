@@ -290,7 +290,7 @@ class Population:
     # --- generations --------------------------------------------------------------------------------------------
 
     def advance(self, count: int) -> Callable[[], Slice]:
-        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends by itself.
+        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends or the run is to end.
 
         What is returned waits for them.
         """
@@ -315,7 +315,7 @@ class Population:
 
     def _advance_shared(self, count: int) -> Slice:
         done = self._noted(self._generation())
-        while self.reason == 0 and len(done.history) < count and not done.is_interrupted:
+        while self.reason == 0 and len(done.history) < count and not (done.is_interrupted or self._interrupted()):
             one = self._noted(self._generation())
             done.history = np.concatenate([done.history, one.history])
             done.means, done.extra = done.means + one.means, done.extra + one.extra

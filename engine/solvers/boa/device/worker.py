@@ -78,6 +78,7 @@ class DevicePopulation:
             mixes=parameters.mixes,
             pair_table=self.memory.has_pair_table,
         )
+        self._interrupted = interrupted
         self.learner = Learner(self.memory, self.programs, parameters, interrupted)
         self.selection = Selection(self.memory, self.programs, parameters)
         self.evaluation = Evaluation(self.memory, self.programs, parameters, fitness, interrupted)
@@ -188,12 +189,14 @@ class DevicePopulation:
         Returns
         -------
         Slice
-            Its history ends where the population does.
+            Its history ends where the population does, or after a whole generation if the run is to end.
         """
         seconds: dict[str, float] = {}
         words = -(-self.parameters.offspring // 32)
         self.put_orders(orders)
         for place in range(len(orders)):
+            if place and self._interrupted():
+                return Slice(self._rows_to_end(place)[0], seconds=seconds)
             steps = self._steps(first + place, place, words)
             for phase, step in zip(PHASES, steps, strict=True):
                 began = time.perf_counter()
