@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ from scipy.optimize import LinearConstraint, milp
 from engine import Engine, Knapsack, MultipleChoiceKnapsack, Status, TwoConstraintKnapsack
 from engine.devices import SliceLength
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
-from engine.events import Event, Progress
+from engine.events import Progress
 from engine.formats.knapsack import choice as formats
 from engine.results import Result
-from engine.run import Run
 from engine.solvers.knapsack.choice import solve as choice_solve
 from engine.solvers.knapsack.choice import table as choice_table
 from engine.solvers.knapsack.choice.generators import (
@@ -31,6 +29,7 @@ from engine.solvers.knapsack.choice.generators import (
     write_multiple_choice,
     write_two_constraints,
 )
+from tests.stopping import stop_at
 
 some = settings(max_examples=60)
 
@@ -178,6 +177,7 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
     one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a stage at a time
+    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=20, seed=1))
     original = choice_table.ChoiceWorker.advance
 
     def slow(worker: choice_table.ChoiceWorker, *arguments: int) -> float:
@@ -185,16 +185,8 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
         return original(worker, *arguments)
 
     monkeypatch.setattr(choice_table.ChoiceWorker, "advance", slow)
-    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=20, seed=1))
-    started: Future[Run] = Future()
-
-    def stop(event: Event) -> None:
-        if isinstance(event, Progress) and event.done > 5:
-            started.result().stop()
-
-    run = one_device.start(problem, reduce=False, run_folder=tmp_path / "run", on_event=stop)
-    started.set_result(run)
-    stopped = run.wait()
+    stop_at(monkeypatch, lambda event: isinstance(event, Progress) and event.done > 5)
+    stopped = one_device.solve(problem, reduce=False, run_folder=tmp_path / "run")
     assert stopped.status is Status.INTERRUPTED
     assert stopped.solution is not None
     monkeypatch.undo()

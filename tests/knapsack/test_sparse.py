@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,15 @@ from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
 from engine.errors import OptionError
-from engine.events import Event, Progress
+from engine.events import Progress
 from engine.folder import RunFolder
-from engine.run import Run
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse import worker
 from engine.solvers.knapsack.sparse.items import SparseItems
+from tests.stopping import stop_at
 
 
 @st.composite
@@ -190,20 +189,14 @@ def lasting() -> Knapsack:
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
-    one_device: Engine, tmp_path: Path, share: float
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, share: float
 ) -> None:
     problem = lasting()
     whole = one_device.solve(problem, variant="sparse", reduce=False)
     assert whole.status is Status.OPTIMAL
-    started: Future[Run] = Future()
-
-    def stop(event: Event) -> None:
-        if isinstance(event, Progress) and event.done >= share * event.total:
-            started.result().stop()
-
-    run = one_device.start(problem, variant="sparse", reduce=False, run_folder=tmp_path / "run", on_event=stop)
-    started.set_result(run)
-    stopped = run.wait()
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: isinstance(event, Progress) and event.done >= share * event.total)
+        stopped = one_device.solve(problem, variant="sparse", reduce=False, run_folder=tmp_path / "run")
     if stopped.status is not Status.INTERRUPTED:
         pytest.skip("the device solved the problem before the stop")
     assert stopped.solution is not None
