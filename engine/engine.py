@@ -375,7 +375,7 @@ class Engine:
         """The opened devices, while no run of this engine works."""
         self._require_open()
         with self._turn:
-            yield self._open()
+            yield self._settled()
 
     def estimate(
         self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
@@ -405,7 +405,7 @@ class Engine:
         chosen = config.solver_options(solver, resolved, options, type(problem))
         self._validate(solver, problem, chosen)
         return solver.estimate(
-            problem, chosen, self._open(), resolved.settings.seed, math.inf if limit is None else limit
+            problem, chosen, self._settled(), resolved.settings.seed, math.inf if limit is None else limit
         )
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
@@ -455,6 +455,12 @@ class Engine:
                     self._require_open()
                 self._pool = DevicePool(self.device_infos)
             return self._pool
+
+    def _settled(self, has_begun: bool = False) -> DevicePool:
+        """The opened devices, once what the run before has left behind has ended."""
+        pool = self._open(has_begun)
+        pool.settle()
+        return pool
 
     def _begin(
         self,
@@ -510,7 +516,7 @@ class Engine:
         """What is to be done with a run before it begins."""
 
     def _its_turn(self, run: Run) -> None:
-        run.pool = self._open(has_begun=True)
+        run.pool = self._settled(has_begun=True)
 
     def _ended(self, run: Run) -> None:
         """Close the devices if one has failed: the next run opens them again."""

@@ -72,10 +72,12 @@ class PoolMonitor:
         if not self._publisher:
             yield
             return
-        count = itertools.count(1)
+        count, ended = itertools.count(1), threading.Event()
 
         def observe(device: Device, label: str | None) -> None:
             def report(template: str) -> None:
+                if ended.is_set():  # work that the run has left behind
+                    return
                 event = Compiling(time=self._clock.elapsed, device=str(label), template=template, count=next(count))
                 self._publisher.publish(event)
 
@@ -86,6 +88,7 @@ class PoolMonitor:
         try:
             yield
         finally:
+            ended.set()
             for member in pool.members:
                 with contextlib.suppress(RuntimeError):  # its thread has ended
                     member.submit(observe, None)

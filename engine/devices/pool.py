@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from engine.devices.backends import backends
 from engine.devices.base import Device
@@ -222,6 +222,8 @@ class DevicePool:
     def __init__(self, devices: Sequence[DeviceInfo]) -> None:
         seen: dict[str, int] = {}
         self.members: list[Member] = []
+        self._ending: set[Future[Any]] = set()
+        self._at_close: list[Callable[[], None]] = []
         self._prompt = contextlib.ExitStack()
         if len(devices) > 1:
             self._prompt.enter_context(_PROMPT_THREADS)
@@ -247,9 +249,38 @@ class DevicePool:
     def __len__(self) -> int:
         return len(self.members)
 
+    def leave(self, ending: Future[Any]) -> None:
+        """Leave work that still ends on the devices to :meth:`settle`: a run returns before it has ended.
+
+        Parameters
+        ----------
+        ending : Future
+            Done once the work has ended and its memory is released; its error is dropped.
+        """
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+
+    def settle(self) -> None:
+        """Wait for what :meth:`leave` was given, so that the devices and their memory are free."""
+        wait(self._ending.copy())
+
+    def at_close(self, function: Callable[[], None]) -> None:
+        """Have a function called before the devices are closed, once however often it was given.
+
+        Parameters
+        ----------
+        function : callable
+        """
+        if function not in self._at_close:
+            self._at_close.append(function)
+
     def close(self) -> None:
         """Close every device, the last opened first; the first trouble is raised after all are closed."""
         trouble: Exception | None = None
+        self.settle()
+        for function in self._at_close:
+            function()
+        self._at_close.clear()
         with self._prompt:
             for member in reversed(self.members):
                 try:

@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -300,3 +301,27 @@ def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores: int, gpus: i
 
     assert beside_gpus(described("cpu"), gpus).capabilities.compute_units == left
     assert beside_gpus(described("gpu"), gpus) == described("gpu")
+
+
+def test_what_is_left_to_a_pool_ends_before_its_devices_are_closed(opencl: Member) -> None:
+    order: list[str] = []
+    pool = DevicePool([opencl.info])
+    ending: Future[None] = Future()
+    pool.leave(ending)
+
+    def once() -> None:
+        order.append("at the end")
+
+    for _ in range(2):
+        pool.at_close(once)
+
+    def end() -> None:
+        pool.members[0].submit(lambda _: order.append("on the device")).result(PATIENCE)
+        ending.set_exception(DeviceError("the loser's trouble"))
+
+    thread = threading.Timer(0.1, end)
+    thread.start()
+    pool.close()
+    thread.join(PATIENCE)
+    assert order == ["on the device", "at the end"]
+    pool.close()
