@@ -318,7 +318,7 @@ def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
         assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
-    monkeypatch.setattr(equations, "ChildProcess", lambda: (_ for _ in ()).throw(ChildError("no process")))
+    monkeypatch.setattr(equations, "new_child", lambda: (_ for _ in ()).throw(ChildError("no process")))
     assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
     found.close()
 

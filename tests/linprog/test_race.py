@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,14 @@ from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child, presolve
 from engine.solvers.linprog.highs.model import model_of, program_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, release_children
 from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
 from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.pdhg import PdhgWorker
 from engine.solvers.linprog.racers import highs as racer
-from engine.solvers.linprog.racers import start
+from engine.solvers.linprog.racers import interior, race, start
 from engine.solvers.linprog.racers.base import News
 from engine.solvers.linprog.racers.highs import HighsRacer
-from engine.solvers.linprog.racers.interior import InteriorRacer
-from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
@@ -63,6 +62,12 @@ def owner(device: Member) -> Iterator[engine.Engine]:
         yield opened
 
 
+def settle(owner: engine.Engine) -> None:
+    """Wait for what races have left behind."""
+    with owner.exclusive():
+        pass
+
+
 def children() -> set[int]:
     """Processes that this one has started and that have not ended, where the system lists them."""
     found: set[int] = set()
@@ -78,7 +83,7 @@ def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(solve, "head_start", lambda _: 0.0)
-    monkeypatch.setattr(solve._Solving, "_poll_race", solve._Solving._poll)
+    monkeypatch.setattr(solve._Solving, "_poll_race", lambda self, *futures: (self._poll(), wait(futures, 0.05)))
 
 
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +104,7 @@ def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine
         racers = result.arrays["racers"].tolist()
         assert {"interior point", "HiGHS simplex"} <= set(racers)
         assert result.arrays["racer_errors"][0] <= 1e-6
+        settle(owner)
         assert children() <= before
 
 
@@ -108,6 +114,7 @@ def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, 
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    settle(owner)
     assert children() <= before
     if device.info.capabilities.shares_host_cores:
         assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
@@ -190,7 +197,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     def missing(*_: Any, **__: Any) -> None:
         raise ChildError("no processes today")
 
-    monkeypatch.setattr(racer, "ChildProcess", missing)
+    monkeypatch.setattr(racer, "new_child", missing)
     messages: list[str] = []
     problem = sparse_program(6)
     result = owner.solve(
@@ -209,39 +216,138 @@ def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: py
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
 
 
-@pytest.mark.usefixtures("no_head_start")
-def test_a_device_that_is_busy_does_not_hold_up_the_end_of_a_race(
+class Blocked:
+    """A function that begins, and goes on only when the test lets it; ``in_time``: whether it did each time."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        self.in_time: list[bool] = []
+        self._function = function
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.begun.set()
+        self.in_time.append(self.released.wait(30.0))
+        return self._function(*given, **named)
+
+
+_PLACES: dict[str, tuple[Any, str]] = {
+    "presolve": (solve, "Presolve"),
+    "standard form": (solve, "prepare"),
+    "memory of the device": (solve, "pdhg_takes_part"),
+    "plan": (interior, "open_system"),
+    "iteration": (interior, "iterate"),
+    "way back": (Presolve, "restore"),
+    "slice of pdhg": (PdhgWorker, "advance"),
+    "point of pdhg": (PdhgWorker, "point"),
+    "rays of pdhg": (PdhgWorker, "differences"),
+}
+
+
+@pytest.mark.parametrize("place", _PLACES)
+def test_highs_decides_a_race_whatever_the_others_do(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """HiGHS answers once another racer is busy there, which ends only after the result is there."""
+    where, name = _PLACES[place]
+    blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+
+    def request(highs: HighsRacer) -> None:
+        highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
+
+    def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
+        return blocked(*given, **named)
+
+    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
+    monkeypatch.setattr(HighsRacer, "_request", request)
+    monkeypatch.setattr(where, name, method)
+    if "pdhg" in place:
+        monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
+    before = children()
+    try:
+        result = owner.solve(problem, method="race", presolve="pdhg" not in place)
+    finally:
+        blocked.released.set()
+    assert result.status == "optimal"
+    assert str(result.arrays["racers"][0]).startswith("HiGHS")
+    settle(owner)
+    release_children()
+    assert blocked.in_time
+    assert all(blocked.in_time)
+    assert children() <= before
+
+
+def test_a_race_finds_its_child_processes_ready(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(solve, "FIRST_WAIT", -1.0)
+    monkeypatch.setattr(racer, "new_child", taken := Blocked(racer.new_child))
+    taken.released.set()
+    made: list[ChildProcess] = []
+    begin = ChildProcess.__init__
+    monkeypatch.setattr(ChildProcess, "__init__", lambda process: (made.append(process), begin(process))[1])
+    release_children()
+    before = children()
+    with engine.Engine(devices=[device.info.id]) as owner:
+        for _ in range(2):
+            assert owner.solve(sparse_program(7), method="race").status == "optimal"
+            settle(owner)
+            ready = children() - before
+            assert len(ready) == 2
+        assert len(taken.in_time) == 2
+        made[-1]._process.kill()  # it is not taken
+        made[-1]._process.wait()
+        assert owner.solve(sparse_program(7), method="race").status == "optimal"
+    assert children() <= before
+
+
+def test_a_run_begins_once_the_race_before_has_left_the_devices(
     owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opens, decided, in_time = threading.Event(), threading.Event(), []
-    work, take, begin = InteriorRacer._slice, solve._Solving._take_news, PdhgRacer._open
+    blocked, problem = Blocked(interior.iterate), sparse_program(7)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+    with owner.exclusive() as pool:
+        free = pool.members[0].allocated_bytes
+    with monkeypatch.context() as patched:
+        patched.setattr(start, "_THREAD_NONZEROS", -1)
+        patched.setattr(interior, "iterate", blocked)
+        patched.setattr(
+            HighsRacer,
+            "_request",
+            lambda highs: setattr(highs, "future", start_thread(lambda: blocked.begun.wait(30.0) and answer)),
+        )
+        owner.solve(problem, method="race")
+        begun: list[float] = []
+        run = owner.start(problem, method="mpc", on_event=lambda event: begun.append(event.time))
+        assert not run.join(0.2)
+        assert begun == []
+        blocked.released.set()
+    assert run.wait().status == "optimal"
+    settle(owner)
+    assert pool.members[0].allocated_bytes == free
+    assert blocked.in_time == [True]
 
-    def late(racer: Any, *given: Any) -> Any:
-        in_time.append(decided.wait(30.0))
-        return work(racer, *given)
 
-    def opened(racer: Any, program: Any) -> Any:
-        opens.set()
-        return begin(racer, program)
+def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_interior_point(monkeypatch)
+    audited, stopping = race.AuditedPoint.of, threading.Event()
 
-    def taken(solving: Any, racer: Any) -> None:
-        if racer.name.startswith("HiGHS") and not opens.is_set():
-            time.sleep(0.01)
-            return
-        take(solving, racer)
-        if solving.winner is not None:
-            decided.set()
+    def late(*given: Any) -> Any:
+        stopping.wait(30.0)
+        return audited(*given)
 
-    monkeypatch.setattr(start, "host_cores", lambda: 16)
-    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
-    monkeypatch.setattr(Member, "memory", lambda member: member.submit(lambda device: device.memory()).result())
-    monkeypatch.setattr(InteriorRacer, "_slice", late)
-    monkeypatch.setattr(PdhgRacer, "_open", opened)
-    monkeypatch.setattr(solve._Solving, "_take_news", taken)
-    result = owner.solve(sparse_program(7), method="race")
+    monkeypatch.setattr(race, "_LAST_JUDGEMENTS", 30.0)
+    monkeypatch.setattr(race.AuditedPoint, "of", late)
+    last = solve._Solving._take_last_judgements
+    monkeypatch.setattr(solve._Solving, "_take_last_judgements", lambda self: (stopping.set(), last(self)))
+    problem = sparse_program(8)
+    result = owner.solve(problem, method="race", time_limit=0.5)
+    assert stopping.is_set()
     assert result.status == "optimal"
-    assert result.arrays["racers"][0].startswith("HiGHS")
-    assert in_time == [True]
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
 def test_highs_in_a_thread_finds_what_highs_finds() -> None:
@@ -311,6 +417,7 @@ def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pyte
     result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
     assert result.status == "time_limit"
     assert time.monotonic() - began < 5.0
+    settle(owner)
     assert children() <= before
 
 

@@ -33,6 +33,7 @@ from engine.solvers.linprog.verification.sums import greatest
 __all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
 
 Vector = NDArray[np.float64]
+Point = tuple[Vector, Vector]
 
 _STEP = 0.998  # of 1 / |A|
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36  # when to restart; see _restart_due
@@ -280,6 +281,22 @@ class PdhgWorker:
         if done:
             self._slice.took(seconds if self._peer is None else self._peer.largest(seconds), done)
         return found
+
+    def advance_and_read(self, most: int, goal: float, rays: bool) -> tuple[PdhgMeasures, Point | None, Point | None]:
+        """:meth:`advance`; :meth:`point` if it goes no further, else :meth:`differences` if they are asked for.
+
+        Parameters
+        ----------
+        most : int
+        goal : float
+            As for :meth:`advance`.
+        rays : bool
+            Whether differences are asked for.
+        """
+        found = self.advance(most, goal)
+        if found.error <= goal or self.iteration >= most or not np.isfinite(found.error):
+            return found, self.point(), None
+        return found, None, self.differences() if rays else None
 
     def _iterate(self, count: int) -> None:
         tau, sigma = self._steps

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any
 
 import numpy as np
@@ -20,16 +19,17 @@ from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import move_to_vertex
-from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Decided, News, Racer, Restore, unchanged
-from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
+from engine.solvers.linprog.racers.base import Decided, Restore, unchanged
+from engine.solvers.linprog.racers.highs import HighsThread
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
+from engine.solvers.linprog.racers.race import WAIT_SECONDS, Race
 from engine.solvers.linprog.racers.start import (
     FIRST_WAIT,
     head_start,
+    keep_helpers,
     pdhg_members,
     pdhg_takes_part,
     start_highs_interior,
@@ -37,21 +37,18 @@ from engine.solvers.linprog.racers.start import (
 )
 from engine.solvers.linprog.reports import report_error, report_race
 from engine.solvers.linprog.schema import Form
-from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
+from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved
 from engine.solvers.linprog.verification.by_highs import judge_balanced_by_highs, judge_by_highs
 from engine.solvers.linprog.verification.search import Certificates
-from engine.solvers.linprog.verification.verdict import Verdict
 from engine.solvers.linprog.warm_start import initial_point
 
 __all__ = ["solve"]
 
 Vector = NDArray[np.float64]
 
-_WAIT_SECONDS = 0.05
 _PDHG_WAIT = 1.0  # seconds that an interior-point method has a device alone in a race
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
-_MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -89,29 +86,14 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
     return _Solving(problem, options, pool, run).result()
 
 
-class _Solving:
+class _Solving(Race):
     """One solving, from presolve to result."""
 
     def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> None:
-        self.problem = problem
-        self.options = options
-        self.pool = pool
-        self.run = run
-        self.method = method_for(problem, options)
+        super().__init__(problem, options, pool, run)
         self.sign = -1.0 if problem.maximize else 1.0
-        self.verdict = Verdict(problem, options.acceptable)
-        self.history: list[list[float]] = []
         self.arrays: dict[str, NDArray[Any]] = {}
-        self.racers: list[Racer] = []
-        self.finished: list[Racer] = []
-        self.winner: Racer | None = None
-        self._closed: list[Racer] = []
-        self._solved_at_once = False
-        self._unpresolve = False
-        self._starting = True
         self._pdhg: tuple[float, LinearProgram, Restore] | None = None  # when to start PDHG, and on what
-        self._stopping = False
-        self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
         self.counters |= {"rows": problem.m, "variables": problem.n}
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._form: Form = "presolved"  # of the program that our methods work on
@@ -125,7 +107,7 @@ class _Solving:
     def result(self) -> Result:
         """Presolve, solve, and judge what was found."""
         with contextlib.ExitStack() as stack:
-            stack.callback(self._close_racers)
+            stack.callback(self._close_racers, wait_for_them=False)
             try:
                 ended = self._search(stack)
             except StopRequested as stop:
@@ -135,7 +117,9 @@ class _Solving:
                 with contextlib.suppress(DeviceError):  # what the other racers have is kept
                     self._save_checkpoint()
                 raise
-            self._close_racers()
+            self._close_racers(wait_for_them=False)
+        if self.method == "race":
+            keep_helpers(self.pool)
         return self._judged(ended)
 
     def _search(self, stack: contextlib.ExitStack) -> Status | None:
@@ -144,9 +128,9 @@ class _Solving:
         self._poll()
         self._judge_initial()
         no_optimum = False
-        if self.method == "race" and not self._decided:
-            self._start_highs(began)
         with contextlib.suppress(Decided):
+            if self.method == "race" and not self._decided:
+                self._start_highs(began)
             program = self.problem if self._form == "given" else None
             restore: Restore = unchanged
             if not self._decided and self._form == "presolved":
@@ -156,7 +140,6 @@ class _Solving:
                     self._await_highs(began + head_start(self.pool.members[0]))
             if program is not None and not self._decided:
                 self._start_own(program, restore, began)
-            self._starting = False
             self._race()
         return None if self._decided else self._without_optimum(no_optimum)
 
@@ -200,18 +183,16 @@ class _Solving:
             scaled = balanced(self.problem)
         except ProblemError:  # some numbers differ by more powers of ten than there are
             return
-        self._start_own(scaled.program, scaled.restore, time.perf_counter())
-        self._race()
+        with contextlib.suppress(Decided):
+            self._start_own(scaled.program, scaled.restore, time.perf_counter())
+            self._race()
         if not self._decided and self.options.method in ("auto", "race"):
             judge_balanced_by_highs(scaled, self.verdict, self._poll)
-
-    @property
-    def _decided(self) -> bool:
-        return self.verdict.proof is not None or self.winner is not None or self._solved_at_once
 
     def _start_highs(self, began: float) -> None:
         """Start HiGHS; its interior-point method only where the simplex method has no answer at once."""
         given = self.problem, self.options.tolerance, self.run
+        keep_helpers(self.pool)
         self.racers += start_highs_simplex(*given)
         self._await_highs(began + FIRST_WAIT)
         if not self._decided:
@@ -219,12 +200,8 @@ class _Solving:
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; it may decide the race."""
-        while self.racers and not self._decided and (left := until - time.perf_counter()) > 0.0:
-            self._poll()
-            futures = [racer.future for racer in self.racers]
-            wait(futures, timeout=min(left, _WAIT_SECONDS), return_when=FIRST_COMPLETED)
-            for racer in [racer for racer in self.racers if racer.future.done()]:
-                self._take_news(racer)
+        while (self.racers or self._cases) and not self._decided and (left := until - time.perf_counter()) > 0.0:
+            self._listen(min(left, WAIT_SECONDS))
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
@@ -232,13 +209,17 @@ class _Solving:
         alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
         if alone or not self.options.presolve or not is_presolved(self.problem):
             return self.problem, unchanged
+        thread = next((racer for racer in self.racers if isinstance(racer, HighsThread)), None)
+        here = None if thread is None else thread.here
+        poll = self._require_going_on if self.racers else self._poll
         try:
-            here = next((racer.here for racer in self.racers if isinstance(racer, HighsThread)), None)
-            presolve = stack.enter_context(Presolve(self.problem, self._poll_race, here))
+            presolve = stack.enter_context(self._beside(lambda: Presolve(self.problem, poll, here)))
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, unchanged
         if presolve.status == "empty":
+            while any(racer is thread for racer in self.racers):  # it restores the same point
+                self._poll_race()
             with contextlib.suppress(ChildError):
                 self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
             if self.verdict.best_is(self.options.acceptable):
@@ -261,8 +242,8 @@ class _Solving:
     def _start_own(self, program: LinearProgram, restore: Restore, began: float) -> None:
         """Start our own methods on the reduced program, unless it is decided without."""
         self._pdhg = None
-        prepared = prepare(program, scale=self.options.scale)
-        self._poll_race()
+        prepared = self._beside(lambda: prepare(program, scale=self.options.scale))
+        self._poll()
         self.counters["seconds_prepare"] = time.perf_counter() - began
         if isinstance(prepared, NoOptimum):
             if program is self.problem:
@@ -274,7 +255,7 @@ class _Solving:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
             try:
-                point = restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m)))
+                point = self._beside(lambda: restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
             except ChildError:
                 self._unpresolve = True
                 return
@@ -282,10 +263,12 @@ class _Solving:
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
-        pdhg = self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1]))
+        pdhg = self.method == "pdhg" or (
+            self.method == "race" and self._beside(lambda: pdhg_takes_part(program, self.pool.members[-1]))
+        )
         if self.method != "pdhg":
             self._start_interior(prepared, program, restore)  # and its device's thread answers nothing for a while
-            self._poll_race()
+            self._poll()
         if pdhg:
             later = _PDHG_WAIT if self.method == "race" and len(self.pool) == 1 else 0.0
             self._pdhg = time.perf_counter() + later, program, restore
@@ -310,9 +293,9 @@ class _Solving:
         members = self.pool.members[:1] if self.method == "race" else self.pool.members
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
         initial = self._initial if program is self.problem else None
-        given = (self.options, self.pool, members, self.run, self.counters, restored, initial)
+        given = (self.options, self.pool, members, self._notice, self.counters, restored, initial)
         try:
-            racer = InteriorRacer(prepared, constant, self.sign, *given)
+            racer = self._beside(lambda: InteriorRacer(prepared, constant, self.sign, *given))
             racer.restore = restore
             self.racers.append(racer)
         except DeviceError as error:
@@ -322,37 +305,13 @@ class _Solving:
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
-    def _poll(self) -> None:
-        """Look at the run's controls; not any more once the run is being stopped."""
-        if not self._stopping:
-            self.run.poll()
-
-    def _poll_race(self) -> None:
-        """:meth:`_poll`; and collect what HiGHS has found meanwhile.
-
-        Raises
-        ------
-        Decided
-            If that decides the race before our methods have started.
-        """
-        self._poll()
-        for racer in [racer for racer in self.racers if isinstance(racer, HighsThread | HighsRacer)]:
-            if racer.future.done():
-                self._take_news(racer)
-        if self._decided and self._starting:
-            raise Decided
-
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while not self._decided and (self.racers or self._unpresolve or self._pdhg is not None):
+        while not self._decided and (self.racers or self._cases or self._unpresolve or self._pdhg is not None):
             if self._unpresolve:
                 self._start_without_presolve()
             self._start_pdhg()
-            self.run.poll()
-            wait([racer.future for racer in self.racers], timeout=_WAIT_SECONDS, return_when=FIRST_COMPLETED)
-            for racer in [racer for racer in self.racers if racer.future.done()]:
-                if not self._decided:
-                    self._take_news(racer)
+            self._listen(WAIT_SECONDS)
             if not self._decided and self.run.checkpoint_due():
                 with contextlib.suppress(DeviceError):  # the news of the racer on a failed device has the error
                     self._save_checkpoint()
@@ -367,51 +326,6 @@ class _Solving:
         self.finished = [racer for racer in self.finished if racer not in own]
         self.run.notice("presolve could not restore the optimum; the program is solved without it")
         self._start_own(self.problem, unchanged, time.perf_counter())
-
-    def _take_news(self, racer: Racer) -> None:
-        try:
-            news = racer.collect()
-        except DeviceError as error:
-            if len(self.racers) == 1:
-                raise
-            self.run.notice(f"{racer.name} has ended: {error}", level="warning")
-            news = News(ended=True)
-        racer.report(self.run)
-        if news.farkas is not None:
-            self.verdict.judge_farkas(news.farkas)
-        ended = news.ended
-        if news.ray is not None and self.verdict.proof is None:  # before a point whose errors are smaller than they may
-            self.verdict.judge_ray(news.ray, news.point[0] if news.point is not None and news.original else None)
-        if news.point is not None and self.verdict.proof is None:
-            ended |= self._judge_point(racer, news)
-        if self.verdict.proof is not None:
-            self.winner = racer
-        elif ended and self.winner is None:
-            self.racers.remove(racer)
-            self.finished.append(racer)
-
-    def _judge_point(self, racer: Racer, news: News) -> bool:
-        """Audit a point: the racer wins, or goes on, or has ended; whether it has ended."""
-        assert news.point is not None
-        restore = unchanged if news.original else racer.restore
-        try:
-            error = self.verdict.consider(*restore(*news.point))
-        except ChildError:
-            self._unpresolve = True
-            return True
-        racer.error = error
-        good = error <= self.options.acceptable
-        if error <= self.options.tolerance or (good and (news.original or (news.final and not news.ended))):
-            self.winner = racer
-            return False
-        if news.final:
-            return True
-        racer.refusals += 1
-        if racer.refusals >= _MOST_REFUSALS and not good and restore is not unchanged:
-            self._unpresolve = True
-            return True
-        racer.refine()
-        return False
 
     # --- certificates -------------------------------------------------------------------------------------------
 
@@ -447,6 +361,7 @@ class _Solving:
     def _stopped(self) -> None:
         """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""
         self._stopping = True
+        self._take_last_judgements()
         try:
             self._save_checkpoint()
         except DeviceError as error:
@@ -464,21 +379,6 @@ class _Solving:
             self.run.save_checkpoint(*found)
 
     # --- the end ------------------------------------------------------------------------------------------------
-
-    def _close_racers(self) -> None:
-        for racer in [*self.racers, *self.finished]:
-            self._end(racer)
-
-    def _end(self, racer: Racer) -> None:
-        """Close a racer, once, and keep its counters and history."""
-        if racer in self._closed:
-            return
-        self._closed.append(racer)
-        with contextlib.suppress(DeviceError):
-            racer.close()
-        racer.count(self.counters)
-        own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
-        self.history += getattr(racer, "history", []) if own else []
 
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.solvers.linprog.highs.model import Model, Scaling, model_of, program_of
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, new_child
 from engine.solvers.linprog.highs.threads import call_in_thread, wait_for
 from engine.solvers.linprog.problem import LinearProgram
 
@@ -132,7 +132,7 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     model = model_of(problem)
     scaling = Scaling(model)
     model = scaling.scaled(model)
-    with ChildProcess() as process:
+    with new_child() as process:
         return scaling.back(process.call(poll, "solve", model, options))
 
 
@@ -166,7 +166,7 @@ def to_vertex(
         found: dict[str, Any] = _highs().vertex(model, None, ranging)
         if found["status"] == "optimal":
             return found
-    with ChildProcess() as process:
+    with new_child() as process:
         answer: dict[str, Any] = process.call(poll, "vertex", model, point, ranging)
         return answer
 
@@ -222,7 +222,7 @@ class Presolve:
             self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll, presolved.stop)
             self._take(self._local.status, self._local.model)
         else:
-            self._process = ChildProcess()
+            self._process = new_child()
             try:
                 answer = self._process.call(poll, "presolve", model)
             except BaseException:

@@ -20,7 +20,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ChildError", "ChildProcess"]
+__all__ = ["ChildError", "ChildProcess", "keep_children", "new_child", "release_children"]
 
 _CHILD = Path(__file__).with_name("child.py")
 _WAIT_SECONDS = 0.02
@@ -69,6 +69,11 @@ class ChildProcess:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def close(self) -> None:
         """End the process now, and wait for its threads."""
@@ -156,3 +161,48 @@ class ChildProcess:
             poll()
             with contextlib.suppress(TimeoutError):
                 return answer.result(timeout=_WAIT_SECONDS)
+
+
+_ready: deque[ChildProcess] = deque()
+_filling = threading.Lock()
+
+
+def keep_children(count: int) -> None:
+    """Start children that wait for :func:`new_child`: their imports take longer than many a small program.
+
+    Parameters
+    ----------
+    count : int
+        How many are to be ready; they end at :func:`release_children`, or with this process.
+    """
+    with _filling:
+        while len(_ready) < count:
+            try:
+                _ready.append(ChildProcess())
+            except ChildError:  # who needs one is told
+                return
+
+
+def new_child() -> ChildProcess:
+    """A child that has started already, if one is ready; else a new one.
+
+    Raises
+    ------
+    ChildError
+        If it cannot be started.
+    """
+    while True:
+        try:
+            process = _ready.popleft()
+        except IndexError:
+            return ChildProcess()
+        if process.is_alive:
+            return process
+        process.close()
+
+
+def release_children() -> None:
+    """End the children that are ready."""
+    with _filling:
+        while _ready:
+            _ready.popleft().close()

@@ -249,11 +249,12 @@ def add_counters(counters: Counters, system: System, method: InteriorPoint, sinc
     counters["iterations"] += method.state.iteration - since
     counters["factorizations"] += system.factorizations
     counters["refinements"] += method.refinements
-    if system.normal_equations is not None:
-        counters["factor_nonzeros"] = system.normal_equations.factor_nonzeros
-        if system.normal_equations.fronts:
-            counters["fronts"] = system.normal_equations.fronts
-            counters["device_bytes"] = max(int(counters["device_bytes"]), system.normal_equations.device_bytes)
+    equations = system.normal_equations  # the system may be at work, and drop them
+    if equations is not None:
+        counters["factor_nonzeros"] = equations.factor_nonzeros
+        if equations.fronts:
+            counters["fronts"] = equations.fronts
+            counters["device_bytes"] = max(int(counters["device_bytes"]), equations.device_bytes)
     if system.update_solves:
         counters["update_solves"] = counters.get("update_solves", 0) + system.update_solves
         counters["update_residual"] = max(counters.get("update_residual", 0.0), system.worst_residual)

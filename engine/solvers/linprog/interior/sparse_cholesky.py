@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.devices import Capabilities
 from engine.devices.host import host_cores
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, new_child
 from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.factors import Factors
@@ -47,7 +47,7 @@ class _ChildFactors:
 
     def __init__(self) -> None:
         self.nonzeros = 0
-        self._process = ChildProcess()
+        self._process = new_child()
 
     def analyse(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
         """Analyse the pattern of the lower triangle."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, new_child
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
@@ -149,7 +149,7 @@ class MultifrontalNormalEquations:
         """The order of METIS, by a child process, which ends with the run; here if there can be none."""
         self._require_going_on()
         if rows.size > _ORDERED_HERE:
-            with contextlib.suppress(ChildError), ChildProcess() as process:
+            with contextlib.suppress(ChildError), new_child() as process:
                 with self._lock:
                     self._ordering = process
                     ended = self._closed.is_set()

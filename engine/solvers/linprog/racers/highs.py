@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.run import Run
 from engine.solvers.linprog.highs.model import Scaling, model_of
 from engine.solvers.linprog.highs.presolve import HighsHere
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, new_child
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
@@ -109,7 +109,7 @@ class HighsRacer(Racer):
         model = model_of(self.problem)
         self._scaling = Scaling(model)
         self._model = self._scaling.scaled(model)
-        self._process = ChildProcess()
+        self._process = new_child()
         self._crossover = False
         self._request()
 

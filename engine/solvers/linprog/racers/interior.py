@@ -43,8 +43,8 @@ class InteriorRacer(Racer):
     pool : DevicePool
     members : list of Member
         Devices of the pool that share the matrix.
-    run : Run
-        For notices.
+    notice : callable
+        Called with a sentence if the linear algebra is not the fastest one.
     counters : Counters
         What the steps are counted in.
     restored : tuple, optional
@@ -61,7 +61,7 @@ class InteriorRacer(Racer):
         options: Options,
         pool: DevicePool,
         members: list[Member],
-        run: Run,
+        notice: Callable[[str], None],
         counters: Counters,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None = None,
@@ -75,7 +75,7 @@ class InteriorRacer(Racer):
         if options.method == "pdas" and options.start == "big_m":
             standard, first_point = big_m(standard)
         self.standard: Standard = standard
-        self._system: PoolSystem = open_system(shard_data([standard]), options, pool, members, counters, run.notice)
+        self._system: PoolSystem = open_system(shard_data([standard]), options, pool, members, counters, notice)
         try:
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
             if options.linear_solver == "sherman_morrison":

@@ -104,12 +104,16 @@ class PdhgRacer(Racer):
         return group
 
     def _submit(self) -> None:
+        """Work for a slice; what the measures call for is read at its end, for which nobody waits."""
         group, most = self._group, max(0, self._options.pdhg_iterations - self._before)
         assert group is not None
+        self._slices += 1
+        rays = self._certificates and self._slices & (self._slices - 1) == 0  # at slices 1, 2, 4, 8, ...
+        given = most, self._goal, rays
         if self._caller is None:
-            self.future = group.submit(0, PdhgWorker.advance, most, self._goal)
+            self.future = group.submit(0, PdhgWorker.advance_and_read, *given)
         else:
-            self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance, most, self._goal)[0])
+            self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance_and_read, *given)[0])
 
     def collect(self) -> News:
         """See :class:`Racer`."""
@@ -123,7 +127,8 @@ class PdhgRacer(Racer):
             self._group = self._opening.result()
             self._submit()
             return News()
-        self.measures = found = self.future.result()
+        found, point, directions = self.future.result()
+        self.measures = found
         self.error = found.error
         nothing = float("nan")
         self.history.append(
@@ -138,13 +143,10 @@ class PdhgRacer(Racer):
             ]
         )
         if found.error <= self._goal:
-            return News(point=self._point(), final=self._goal <= LEAST_GOAL)
-        if self._before + found.iteration >= self._options.pdhg_iterations or not np.isfinite(found.error):
-            return News(point=self._point(), final=True, ended=True)
-        self._slices += 1
-        farkas = ray = None
-        if self._certificates and self._slices & (self._slices - 1) == 0:  # at slices 1, 2, 4, 8, ...
-            ray, farkas = map(_of_size_one, self._group.first(PdhgWorker.differences))
+            return News(point=point, final=self._goal <= LEAST_GOAL)
+        if point is not None:
+            return News(point=point, final=True, ended=True)
+        ray, farkas = (None, None) if directions is None else map(_of_size_one, directions)
         self._submit()
         return News(farkas=farkas, ray=ray)
 

@@ -5,21 +5,43 @@ from __future__ import annotations
 from engine.devices import DevicePool, Member
 from engine.devices.host import host_cores
 from engine.run import Run
-from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
+from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 
-__all__ = ["FIRST_WAIT", "head_start", "pdhg_members", "pdhg_takes_part", "start_highs_interior", "start_highs_simplex"]
+__all__ = [
+    "FIRST_WAIT",
+    "head_start",
+    "keep_helpers",
+    "pdhg_members",
+    "pdhg_takes_part",
+    "start_highs_interior",
+    "start_highs_simplex",
+]
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
 _HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
 _THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part
+_HELPERS = 2  # children that are kept ready: for HiGHS's interior-point method, and for the order of a sparse factor
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
+
+
+def keep_helpers(pool: DevicePool) -> None:
+    """Have child processes ready for this race or the next, if there are cores for them; they end with the pool.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    """
+    if host_cores() >= _INTERIOR_CORES:
+        pool.at_close(release_children)
+        pool.leave(start_thread(lambda: keep_children(_HELPERS)))
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:

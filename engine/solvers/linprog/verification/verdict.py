@@ -58,15 +58,36 @@ class Verdict:
             Row duals.
         """
         point = AuditedPoint.of(self.problem, x, y)
-        error = point.audit.error
-        if self.best is None or error < self.best.audit.error or not np.isfinite(self.best.audit.error):
+        self.take(point)
+        return point.audit.error
+
+    def take(self, point: AuditedPoint) -> None:
+        """Keep a point if it is the best."""
+        best = self.best
+        if best is None or point.audit.error < best.audit.error or not np.isfinite(best.audit.error):
             self.best = point
-        return error
+
+    def proof_by_farkas(self, farkas: Vector) -> Proof | None:
+        """The proof that a ray (m,), or its negative, gives that the program is infeasible; from any thread."""
+        return proof_of_infeasibility(self.problem, farkas) or proof_of_infeasibility(self.problem, -farkas)
 
     def judge_farkas(self, farkas: Vector) -> None:
         """Accept a ray (m,), or its negative, if it proves that the program is infeasible."""
-        for ray in (farkas, -farkas):
-            self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
+        self.proof = self.proof or self.proof_by_farkas(farkas)
+
+    def proof_by_ray(self, ray: Vector, x: Vector | None = None) -> Proof | None:
+        """The proof that a ray gives, with a feasible point, that the objective is unbounded; from any thread.
+
+        Parameters
+        ----------
+        ray : ndarray, shape (n,)
+        x : ndarray, shape (n,), optional
+            A point that may be feasible, besides the best.
+        """
+        found = proof_of_unboundedness(self.problem, ray)
+        points = [] if self.best is None else [self.best.x]
+        points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
+        return found if found is not None and any(self.is_feasible(point) for point in points) else None
 
     def judge_ray(self, ray: Vector, x: Vector | None = None) -> None:
         """Accept a ray as a proof that the objective is unbounded, if the best point or x is feasible.
@@ -76,11 +97,7 @@ class Verdict:
         ray : ndarray, shape (n,)
         x : ndarray, shape (n,), optional
         """
-        found = proof_of_unboundedness(self.problem, ray)
-        points = [] if self.best is None else [self.best.x]
-        points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
-        if found is not None and any(self.is_feasible(point) for point in points):
-            self.proof = found
+        self.proof = self.proof_by_ray(ray, x) or self.proof
 
     def is_feasible(self, x: Vector) -> bool:
         """Whether a point (n,) shows that the program is feasible: its rows and bounds hold relative to their sides."""
