@@ -24,7 +24,7 @@ from engine.events import (
     StateChanged,
     to_json,
 )
-from engine.text import number_text, printable, seconds_text, short_number_text
+from engine.text import gap_text, printable, seconds_text, short_number_text, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -305,9 +305,9 @@ def _left_text(event: Progress) -> str:
 def _best_text(event: Incumbent, wide: bool) -> str:
     parts = []
     if event.objective is not None:
-        parts.append(f"best {number_text(event.objective, 8, grouped=True)}")
+        parts.append(f"best {value_text(event.objective)}")
     if event.bound is not None and (wide or event.objective is None):
-        parts.append(f"bound {number_text(event.bound, 8, grouped=True)}")
+        parts.append(f"bound {value_text(event.bound)}")
     if event.gap is not None:
-        parts.append(f"gap {event.gap:.2%}" if event.gap < 10 else "gap > 1000%")
+        parts.append(f"gap {gap_text(event.gap)}")
     return "  ".join(parts)

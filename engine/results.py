@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.files import write_whole
 from engine.problem import Problem
-from engine.text import number_text
+from engine.text import gap_text, number_text
 
 __all__ = ["Result", "Status", "data_frame", "read_result", "relative_gap", "result_class"]
 
@@ -133,7 +133,7 @@ class Result:
         if self.bound is not None:
             facts.append(("bound", number_text(self.bound)))
         if not math.isinf(self.gap):
-            facts.append(("gap", f"{self.gap:.4%}"))
+            facts.append(("gap", gap_text(self.gap)))
         if self.reason:
             facts.append(("reason", self.reason))
         return [*facts, ("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]

@@ -209,6 +209,11 @@ class Schema:
         """The declaration of a counter, or None."""
         return next((spec for spec in self.counters if spec.name == name), None)
 
+    def unit_of(self, name: str) -> str:
+        """The unit of a counter; empty if it has none or is not declared."""
+        spec = self.counter(name)
+        return "" if spec is None else spec.unit
+
 
 def check_arrays(specs: Sequence[ArraySpec], arrays: Mapping[str, NDArray[Any]], state: Any = None) -> None:
     """Check named arrays against their declarations.

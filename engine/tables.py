@@ -18,7 +18,7 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.solver import Solver
 from engine.solvers import solver_for
-from engine.text import bytes_text, counter_text, number_text, printable
+from engine.text import bytes_text, counter_text, gap_text, number_text, printable
 
 __all__ = [
     "describe_devices",
@@ -105,7 +105,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         *([("reason", result.reason)] if result.reason else []),
         ("objective", number_text(result.objective)),
         ("bound", number_text(result.bound)),
-        ("gap", "-" if math.isinf(result.gap) else f"{result.gap:.4%}"),
+        ("gap", "-" if math.isinf(result.gap) else gap_text(result.gap)),
     ]
     if optimum is not None:
         pairs.append(("stated optimum", number_text(optimum)))
@@ -116,8 +116,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     schema = solver_for(problem).schema
     units = {} if schema is None else {spec.name: spec.unit for spec in schema.counters}
     for name, value in result.counters.items():
-        text = bytes_text(value) if units.get(name) == "bytes" else counter_text(value, 4)
-        pairs.append((name.replace("_", " "), text))
+        pairs.append((name.replace("_", " "), counter_text(value, 4, units.get(name, ""))))
     pairs += result.texts.items()
     if result.solution is not None and result.solution.size <= _SHOWN:
         pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))

@@ -10,15 +10,18 @@ __all__ = [
     "bytes_text",
     "counted",
     "counter_text",
+    "gap_text",
     "number_text",
     "option_text",
     "printable",
+    "rate_text",
     "seconds_text",
     "short_number_text",
     "short_seconds_text",
     "value_text",
 ]
 
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 UNLIMITED = 1e290
 """From here on a counter is a limit that nothing reaches, which JSON has no infinity for."""
@@ -55,7 +58,7 @@ def value_text(value: float | int | None) -> str:
     return number_text(float(value), 8)
 
 
-def counter_text(value: float | int | None, digits: int | None = None) -> str:
+def counter_text(value: float | int | None, digits: int | None = None, unit: str = "") -> str:
     """A counter of a result: ``unlimited`` from :data:`UNLIMITED` on, a number otherwise.
 
     Parameters
@@ -63,7 +66,11 @@ def counter_text(value: float | int | None, digits: int | None = None) -> str:
     value : int, float or None
     digits : int, optional
         As for :func:`number_text`; as :func:`value_text` by default.
+    unit : str
+        ``"bytes"`` for a size, which is shown by :func:`bytes_text`.
     """
+    if unit == "bytes" and value is not None:
+        return bytes_text(value)
     if value is not None and value >= UNLIMITED:
         return "unlimited"
     return value_text(value) if digits is None else number_text(value, digits)
@@ -93,13 +100,38 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def short_number_text(value: float) -> str:
-    """About three digits and a metric prefix, ``12.3M``, or a power of ten where there is none: ``1.2e+30``."""
-    for unit in ("", "k", "M", "G", "T"):
-        if abs(value) < 1000:
-            return f"{value:.0f}{unit}" if unit == "" and value == int(value) else f"{value:.3g}{unit}"
-        value /= 1000
-    return f"{value:.3g}P" if abs(value) < 1000 else f"{value * 1e15:.3g}"
+def gap_text(gap: float | None) -> str:
+    """A relative gap in percent, to four digits: ``12.34 %``, ``7.349e-07 %``; an en dash where there is none."""
+    if gap is None or not math.isfinite(gap):
+        return "–"
+    return f"{100 * gap:.4g} %" if gap < 10 else "> 1000 %"
+
+
+def short_number_text(value: float, digits: int = 3) -> str:
+    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100 000 in full.
+
+    Parameters
+    ----------
+    value : float
+    digits : int
+        Significant digits; one more below 1000, where there is no prefix.
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if value == int(value) and size < 1e5:
+        return f"{int(value)}"
+    if size < 1e3 or size >= 999.5e15:
+        return f"{value:.{max(digits, 4)}g}" if 1e-4 <= size < 1e3 else f"{value:.{digits}g}"
+    for unit, prefix in _PREFIXES:
+        if size >= 0.9995 * unit:
+            return f"{value / unit:.{digits}g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
+    return f"{value:.{digits}g}"
+
+
+def rate_text(rate: tuple[float, str] | None) -> str:
+    """A rate with its unit, such as ``12.3M nodes/s``; an en dash where there is none."""
+    return "–" if rate is None else f"{short_number_text(rate[0])} {rate[1]}"
 
 
 def seconds_text(seconds: float) -> str:

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
-from engine.text import option_text, seconds_text, value_text
+from engine.text import gap_text, option_text, seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
 from gui.compare.counts import Counts
@@ -34,7 +34,7 @@ from gui.plot.page import Page
 from gui.plot.series import Series
 from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
-from gui.runs.summary import Summary, gap_text, state_text
+from gui.runs.summary import Summary, state_text
 
 __all__ = ["CompareTab"]
 

@@ -35,12 +35,13 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.schema import Schema
 from engine.solver import MetricSpec
-from engine.text import seconds_text, value_text
+from engine.text import gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
 from gui.panels.reports import ReportGroup
+from gui.panels.time_axes import TimeAxes
 from gui.plot.area import Cleanup
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
@@ -99,13 +100,14 @@ class Panel(Cleanup, QWidget):
         self.sense = run.problem.sense if run.problem is not None else "maximize"
         self.time = 0.0
         self._figures: list[Figure] = []
+        self._time_axes = TimeAxes()
         self._followed: list[tuple[LivePlot, tuple[str, ...], Sequence[str]]] = []
         self._routes: dict[str, list[Callable[[Metric], None]]] = {}
         self._groups: list[ReportGroup] = []
         self._tiles: dict[str, Tile] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
             Metric: self._metric,
-            Trace: self.on_trace,
+            Trace: self._trace,
             DeviceStatus: self._device_status,
             Incumbent: self._incumbent,
             Progress: self._progress,
@@ -200,6 +202,8 @@ class Panel(Cleanup, QWidget):
     def add(self, figure: Figure, page: Page | None = None, wide: int = 1, stretch: int = 1) -> Any:
         """Keep a figure for exports and theme, put it on a page, and return it."""
         self._figures.append(figure)
+        if isinstance(figure, LivePlot):
+            self._time_axes.add(figure)
         if page is not None:
             page.put(figure, wide, stretch)
         return figure
@@ -305,7 +309,6 @@ class Panel(Cleanup, QWidget):
         """Show how far the compilation is."""
         text = compiling_text(event.count, self.run.usual_kernels)
         self.wait_for(f"{text[:1].upper()}{text[1:]}, which takes seconds only the first time…")
-        self._compiled = event.time
 
     def wait_for(self, text: str) -> None:
         """Say in the figures without data what is being waited for; an empty text says what each of them needs."""
@@ -314,26 +317,23 @@ class Panel(Cleanup, QWidget):
             if not plot.curves_have_data:
                 plot.hint(text or plot.empty)
 
-    def _begin_axes(self) -> None:
-        """Begin the time axes when the work does, if compilation took long before the first values."""
-        if self._compiled > 1:
-            for plot in self._live_plots():
-                if plot.across == "s" and not plot.curves_have_data:
-                    plot.origin = self._compiled
-
     def _live_plots(self) -> list[LivePlot]:
         return [figure for figure in self._figures if isinstance(figure, LivePlot)]
 
     def _metric(self, event: Metric) -> None:
         if self._compile_hint:
             self.wait_for("")
-            self._begin_axes()
+        self._time_axes.begin_work(event.time)
         routes = self._routes.get(event.name)
         if routes is None:
             self.on_metric(event)
         else:
             for route in routes:
                 route(event)
+
+    def _trace(self, event: Trace) -> None:
+        self._time_axes.begin_work(event.time)
+        self.on_trace(event)
 
     def _started(self, event: Started) -> None:
         for label in event.devices:
@@ -344,10 +344,8 @@ class Panel(Cleanup, QWidget):
                 figure.begin_session(event.time)
         else:
             self._prepare_devices(event)
-        if self.started is None and event.time > 1:
-            for plot in self._live_plots():
-                if plot.across == "s":
-                    plot.origin = event.time
+        if self.started is None:
+            self._time_axes.begin_run(event.time)
         self.started, self.sense = event, event.sense
         self._about.setText(event.description)
         self.state("running")
@@ -436,7 +434,6 @@ class Panel(Cleanup, QWidget):
 
     _state = "waiting"
     _compile_hint = ""
-    _compiled = 0.0
     _fine_lines = True
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:
@@ -458,7 +455,7 @@ class Panel(Cleanup, QWidget):
 
     def show_gap(self, gap: float) -> None:
         """Show a relative gap in percent."""
-        self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
+        self.tile("Gap").show_value(gap_text(gap))
 
     def summary(self) -> list[tuple[str, str]]:
         """Names and values of the key numbers."""

@@ -8,13 +8,12 @@ import numpy as np
 
 from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.results import Result
-from engine.text import value_text
+from engine.text import gap_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt
 from gui.pictures.tour import Tour
-from gui.plot.axes import short
 from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.levels import LevelBars
@@ -130,7 +129,7 @@ class BranchAndBoundPanel(Panel):
 
     def _speed(self, event: Metric) -> None:
         self._rates[event.device or ""] = event.value
-        self.tile("Nodes/s").show_value(short(sum(self._rates.values())))
+        self.tile("Nodes/s").show_value(short_number_text(sum(self._rates.values())))
 
     def _exchanged(self, event: Metric) -> None:
         self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True).append(
@@ -154,7 +153,7 @@ class BranchAndBoundPanel(Panel):
         if event.bound is not None:
             self.best.series("bound", step=True).append(event.time, event.bound)
         if event.gap is not None:
-            self.best.set_unit(f"gap {100 * event.gap:.3g} %")
+            self.best.set_unit(f"gap {gap_text(event.gap)}")
         if event.solution is not None and event.objective is not None:
             self._show_solution(event.solution)
             if self.solution is not None:
@@ -165,16 +164,25 @@ class BranchAndBoundPanel(Panel):
         if event.bound is not None and self.sense != "count":
             self.best.series("bound", step=True).append(event.time, event.bound)
         if event.gap is not None and self.sense != "count":
-            self.best.set_unit(f"gap {100 * event.gap:.3g} %")
-        if nodes := event.counters.get("nodes"):
+            self.best.set_unit(f"gap {gap_text(event.gap)}")
+        if (nodes := event.counters.get("nodes")) is not None:
             self.tile("Nodes").show_value(value_text(nodes))
-            if not self._rates:  # the search ended before a rate was reported
-                self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
+            if nodes and not self._rates:  # the search ended before a rate was reported
+                self.tile("Nodes/s").show_value(short_number_text(nodes / max(event.seconds, 1e-9)))
+            if not nodes and event.status == "optimal" and event.objective == event.bound:
+                self._explain_root()
         if self.levels is not None:
             self.levels.set_unit("when last counted")
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)
+
+    def _explain_root(self) -> None:
+        """Say in the figures of the search that there was none to do."""
+        text = "The bound at the root proves the first solution optimal: there was nothing to search."
+        self.explored.hint(text)
+        for plot in (self.active, self.nodes, self.steals, self.stealing, self.share):
+            plot.explain(text)
 
     def on_result(self, result: Result, processed: Any) -> None:
         """The solution, where the event was without it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gui.plot.listing import Listing
 from gui.plot.live import WAITING, LivePlot
+from gui.plot.tables import ByteCount
 
 if TYPE_CHECKING:
     from engine.events import DeviceStatus, Started
@@ -23,7 +24,9 @@ class DevicesPage:
         page = panel.page("Devices", columns=3)
 
         def plot(title: str, unit: str, key: str, empty: str = WAITING, top: float | None = None) -> LivePlot:
-            figure: LivePlot = panel.add(LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty), page)
+            figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty)
+            figure.whole_run = True
+            panel.add(figure, page)
             return figure
 
         unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
@@ -33,7 +36,7 @@ class DevicesPage:
         self.power = plot("Power", "W", "power", unreported)
         self.temperature = plot("Temperature", "°C", "temperature", unreported)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
-        self._totals: dict[str, float] = {}
+        self._totals: dict[str, ByteCount] = {}
         self._names: list[tuple[str, str]] = []
         self._latest: dict[str, tuple[int | None, float | None]] = {}
 
@@ -44,10 +47,10 @@ class DevicesPage:
 
     def _list(self) -> None:
         rows = [
-            (label, name, _gigabytes(self._totals.get(label)), *self._latest.get(label, (None, None)))
+            (label, name, self._totals.get(label), *self._latest.get(label, (None, None)))
             for label, name in self._names
         ]
-        self.listing.put(["device or worker", "name", "GB", "busy (%)", "last heard of (s)"], rows)
+        self.listing.put(["device or worker", "name", "memory", "busy (%)", "last heard of (s)"], rows)
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""
@@ -64,12 +67,8 @@ class DevicesPage:
                 curve = plot.series(event.device, theme.colour(index), theme.dash(index))
                 curve.append(event.time, value)
         if event.memory_total is not None:
-            self._totals[event.device] = event.memory_total
+            self._totals[event.device] = ByteCount(event.memory_total)
         if event.device not in dict(self._names):  # a worker that has joined
             self._names.append((event.device, ""))
         self._latest[event.device] = (None if event.busy is None else round(event.busy), round(event.time, 1))
         self._list()
-
-
-def _gigabytes(count: float | None) -> float | None:
-    return None if count is None else round(count / 1e9, 1)

@@ -15,10 +15,9 @@ import engine
 from engine.events import Finished, Metric, Progress, Started, Trace
 from engine.problem import Problem
 from engine.results import Result
-from engine.text import value_text
+from engine.text import short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import short
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -173,9 +172,9 @@ class GibbsPanel(Panel):
             self._show_r_hat(event.value)
         elif event.name == "ess":
             self.ess.series("effective draws").append(self._iteration, event.value)
-            self.tile("Effective draws").show_value(short(round(event.value)))
+            self.tile("Effective draws").show_value(short_number_text(round(event.value)))
         else:
-            self.tile("Iterations/s").show_value(short(event.value))
+            self.tile("Iterations/s").show_value(short_number_text(event.value))
 
     def _show_r_hat(self, value: float) -> None:
         colour = self.theme.good if value <= _R_HAT_LIMIT else self.theme.warning
@@ -195,8 +194,9 @@ class GibbsPanel(Panel):
             self._show_r_hat(float(worst))
             self.r_hat.set_unit(f"of the traced quantities, limit {_R_HAT_LIMIT}; of all quantities {float(worst):.3f}")
         if (least := event.counters.get("least_ess")) is not None:
-            self.tile("Effective draws").show_value(short(round(least)))
-            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {short(round(least))}")
+            slowest = short_number_text(round(least))
+            self.tile("Effective draws").show_value(slowest)
+            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {slowest}")
 
     # --- the result ---------------------------------------------------------------------------------------------
 

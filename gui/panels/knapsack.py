@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from engine.events import Finished, Incumbent, Metric, Progress, Started
 from engine.problem import Problem
 from engine.results import Result
-from engine.text import value_text
+from engine.text import gap_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import short
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -104,7 +103,7 @@ class KnapsackPanel(Panel):
 
     def _speed(self, event: Metric) -> None:
         self._rates[event.device or ""] = event.value
-        self.tile("Cells/s").show_value(short(sum(self._rates.values())))
+        self.tile("Cells/s").show_value(short_number_text(sum(self._rates.values())))
 
     def on_progress(self, event: Progress) -> None:
         """A point in the curve of its phase; items done, and when all will be."""
@@ -122,7 +121,7 @@ class KnapsackPanel(Panel):
         if event.bound is not None:
             self.best.series("bound", step=True).append(event.time, event.bound)
         if event.gap is not None:
-            self.best.set_unit(f"profit, gap {100 * event.gap:.3g} %")
+            self.best.set_unit(f"profit, gap {gap_text(event.gap)}")
 
     def on_finished(self, event: Finished) -> None:
         """Final values; the items, if the event has them."""
@@ -131,8 +130,8 @@ class KnapsackPanel(Panel):
         if (items := event.counters.get("items")) and event.status == "optimal":  # else some are not done
             self.tile("Items").show_value(value_text(items))
         if cells := event.counters.get("cells"):
-            self.tile("Cells").show_value(short(float(cells)))
-            self.tile("Cells/s").show_value(short(cells / max(event.seconds, 1e-9)))
+            self.tile("Cells").show_value(short_number_text(float(cells)))
+            self.tile("Cells/s").show_value(short_number_text(cells / max(event.seconds, 1e-9)))
         if event.solution is not None and self.problem is not None:
             self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 
@@ -149,10 +148,9 @@ class KnapsackPanel(Panel):
         route = result.arrays.get("route")
         if route is not None and not result.counters.get("cells"):
             text = f"No table was needed: {route.item()}."
+            self.shares.hint(text)
             for plot in (self.items, self.cells, self.phases, self.over, self.exchanged, self.value):
-                if not plot.curves_have_data:
-                    plot.empty = text
-                    plot.hint(text)
+                plot.explain(text)
 
     def _show_picture(self, problem: Any, chosen: NDArray[np.int64]) -> None:
         """The items in the plane in place of the table's range, which was never reported."""

@@ -13,10 +13,9 @@ from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
 from engine.results import Result
 from engine.schema import HISTORY, Schema
-from engine.text import counted, short_seconds_text, value_text
+from engine.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import short
 from gui.plot.charts import Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -127,7 +126,7 @@ class LinearProgramPanel(Panel):
         if event.status in NO_SOLUTION:
             self._explain_certificate(event.status)
         if event.gap is not None and self.gap.curves_have_data:
-            self.gap.set_unit(f"relative, of the iterates; of the result {100 * event.gap:.3g} %")
+            self.gap.set_unit(f"relative, of the iterates; of the result {gap_text(event.gap)}")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
         if done:
             self.tile("Iteration").show_value(value_text(done[0]))
@@ -136,15 +135,13 @@ class LinearProgramPanel(Panel):
             ("dual_infeasibility", "Dual infeasibility"),
         ):
             if name in counters:
-                self.tile(title).show_value(short(float(counters[name])))
+                self.tile(title).show_value(short_number_text(float(counters[name])))
         self._show_totals({phase: float(counters.get(f"seconds_{phase}") or 0.0) for phase in ("prepare", *_PHASES)})
 
     def _explain_certificate(self, status: str) -> None:
         """Say on the pages that stay empty what there is instead of a solution."""
         for plot in {plot for plot, _ in self._places.values()}:
-            if not plot.curves_have_data:
-                plot.empty = f"No iteration was needed to prove that the program is {status}; see the page Solution."
-                plot.hint(plot.empty)
+            plot.explain(f"No iteration was needed to prove that the program is {status}; see the page Solution.")
         self.variables.explain(f"The program is {status}: no values are optimal.")
         self.rows.explain(f"The program is {status}: no activities are optimal.")
 

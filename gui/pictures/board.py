@@ -70,4 +70,4 @@ class Board(Picture):
 
     def table(self) -> Table:
         """A row for each queen."""
-        return ["row", "column"], [(row + 1, column + 1) for row, column in enumerate(self._columns)]
+        return ["row", "column"], list(enumerate(self._columns))

@@ -78,12 +78,12 @@ def _hues(count: int, dark: bool) -> list[QColor]:
 
 
 class Gantt(Picture):
-    """A flowshop's schedule: a row for each machine, a colour for each job."""
+    """A flowshop's schedule: a row for each machine, a colour for each job; both counted from 0, as in solutions."""
 
     def __init__(self, title: str = "Schedule", *, theme: Theme) -> None:
         self._begin = self._end = np.zeros((0, 0), np.int64)
         self._order = np.zeros(0, np.int64)
-        super().__init__(title, "machines over time", theme=theme, key="schedule")
+        super().__init__(title, "jobs and machines counted from 0", theme=theme, key="schedule")
         self.hint("The schedule of the best order of jobs is shown once there is one.")
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -115,7 +115,7 @@ class Gantt(Picture):
             return
         last = int(self._end.max())
         step = max(1, math.ceil(machines * 15 / max(60, self.view.height() - 30)))
-        names = [(m + 0.5, f"M{m + 1}") for m in range(0, machines, step)]
+        names = [(m + 0.5, f"M{m}") for m in range(0, machines, step)]
         self.plot.getAxis("left").setTicks([names])
         self.item.set_bounds(QRectF(0, 0, last, machines))
         self.plot.setRange(xRange=(0, last), yRange=(0, machines), padding=0)
@@ -143,7 +143,7 @@ class Gantt(Picture):
         """A row for each operation."""
         machines, jobs = self._begin.shape
         rows = [
-            (int(self._order[k]), m + 1, int(self._begin[m, k]), int(self._end[m, k]))
+            (int(self._order[k]), m, int(self._begin[m, k]), int(self._end[m, k]))
             for k in range(jobs)
             for m in range(machines)
         ]

@@ -10,6 +10,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QTextOption
 
+from engine.text import short_number_text
+
 __all__ = [
     "Axis",
     "LogAxis",
@@ -18,7 +20,6 @@ __all__ = [
     "duration",
     "next_end",
     "next_range",
-    "short",
     "wrapped",
 ]
 
@@ -27,21 +28,6 @@ _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
 _TITLE = 16  # pixels of a line of a title
 _MOST_LINES, _LEAST_POINTS = 3, 5.0
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def short(value: float, digits: int = 3) -> str:
-    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100 000 in full."""
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    size = abs(value)
-    if value == int(value) and size < 1e5:
-        return f"{int(value)}"
-    if size < 1e3 or size >= 999.5e15:
-        return f"{value:.{max(digits, 4)}g}" if 1e-4 <= size < 1e3 else f"{value:.{digits}g}"
-    for unit, prefix in _PREFIXES:
-        if size >= 0.9995 * unit:
-            return f"{value / unit:.{digits}g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
-    return f"{value:.{digits}g}"
 
 
 def duration(seconds: float, spacing: float = 0.0) -> str:
@@ -282,8 +268,9 @@ class LogAxis(Axis):
             if abs(value - round(value)) < 1e-6:
                 exponent = round(value)
                 far = exponent < -3 or exponent > largest
-                texts.append("10" + str(exponent).translate(_SUPERSCRIPTS) if far else short(10.0**exponent))
+                power = "10" + str(exponent).translate(_SUPERSCRIPTS)
+                texts.append(power if far else short_number_text(10.0**exponent))
             else:
                 leading = round(10 ** (value - math.floor(value)))
-                texts.append(short(10.0**value) if leading in (2, 5) and spacing < 1 else "")
+                texts.append(short_number_text(10.0**value) if leading in (2, 5) and spacing < 1 else "")
         return texts

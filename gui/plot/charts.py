@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
+from engine.text import short_number_text
 from gui.app.theme import Theme, pen_of
-from gui.plot.axes import CountAxis, short
+from gui.plot.axes import CountAxis
 from gui.plot.figure import Figure
 from gui.plot.legend import small_font
 from gui.plot.live import LivePlot
@@ -105,11 +106,13 @@ class Bars(Figure):
 
     def put(self, name: str, value: float, colour: str) -> None:
         """Set a bar; ``value`` is a share from 0 to 1."""
+        self.hint("")
         self._bars[name] = _Bar(name, value, colour)
         self.dirty = True
 
     def put_whole(self, value: float) -> None:
         """Set the bar of all, where it is more than the sum of the others."""
+        self.hint("")
         self._total = value
         self.dirty = True
 
@@ -127,7 +130,15 @@ class Bars(Figure):
         """Draw the bars."""
         self._heights()
 
+    def hint(self, text: str) -> None:
+        """Show a text in place of the bars; an empty text shows them."""
+        super().hint(text)
+        if self._item is not None:
+            self._item.update()
+
     def _paint_bars(self, painter: QPainter) -> None:
+        if self._hint_text:
+            return
         painter.setFont(small_font())
         theme = self.theme
         row = 0.0
@@ -220,7 +231,7 @@ class BandPlot(LivePlot):
             lower = self._lower[curve.name]
             at = self._cursor
             low, high = (lower.last, curve.data.last) if at is None else (lower.at(at), curve.data.at(at))
-            curve.entry.show_value("" if math.isnan(high) else f"{short(low)} – {short(high)}")
+            curve.entry.show_value("" if math.isnan(high) else f"{short_number_text(low)} – {short_number_text(high)}")
 
     def table(self) -> Table:
         """A row for each point of each band."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QBrush, QColor
 
-from engine.text import short_seconds_text, value_text
+from engine.text import bytes_text, short_number_text, short_seconds_text, value_text
 from gui.app.theme import LIGHT, Theme, pen_of
-from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range, short
+from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range
 from gui.plot.curves import Curve, Line
 from gui.plot.figure import Figure
 from gui.plot.series import Window
@@ -30,6 +30,7 @@ _NOTHING = Window(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), merged=Fal
 # Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
 # rest: wide, smooth lines cost a hundred times more.
 _FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
+_LEAST_DRAWN = 0.06  # of the width: a curve of one moment is drawn as long, to be seen
 
 
 class LivePlot(Figure):
@@ -162,6 +163,18 @@ class LivePlot(Figure):
             self._now = time
             self.dirty = True
 
+    def explain(self, text: str) -> None:
+        """Say why there is nothing to draw, if there is nothing."""
+        if self._void:
+            self.empty = text
+            self.hint(text)
+
+    def set_origin(self, time: float) -> None:
+        """Begin the horizontal axis there; what is before it is not seen."""
+        if time != self.origin:
+            self.origin, self._end = time, 0.0
+            self.dirty = True
+
     def shade(self, begin: float, end: float, text: str) -> None:
         """Tint a part of the horizontal axis, such as a warm-up."""
         self._shaded = (begin, end, text)
@@ -242,6 +255,10 @@ class LivePlot(Figure):
         self.draw_later()
 
     finished = False
+
+    whole_run = False
+    """Whether its time axis begins with the run, not with the work."""
+
     latest = True
     """Whether the legend shows the latest values, not only those at the cursor."""
 
@@ -311,9 +328,11 @@ class LivePlot(Figure):
         if curve.step and len(x):
             x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
             y = np.repeat(y, 2)
-        elif len(x) == 1:  # long enough to be seen
-            left = max(self.origin, float(x[0]) - 0.03 * span)
-            x, y = np.array([left, left + 0.06 * span]), np.repeat(y, 2)
+            if x[-1] - x[0] < _LEAST_DRAWN * span:
+                x[0] = max(self.origin, float(x[-1]) - _LEAST_DRAWN * span)
+        elif len(x) == 1:
+            left = max(self.origin, float(x[0]) - _LEAST_DRAWN / 2 * span)
+            x, y = np.array([left, left + _LEAST_DRAWN * span]), np.repeat(y, 2)
         return x, y
 
     def _draw_band(self, curve: Curve, window: Window, bounds: QRectF) -> None:
@@ -353,7 +372,7 @@ class LivePlot(Figure):
         if self.finished:
             self._end = max(self._now, begin + (1e-6 if self.across == "s" else 1.0))
         else:
-            self._end = begin + next_end(self._end - begin, self._now - begin)
+            self._end = begin + next_end(self._end - begin, max(0.0, self._now - begin))
         needed = self._needed()
         if needed is None:
             self._range = (0.0, 1.0)
@@ -405,7 +424,8 @@ class LivePlot(Figure):
         """The text of a value in the legend."""
         if self.whole:
             return value_text(value)
-        return short_seconds_text(value) if self.unit == "s" else short(value)
+        texts = {"s": short_seconds_text, "bytes": bytes_text}
+        return texts.get(self.unit, short_number_text)(value)
 
     def _show_values(self) -> None:
         grown = False

@@ -9,7 +9,9 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 
-__all__ = ["Table", "TableModel", "cell_text"]
+from engine.text import bytes_text
+
+__all__ = ["ByteCount", "Table", "TableModel", "cell_text"]
 
 Table = tuple[list[str], Sequence[Sequence[Any]]]
 """Column headers and rows; a cell is a number, a text, or None."""
@@ -82,10 +84,16 @@ def _rank(value: Any) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
+class ByteCount(int):
+    """A number of bytes: sorted and copied as a number, shown with its unit."""
+
+
 def cell_text(value: Any) -> str:
     """The text of a cell."""
     if value is None:
         return ""
+    if isinstance(value, ByteCount):
+        return bytes_text(value)
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}".replace(",", " ")
+        return "" if math.isnan(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     return str(value)

@@ -12,10 +12,9 @@ from PySide6.QtCore import QSize
 
 import engine
 from engine.files import write_whole
-from engine.text import counter_text
+from engine.text import counter_text, seconds_text
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
-from gui.plot.axes import duration
 from gui.plot.figure import Figure
 
 __all__ = ["report", "write_report"]
@@ -94,11 +93,16 @@ def _facts(panel: Panel) -> list[tuple[str, Any]]:
             ("seed", started.seed),
         ]
     if result is not None:
-        facts += [("seconds", duration(result.seconds, 0.001))]
-        facts += [(panel.counter_title(name), counter_text(value)) for name, value in result.counters.items()]
+        facts += [("seconds", seconds_text(result.seconds))]
+        facts += [(panel.counter_title(name), _counter(panel, name, value)) for name, value in result.counters.items()]
     if panel.run.folder is not None:
         facts.append(("folder", str(panel.run.folder)))
     return facts
+
+
+def _counter(panel: Panel, name: str, value: float) -> str:
+    schema = panel.run.schema
+    return counter_text(value, unit="" if schema is None else schema.unit_of(name))
 
 
 def _options(panel: Panel) -> list[tuple[str, Any]]:

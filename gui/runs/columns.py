@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.text import counter_text, seconds_text, value_text
+from engine.solvers import discover
+from engine.text import counter_text, gap_text, seconds_text, value_text
 from gui.runs.notes import RunNote
-from gui.runs.summary import gap_text, state_text
+from gui.runs.summary import state_text
 
 __all__ = [
     "COLUMNS",
@@ -104,9 +106,17 @@ def column_named(name: str) -> Column:
 
     def text(note: RunNote) -> str:
         found = value(note)
-        return counter_text(found) if kind == "counter" and isinstance(found, (int, float)) else _shown(found)
+        if kind == "counter" and isinstance(found, (int, float)):
+            return counter_text(found, unit=_unit_of(note.solver, key))
+        return _shown(found)
 
     return Column(name, key.replace("_", " "), value, text, numeric=kind == "counter")
+
+
+@functools.cache
+def _unit_of(solver: str, counter: str) -> str:
+    declared = discover().get(solver)
+    return "" if declared is None or declared.schema is None else declared.schema.unit_of(counter)
 
 
 def extra_columns(notes: Iterable[RunNote]) -> list[str]:

@@ -31,12 +31,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.text import seconds_text, value_text
+from engine.text import gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
-from gui.runs.summary import gap_text, state_text
+from gui.runs.summary import state_text
 
 __all__ = ["RunList"]
 

@@ -18,8 +18,6 @@ __all__ = [
     "NO_SOLUTION",
     "Summary",
     "compiling_text",
-    "gap_text",
-    "rate_text",
     "remaining_text",
     "state_text",
 ]
@@ -167,29 +165,6 @@ def compiling_text(count: int, usual: int = 0) -> str:
     if count <= usual:
         return f"compiling kernels ({count} of about {usual})"
     return f"compiling kernels ({count}, {usual} the last time)" if usual else f"compiling kernels ({count})"
-
-
-def gap_text(gap: float | None) -> str:
-    """A relative gap in percent."""
-    if gap is None or not math.isfinite(gap):
-        return "–"
-    if gap == 0:
-        return "0 %"
-    if gap < 0.0001:
-        return f"{gap * 100:.1e} %"
-    return f"{gap * 100:.2f} %" if gap < 10 else "> 1000 %"
-
-
-def rate_text(rate: tuple[float, str] | None) -> str:
-    """``12.3 M nodes/s``."""
-    if rate is None:
-        return "–"
-    value, unit = rate
-    for prefix in ("", "k", "M", "G", "T"):
-        if abs(value) < 1000:
-            return f"{value:.3g} {prefix}{unit}" if not prefix else f"{value:.3g} {prefix} {unit}"
-        value /= 1000
-    return f"{value:.3g} P {unit}"
 
 
 def remaining_text(estimate: tuple[float, float] | None) -> str:

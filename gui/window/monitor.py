@@ -17,6 +17,7 @@ from gui.plot.area import Cleanup
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
+from gui.plot.tables import ByteCount
 from gui.runs.child import child_environment, program
 
 __all__ = ["MonitorTab"]
@@ -110,11 +111,11 @@ class MonitorTab(Cleanup, QWidget):
                     device["name"],
                     one["pid"],
                     one["name"],
-                    None if one["memory"] is None else round(one["memory"] / 1e9, 2),
+                    None if one["memory"] is None else ByteCount(one["memory"]),
                 )
                 for one in device["processes"]
             ]
-        self.processes.put(["device", "process", "command", "GB"], rows)
+        self.processes.put(["device", "process", "command", "memory"], rows)
         self._explain(_MISSING, _NO_PROCESS)
         for figure in self.figures.values():
             figure.draw_later()

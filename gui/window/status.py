@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
-from engine.text import seconds_text
+from engine.text import rate_text, seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
-from gui.runs.summary import rate_text, remaining_text, state_text
+from gui.runs.summary import remaining_text, state_text
 from gui.runs.tab import RunTab
 
 __all__ = ["RunStatus"]

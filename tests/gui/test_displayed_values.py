@@ -16,7 +16,7 @@ import pytest
 from environment import COUNTING, SAMPLES
 from interaction import begin, ended, load
 
-from engine.events import Compiling, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
+from engine.events import Compiling, DeviceStatus, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
 from engine.folder import RunFolder
 from engine.solver import MetricSpec
 from engine.solvers import discover
@@ -350,17 +350,32 @@ def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> Non
     assert plot._hint_text == ""
 
 
-def test_time_axes_begin_when_the_work_does(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
+def test_time_axes_begin_with_the_first_values_and_stay(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"), MetricSpec("later", "Later"))), LIGHT)
     qtbot.addWidget(panel)
-    plot = next(figure for figure in panel.plots() if figure.key == "speed")
-    compiling = [Compiling(time=t, device="opencl:0", template="knapsack/rows", count=1) for t in (0.1, 8.0)]
-    panel.feed([STARTED, *compiling, *(Metric(time=t, name="speed", value=1.0) for t in (8.5, 9.0))])
-    plot.finished = True
-    plot.redraw()
-    begin, end = plot.plot.getViewBox().viewRange()[0]
-    assert begin == pytest.approx(8.0)
-    assert end == pytest.approx(9.0)
+    panel.resize(900, 600)
+    panel.show()
+    plots = {figure.key: figure for figure in panel.plots() if isinstance(figure, LivePlot)}
+
+    def begins() -> dict[str, float]:
+        for plot in plots.values():
+            plot.to_image(1.0)
+        return {key: plots[key].plot.getViewBox().viewRange()[0][0] for key in ("objective", "speed", "later")}
+
+    def compiling(time: float) -> Compiling:
+        return Compiling(time=time, device="opencl:0", template="knapsack/rows", count=1)
+
+    panel.feed([STARTED, Incumbent(time=0.5, objective=7, bound=9), *map(compiling, (0.6, 8.0))])
+    panel.feed([DeviceStatus(time=8.1, device="opencl:0", memory_used=1.0)])
+    panel.feed([Metric(time=8.5, name="speed", value=1.0)])
+    assert begins() == pytest.approx(dict.fromkeys(("objective", "speed", "later"), 8.5))
+    x, y = plots["objective"].curves[0].item.getData()
+    assert x[0] == 0.5  # the first solution holds from the left edge on
+    assert set(y) == {7.0}
+    panel.feed([compiling(20.0), Metric(time=21.0, name="later", value=1.0)])
+    panel.feed([Finished(time=22.0, status="complete", objective=7, bound=7, gap=0.0)])
+    assert begins() == pytest.approx(dict.fromkeys(("objective", "speed", "later"), 8.5))
+    assert plots["device memory"].origin == 0.0  # the devices work while kernels are compiled
 
 
 def test_a_run_without_reports_is_not_shown_as_waiting(qtbot: Any) -> None:

@@ -26,12 +26,11 @@ from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.models import Given, validated
 from engine.solvers import discover
-from engine.text import seconds_text, value_text
+from engine.text import gap_text, rate_text, seconds_text, value_text
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
 from gui.problem.samples import find_samples
-from gui.runs import summary
 from gui.runs.archives import write_zip
 from gui.runs.columns import column_named
 from gui.runs.library import Library
@@ -56,7 +55,7 @@ def test_the_numbers_of_a_run_follow_its_events() -> None:
     )
     assert (numbers.state, numbers.best, numbers.bound, numbers.gap, numbers.fraction) == ("running", 12, 9, 0.25, 0.25)
     assert numbers.rate == (5e6, "nodes/s")
-    assert summary.rate_text(numbers.rate) == "5 M nodes/s"
+    assert rate_text(numbers.rate) == "5M nodes/s"
     numbers.take([StateChanged(time=2.0, state="paused")])
     assert (numbers.state, numbers.seconds, numbers.live) == ("paused", 2.0, True)
     numbers.take([Finished(time=3.0, status="optimal", objective=10, bound=10, gap=0.0, counters={"nodes": 4})])
@@ -77,7 +76,7 @@ def test_a_failed_run_keeps_its_message() -> None:
 
 def test_numbers_are_written_for_people() -> None:
     assert [value_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
-    assert [summary.gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
+    assert [gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
     assert [seconds_text(v) for v in (1.26, 61, 3661)] == ["1.3 s", "1:01", "1:01:01"]
 
 

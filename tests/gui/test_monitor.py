@@ -84,7 +84,7 @@ def test_the_tab_asks_while_it_is_visible(qtbot: Any, open_window: Any) -> None:
     process = {"pid": 5, "name": "train", "memory": 2.5e9}
     device = {"name": "H200 0", "power": 300.0, "processes": [process]}
     tab.take({"devices": [device]})
-    assert tab.processes.table()[1] == [("H200 0", 5, "train", 2.5)]
+    assert tab.processes.table()[1] == [("H200 0", 5, "train", 2_500_000_000)]
     assert tab.figures["power"].curves[0].data.last == 300.0
     window.actions_by_name["monitor"].trigger()
     assert window.run_tabs.comparisons == [tab]

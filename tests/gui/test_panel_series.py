@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text import short_seconds_text, value_text
-from gui.plot.axes import duration, next_end, next_range, short
+from engine.text import short_number_text, short_seconds_text, value_text
+from gui.plot.axes import duration, next_end, next_range
 from gui.plot.series import Series
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
@@ -127,13 +127,13 @@ def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low: float, size
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (short(12_345_678), "12.3M"),
-        (short(999.96e6), "1G"),
-        (short(42), "42"),
-        (short(0.00123), "0.00123"),
-        (short(math.nan), "–"),
-        (short(3.4939e25), "3.49e+25"),
-        (short(2.5e17), "250P"),
+        (short_number_text(12_345_678), "12.3M"),
+        (short_number_text(999.96e6), "1G"),
+        (short_number_text(42), "42"),
+        (short_number_text(0.00123), "0.00123"),
+        (short_number_text(math.nan), "–"),
+        (short_number_text(3.4939e25), "3.49e+25"),
+        (short_number_text(2.5e17), "250P"),
         (value_text(2_860_569), "2,860,569"),
         (short_seconds_text(0.00085), "850 µs"),
         (short_seconds_text(3.21), "3.21 s"),

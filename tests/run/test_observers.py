@@ -90,7 +90,7 @@ STORY = (
 
 def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds() -> None:
     last = shown(*STORY, FINISHED).rpartition("\r")[2]
-    for part in ("rows", "3M/4M cells", "2M/s", "best 123,456", "bound 130,000", "gap 5.30%", "9.0 s"):
+    for part in ("rows", "3M/4M cells", "2M/s", "best 123,456", "bound 130,000", "gap 5.3 %", "9.0 s"):
         assert part in last
 
 

@@ -36,7 +36,7 @@ def test_results_are_equal_if_all_values_and_arrays_are() -> None:
 
 
 def test_a_result_is_shown_in_one_line_and_as_a_table() -> None:
-    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273%, seconds 0.250, devices opencl:0>"
+    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273 %, seconds 0.250, devices opencl:0>"
     assert repr(RESULT) == text
     html = replace(RESULT, devices=("<b>",))._repr_html_()
     assert "<th>objective</th><td>220</td>" in html

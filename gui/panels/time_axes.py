@@ -1,0 +1,46 @@
+"""Where the time axes of a dashboard begin."""
+
+from __future__ import annotations
+
+from gui.plot.live import LivePlot
+
+__all__ = ["TimeAxes"]
+
+_SOON = 0.1  # seconds; an axis begins at 0 where the first values come before
+_LATE = 1.0  # seconds; a recording that begins later is of a run whose beginning is not known
+
+
+class TimeAxes:
+    """Lets all time axes begin where the work does, with its first values, which later compilations never change.
+
+    What comes before, such as a first solution, holds from the left edge on. Plots of the devices begin with the run.
+    """
+
+    def __init__(self) -> None:
+        self._plots: list[LivePlot] = []
+        self._run = 0.0
+        self._work: float | None = None
+
+    def add(self, plot: LivePlot) -> None:
+        """Let one more plot begin there, if its horizontal axis is the time."""
+        if plot.across == "s":
+            self._plots.append(plot)
+            self._place(plot)
+
+    def begin_run(self, time: float) -> None:
+        """The first session that is known begins."""
+        self._run = time if time > _LATE else 0.0
+        self._place_all()
+
+    def begin_work(self, time: float) -> None:
+        """The first values are there."""
+        if self._work is None:
+            self._work = time if time > _SOON else 0.0
+            self._place_all()
+
+    def _place_all(self) -> None:
+        for plot in self._plots:
+            self._place(plot)
+
+    def _place(self, plot: LivePlot) -> None:
+        plot.set_origin(self._run if plot.whole_run or self._work is None else self._work)

@@ -1,0 +1,340 @@
+"""What the dashboard of each solver shows of a recorded run is what the solver told, and the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from counting import STARTED
+from dashboards import RECORDED, events_of, figure, info, played, points, titles, values_of
+
+import engine
+from engine.events import Finished, Incumbent, Metric, Started, Trace
+from engine.results import Result
+from engine.solvers.boa.schema import COLUMNS
+from engine.text import value_text
+from gui.app.theme import LIGHT
+from gui.panels import RunInfo, panel_for
+from gui.panels.knapsack import chosen_items
+from gui.pictures.network import network_places
+
+
+def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbot: Any) -> None:
+    folder = RECORDED / "branch_and_bound"
+    panel, events = played(qtbot, folder), events_of(folder)
+    devices = next(event for event in events if isinstance(event, Started)).devices
+    assert len(devices) == 2
+    for key, metric in (("active_ivms", "active_ivms"), ("nodes_per_second", "nodes_per_second"), ("steals", "steals")):
+        for device in devices:
+            assert points(figure(panel, key), device) == values_of(events, metric, device)
+    assert points(figure(panel, "steals"), "between devices") == values_of(events, "exchanged_intervals", None)
+    bars = dict(figure(panel, "explored").table()[1])
+    assert bars == {device: values_of(events, "explored_here", device)[-1][1] for device in devices}
+    assert sum(bars.values()) == pytest.approx(1.0)
+    incumbents = [(e.time, e.objective) for e in events if isinstance(e, Incumbent) and e.objective is not None]
+    assert points(figure(panel, "objective"), "incumbent") == incumbents
+    assert panel.result is not None
+    assert max(row[3] for row in figure(panel, "schedule").table()[1]) == panel.result.objective
+    shares = [value for _, value in values_of(events, "explored_share", None)]
+    assert shares == sorted(shares)
+
+
+def test_the_open_nodes_by_level_are_bars_while_the_search_goes_on(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop.taillard(1)), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 700)
+    panel.show()
+    panel.pages.setCurrentIndex(1)
+    pictures = []
+    for place, values in enumerate(([0.0, 3.0, 40.0, 7.0], [0.0, 1.0, 15.0, 60.0])):
+        panel.feed([Trace(time=place + 1.0, name="open_nodes_by_level", iteration=place, values=values)])
+        bars = figure(panel, "levels")
+        assert bars.table() == (["level", "nodes"], list(enumerate(values)))
+        pictures.append(bars.to_image(1.0))
+    assert pictures[0] != pictures[1]
+    panel.feed([Finished(time=3.0, status="time_limit", objective=9)])
+    assert bars.unit == "when last counted"
+
+
+def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) -> None:
+    folder = RECORDED / "branch_and_bound"
+    events = events_of(folder)
+    panel = panel_for(info(folder), LIGHT)
+    qtbot.addWidget(panel)
+    solutions = [event for event in events if isinstance(event, Incumbent) and event.solution]
+    assert len(solutions) >= 2
+    for event in solutions:
+        panel.feed(events[: events.index(event) + 1])
+        schedule = figure(panel, "schedule")
+        assert max(row[3] for row in schedule.table()[1]) == event.objective
+        assert schedule.unit == f"jobs and machines counted from 0; {value_text(event.objective)} so far"
+    costs = np.random.default_rng(3).integers(1, 99, (7, 7))
+    late = engine.Tardiness(costs[0] + 1, costs[1], costs[2])
+    for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (late, "schedule", 7), (None, "", 0)):
+        panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
+        qtbot.addWidget(panel)
+        panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=[0, 3, 1, 2, 6, 5, 4])])
+        if key:
+            assert len(figure(panel, key).table()[1]) == rows
+
+
+def test_a_schedule_numbers_jobs_and_machines_as_solutions_do(qtbot: Any) -> None:
+    problem = engine.Flowshop([[1, 2, 3], [3, 1, 2]])
+    panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed([Incumbent(time=1.0, objective=7, bound=3, solution=[0, 2, 1])])
+    schedule = figure(panel, "schedule")
+    headers, rows = schedule.table()
+    assert headers == ["job", "machine", "begin", "end"]
+    assert rows[::2] == [(0, 0, 0, 1), (2, 0, 1, 4), (1, 0, 4, 6)]
+    assert {machine for _, machine, _, _ in rows} == {0, 1}
+    schedule.to_image(1.0)
+    assert [text for _, text in schedule.plot.getAxis("left")._tickLevels[0]] == ["M0", "M1"]
+    assert "counted from 0" in schedule.unit
+    board = panel_for(RunInfo("branch_and_bound", problem=engine.Queens(4)), LIGHT)
+    qtbot.addWidget(board)
+    assert {row for row, _ in board.solution.table()[1]} == {0, 1, 2, 3}  # type: ignore[attr-defined]
+
+
+def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 700)
+    panel.show()
+    counters: dict[str, int | float] = {"nodes": 0, "leaves": 0, "steals": 0}
+    panel.feed(
+        [
+            STARTED.model_copy(update={"sense": "minimize"}),
+            Incumbent(time=0.853, objective=7, bound=7, gap=0.0, solution=[0, 2, 1]),
+            Finished(time=0.859, status="optimal", objective=7, bound=7, gap=0.0, seconds=0.854, counters=counters),
+        ]
+    )
+    for key in ("explored", "active_ivms", "nodes_per_second", "steals", "stealing_share", "explored_share"):
+        assert "The bound at the root proves the first solution optimal" in figure(panel, key)._hint_text
+    assert dict(panel.summary())["Nodes"] == "0"
+    best = figure(panel, "objective")
+    assert best._hint_text == ""
+    best.to_image(1.0)
+    for curve in best.curves:
+        x, y = curve.item.getData()
+        assert x[-1] - x[0] > 0.05 * best.plot.getViewBox().viewRange()[0][1]
+        assert set(y) == {7.0}
+
+
+def test_a_knapsack_without_a_table_shows_no_shares_of_it(qtbot: Any) -> None:
+    problem = engine.Knapsack([5, 4, 3], [2, 3, 1], 4)
+    panel = panel_for(RunInfo("knapsack", problem=problem), LIGHT)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.feed([STARTED])
+    assert figure(panel, "share")._hint_text == ""
+    route = np.array("bounds prove the best solution found optimal")
+    panel.on_result(
+        Result(status="optimal", objective=8, bound=8, solution=np.array([0, 2]), arrays={"route": route}), None
+    )
+    assert figure(panel, "share")._hint_text.startswith("No table was needed: bounds prove")
+    panel.feed([Metric(time=1.0, name="share", value=0.5, device="abacus")])
+    assert figure(panel, "share")._hint_text == ""
+
+
+def test_a_linear_ordering_is_shown_as_its_matrix_in_the_best_order(qtbot: Any) -> None:
+    weights = np.random.default_rng(3).integers(-9, 99, (7, 7))
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.LinearOrdering(weights)), LIGHT)
+    qtbot.addWidget(panel)
+    order = [0, 3, 1, 2, 6, 5, 4]
+    panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=order)])
+    picture = figure(panel, "ordered")
+    assert [list(row[1:]) for row in picture.table()[1]] == (weights[np.ix_(order, order)] - weights.min()).tolist()
+    assert picture.unit == f"weight above the least, -9, 0 to {weights.max() - weights.min()}"
+    assert figure(panel, "solution").table()[1] == list(enumerate(order))
+
+
+def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> None:
+    folder = RECORDED / "knapsack"
+    panel, events = played(qtbot, folder), events_of(folder)
+    problem: Any = panel.problem
+    band = figure(panel, "active range").table()[1]
+    assert all(0 <= low <= high <= problem.capacity for _, _, low, high in band)
+    lows = {(event.device, event.value) for event in events if isinstance(event, Metric) and event.name == "range_low"}
+    assert {(device, low) for _, device, low, _ in band} <= lows
+    items = figure(panel, "items").table()[1]
+    assert panel.result is not None
+    assert sum(profit for _, profit, _, _ in items) == panel.result.objective
+    assert sum(weight for _, _, weight, _ in items) <= problem.capacity
+    assert figure(panel, "best_value").curves[0].data.last == panel.result.objective
+    assert sum(dict(figure(panel, "share").table()[1]).values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_knapsack_lists_items_of_two_constraints_and_in_their_own_unit() -> None:
+    two = engine.TwoConstraintKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    rows, summary = chosen_items(np.array([0, 2]), two)
+    assert rows == [(0, 5, 2, 2.5), (2, 3, 1, 3.0)]
+    assert "75 % of the capacity" in summary
+    rows, _ = chosen_items(np.array([1]), engine.Knapsack([0.5, 1.25], [1, 5], 5))
+    assert rows == [(1, 1.25, 5, 0.25)]
+
+
+def test_knapsack_shows_the_tiles_of_the_sparse_table(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("knapsack"), LIGHT)
+    qtbot.addWidget(panel)
+    counts = [1, 900, 120_000, 40]
+    panel.feed([Metric(time=k, name="active_tiles", value=v, device="opencl:0") for k, v in enumerate(counts)])
+    assert [value for _, value in points(figure(panel, "active_tiles"), "opencl:0")] == counts
+
+
+def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -> None:
+    folder = RECORDED / "boa"
+    panel = played(qtbot, folder)
+    result = panel.result
+    assert result is not None
+    history = result.arrays["history"]
+    headers, rows = figure(panel, "fitness").table()
+    assert headers == ["generation", "best", "mean", "worst"]
+    assert len(rows) == len(history)
+    assert [row[1] for row in rows] == history[:, 3].tolist()
+    assert [list(row) for row in figure(panel, "network").table()[1]] == result.arrays["edges"].tolist()
+    bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
+    assert bits == result.arrays["population"].tolist()
+
+
+def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
+    square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
+    problem = engine.BOA.max_cut(30, square)
+    events: list[Any] = []
+    result = engine.solve(problem, backend="opencl", local_search="none", population=100, on_event=events.append)
+    shown = [event for event in events if isinstance(event, Trace) and event.name == "solution"]
+    assert shown
+    panel = panel_for(RunInfo("boa", (), problem), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed(shown)
+    picture = figure(panel, "solution")
+    assert [row[1] for row in picture.table()[1]] == result.solution.tolist()
+    cut = round(problem.evaluate(result.solution[None])[0])
+    assert f"{cut} of {len(square)} edges between the sides" in picture.unit
+    assert result.objective == cut
+    assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
+
+
+@pytest.mark.parametrize("search", ["steepest", "none"])
+def test_boa_shows_how_much_the_local_search_flips(qtbot: Any, tmp_path: Path, search: str) -> None:
+    problem, folder = engine.BOA.nk(20, 3, 1, seed=1), tmp_path / "run"
+    options: dict[str, Any] = {"population": 40, "max_generations": 4, "target": 1e9, "local_search": search}
+    result = engine.solve(problem, backend="opencl", run_folder=folder, **options)
+    panel = played(qtbot, folder)
+    if search == "none":
+        assert "local search" not in titles(panel)
+        return
+    plot = figure(panel, "local search")
+    shown = [share for _, share in points(plot, "genes flipped")]
+    history = result.arrays["history"]
+    evaluations = np.diff(history[:, COLUMNS.index("evaluations")], prepend=0)
+    assert shown == pytest.approx((np.diff(history[:, COLUMNS.index("flips")], prepend=0) / evaluations).tolist())
+    assert shown[0] > 1, "random individuals are improved"
+    assert np.dot(shown, evaluations) == pytest.approx(result.counters["flips"])
+
+
+def test_boa_shows_local_search_as_it_goes_on(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 20)), LIGHT)
+    qtbot.addWidget(panel)
+    reports = [(0, 100, 300), (1, 150, 350), (2, 250, 350)]  # generations, evaluations, flips
+    for time, values in enumerate(reports):
+        names = ("generations", "evaluations", "flips")
+        panel.feed([Metric(time=time, name=name, value=value) for name, value in zip(names, values, strict=True)])
+    panel.feed([Metric(time=9, name="best", value=1)])  # which completes what was before
+    assert points(figure(panel, "local search"), "genes flipped") == [(0, 3), (1, 1), (2, 0)]
+
+
+def test_boa_tells_a_known_optimum_from_a_bound(qtbot: Any) -> None:
+    problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.BOA.max_sat(2, [[1, 2], [-1], [-2]])}
+    for title, problem in problems.items():
+        events: list[Any] = []
+        result = engine.solve(problem, backend="opencl", population=32, max_generations=2, on_event=events.append)
+        panel = panel_for(RunInfo("boa", (), problem), LIGHT)
+        qtbot.addWidget(panel)
+        panel.feed([event for event in events if isinstance(event, (Incumbent, Finished))])
+        shown = dict(panel.summary())
+        assert shown[title] == str(result.bound)
+        assert not {"Known optimum", "Bound"} - {title} & set(shown)
+
+
+def test_large_graphs_are_laid_out_by_eigenvectors() -> None:
+    side = 30
+    nodes = np.arange(side * side).reshape(side, side)
+    edges = np.concatenate([np.stack([nodes, np.roll(nodes, 1, axis)], axis=-1).reshape(-1, 2) for axis in (0, 1)])
+    places = network_places(side * side, edges)
+    assert np.isfinite(places).all()
+    lengths = np.hypot(*(places[edges[:, 0]] - places[edges[:, 1]]).T)
+    apart = np.hypot(*(places - places[np.random.default_rng(0).permutation(side * side)]).T)
+    assert lengths.mean() < 0.2 * apart.mean()
+
+
+def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> None:
+    folder = RECORDED / "gibbs"
+    panel, events = played(qtbot, folder), events_of(folder)
+    result = panel.result
+    assert result is not None
+    live = played(qtbot, folder, part=0.9)
+    traced = [event for event in events[: int(0.9 * len(events))] if isinstance(event, Trace) and event.chain == 1]
+    for name in {event.name for event in traced}:
+        expected = [(event.iteration, event.values[0]) for event in traced if event.name == name]
+        assert points(figure(live, f"trace {name}"), "chain 2") == expected
+    chain = [value for at, value in points(figure(panel, "trace log_tau"), "chain 1") if at >= 300]
+    assert chain == pytest.approx(result.arrays["log_tau"][0].tolist())
+    forest = figure(panel, "forest").table()[1]
+    sizes = [abs(row[1]) for row in forest]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {row[0] for row in forest} == set(result.arrays["names"].tolist()) - {"log_tau"}
+    reported = [value for _, value in values_of(events[: int(0.9 * len(events))], "r_hat", None)]
+    assert [value for _, value in points(figure(live, "r_hat"), "R-hat")] == reported
+    running = points(figure(panel, "r_hat"), "R-hat")
+    assert len(running) > 20
+    traced_rows = [k for k, name in enumerate(result.arrays["names"].tolist()) if f"trace {name}" in titles(panel)]
+    assert running[-1][1] == pytest.approx(np.nanmax(result.arrays["r_hat"][traced_rows]))
+    lags = figure(panel, "autocorrelation").table()[1]
+    beta = result.arrays["log_tau"]
+    apart = beta - beta.mean(axis=1, keepdims=True)
+    expected_lag = ((apart[:, 3:] * apart[:, :-3]).sum(axis=1) / (apart**2).sum(axis=1)).mean()
+    assert {row[0]: row[1] for row in lags}[3] == pytest.approx(expected_lag)
+
+
+def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "linprog")
+    result, problem = panel.result, panel.problem
+    assert result is not None
+    history = result.arrays["history"]
+    assert len(history) == result.counters["iterations"] + 1
+    headers, rows = figure(panel, "objective").table()
+    assert headers == ["iteration", "primal", "dual"]
+    assert [list(row) for row in rows] == history[:, :3].tolist()
+    assert rows[-1][1] == pytest.approx(result.objective, rel=1e-6)
+    assert [row[1] for row in figure(panel, "gap").table()[1]] == history[:, 3].tolist()
+    steps = figure(panel, "steps").table()[1]
+    assert [list(row) for row in steps] == history[1:, [0, 7, 8]].tolist()  # no step leads to the first point
+    headers, variables = figure(panel, "variables").table()
+    assert headers == ["variable", "value", "lower", "upper", "cost", "reduced cost"]
+    assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
+    activities = [row[1] for row in figure(panel, "rows").table()[1]]
+    assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
+
+
+def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    matrix = sp.random_array((400, 600), density=0.02, rng=random, format="csr")
+    x, y = random.random(600), -random.random(400)
+    problem = engine.LinearProgram(matrix.T @ y + random.random(600), A_ub=matrix, b_ub=matrix @ x)
+    folder = tmp_path / "race"
+    found = engine.solve(problem, method="race", run_folder=folder, backend="opencl")
+    panel = played(qtbot, folder)
+    headers, rows = figure(panel, "racers").table()
+    assert headers == ["method", "error of its best point", "outcome"]
+    assert [row[0] for row in rows] == found.arrays["racers"].tolist()
+    assert [row[2] for row in rows].count("won") == 1
+    assert dict(panel.summary())["Winner"] == rows[0][0]
+    alone = tmp_path / "alone"
+    engine.solve(problem, method="pdhg", tolerance=1e-3, acceptable=1e-2, run_folder=alone, backend="opencl")
+    headers, rows = figure(played(qtbot, alone), "race").table()
+    assert headers[1:] == ["pdhg"]
+    assert rows[-1][1] <= 1e-3
