@@ -26,7 +26,7 @@ from engine.results import Result
 from engine.resuming import earlier_result, recorder_of, resumed_settings
 from engine.run import Observer, Run, wait_or_stop
 from engine.solver import LazyImport, Solver, SolverOptions
-from engine.solvers import solver_for
+from engine.solvers import discover, solver_for
 from engine.storage import Checkpoint
 
 __all__ = ["Engine", "wait_or_stop"]
@@ -401,7 +401,8 @@ class Engine:
         limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
         solver = solver_for(problem)
         if solver.estimate is None:
-            raise InputError(f"the solver {solver.name} makes no estimates")
+            able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
+            raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
         chosen = config.solver_options(solver, resolved, options, type(problem))
         self._validate(solver, problem, chosen)
         return solver.estimate(

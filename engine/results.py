@@ -20,7 +20,7 @@ from engine.files import write_whole
 from engine.problem import Problem
 from engine.text import gap_text, number_text
 
-__all__ = ["Result", "Status", "data_frame", "read_result", "relative_gap", "result_class"]
+__all__ = ["Result", "Status", "data_frame", "missing_package", "read_result", "relative_gap", "result_class"]
 
 _FORMAT = 1
 
@@ -292,6 +292,17 @@ def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = N
     try:
         from pandas import DataFrame
     except ModuleNotFoundError as error:
-        message = "to_pandas needs the package pandas, which is not installed (Quintet's extra statistics has it)"
-        raise ModuleNotFoundError(message, name="pandas") from error
+        raise missing_package("to_pandas", "pandas") from error
     return DataFrame(list(rows), columns=None if columns is None else list(columns))
+
+
+def missing_package(user: str, package: str) -> ModuleNotFoundError:
+    """The error of a function whose package is not installed.
+
+    Parameters
+    ----------
+    user, package : str
+        Name of the function, and of a package of the extra ``statistics``.
+    """
+    message = f"{user} needs the package {package}, which is not installed (Quintet's extra statistics has it)"
+    return ModuleNotFoundError(message, name=package)

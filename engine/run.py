@@ -166,6 +166,7 @@ class Run(Reporter, Generic[R]):
         self._stop_requested: float | None = None
         self._control = threading.Condition()
         self._state: Literal["running", "paused", "stopping"] = "running"
+        self._announced = False
         self._last_checkpoint = time.monotonic()
         self._result: Result | None = None
         self._monitor = PoolMonitor(publisher, self._clock, lambda: self._state == "paused")
@@ -191,7 +192,7 @@ class Run(Reporter, Generic[R]):
             if self._state == "running" and not self._ended.is_set():
                 self._state = "paused"
                 self._clock.pause()
-                self.emit(StateChanged(time=self.elapsed, state="paused"))
+                self._emit_state(self.elapsed)
 
     def resume(self) -> None:
         """Let a paused run continue."""
@@ -200,7 +201,7 @@ class Run(Reporter, Generic[R]):
                 at = self.elapsed
                 self._clock.resume()
                 self._state = "running"
-                self.emit(StateChanged(time=at, state="running"))
+                self._emit_state(at)
                 self._control.notify_all()
 
     def stop(self) -> None:
@@ -210,7 +211,7 @@ class Run(Reporter, Generic[R]):
                 self._clock.resume()
                 self._state = "stopping"
                 self._stop_requested = time.monotonic()
-                self.emit(StateChanged(time=self.elapsed, state="stopping"))
+                self._emit_state(self.elapsed)
                 self._control.notify_all()
 
     def __await__(self) -> Generator[Any, None, R]:
@@ -373,8 +374,7 @@ class Run(Reporter, Generic[R]):
 
     def _work(self) -> Result:
         self._monitor.begin(self.pool)
-        if self._publisher:
-            self.emit(self._started())
+        self._announce()
         if self._resumed and self.restored is None and not self._from_start:
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
@@ -418,9 +418,8 @@ class Run(Reporter, Generic[R]):
 
     def _emit_earlier(self, result: Result) -> Result:
         """Emit the result of a run that has ended before."""
-        if self._publisher:
-            self.emit(self._started())
-            self.notice("this run has ended before; its result was read from its folder")
+        self._announce()
+        self.notice("this run has ended before; its result was read from its folder")
         return result
 
     def _failed(self, error: BaseException) -> Failed:
@@ -462,6 +461,19 @@ class Run(Reporter, Generic[R]):
             pass
         finally:
             folder.release()
+
+    def _announce(self) -> None:
+        """The first event; what was asked of the run before follows it."""
+        with self._control:
+            self._announced = True
+            if self._publisher:
+                self.emit(self._started())
+            if self._state != "running":
+                self._emit_state(self.elapsed)
+
+    def _emit_state(self, at: float) -> None:
+        if self._announced:
+            self.emit(StateChanged(time=at, state=self._state))
 
     def _started(self) -> Started:
         return Started(

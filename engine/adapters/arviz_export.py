@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InputError
-from engine.results import Result
+from engine.results import Result, missing_package
 from engine.solvers.gibbs.predictive import log_likelihood, posterior_predictive
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
@@ -27,7 +27,7 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
 
     Raises
     ------
-    ImportError
+    ModuleNotFoundError
         If ArviZ is not installed.
     engine.errors.InputError
         If the run was stopped before the first draw, or the result has not the draws of all coefficients and a problem
@@ -45,8 +45,10 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
     >>> dict(data.posterior.sizes)
     {'chain': 4, 'draw': 200, 'coefficient': 3}
     """
-    import arviz
-
+    try:
+        import arviz
+    except ModuleNotFoundError as error:
+        raise missing_package("to_arviz", "arviz") from error
     arrays = result.arrays
     if "kept" not in arrays:
         raise InputError(f"there are no draws: the run was stopped before the first one ({result.status})")

@@ -103,6 +103,12 @@ def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
     assert np.array_equal(data.posterior["beta"], result.arrays["beta"])
 
 
+def test_without_arviz_the_error_names_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ModuleNotFoundError, match=r"to_arviz needs the package arviz.*extra statistics"):
+        engine.to_arviz(engine.Result(engine.Status.COMPLETE, None, None, None))
+
+
 @pytest.mark.parametrize("version", ["0.23.4", "1.3.0"])
 def test_either_generation_of_arviz_is_called_as_it_wants(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []

@@ -189,6 +189,23 @@ def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
     assert [event.state for event in watch.of(events.StateChanged)] == ["paused", "running"]
 
 
+def test_what_is_asked_before_a_run_has_started_follows_its_first_event() -> None:
+    first, second = Watch(), Watch()
+    with engine.Engine() as owner:
+        before = owner.start(LONG, on_event=first)
+        run = owner.start(LONG, on_event=second)  # waits for its turn
+        run.pause()
+        run.resume()
+        run.pause()
+        run.stop()
+        before.stop()
+        before.wait(PATIENCE)
+        run.wait(PATIENCE)
+    assert [event.type for event in second[:2]] == ["started", "state"]
+    assert [event.state for event in second.of(events.StateChanged)] == ["stopping"]
+    assert [event.time for event in second] == sorted(event.time for event in second)
+
+
 def test_stop_keeps_the_best_so_far_even_from_a_pause() -> None:
     watch = Watch()
     with engine.Engine() as owner:

@@ -129,25 +129,25 @@ def _choose(
             raise OptionError("variant = bits needs profits in proportion to the weights")
         if all(sums.shortage(info) is not None for info in devices):
             raise OutOfDeviceMemory(f"{sums.shortage(devices[0])}; add a device with more memory")
-        return sums, "as asked"
+        return sums, "chosen by the option variant"
     fitting = [] if sums is None else [info for info in devices if sums.shortage(info) is None]
     if sums is not None and fitting and min(map(sums.seconds, fitting)) <= _BIT_SECONDS:
-        return sums, "profits are in proportion to weights"
+        return sums, "since profits are in proportion to weights"
     if options.variant == "sparse":
         items = sparse_items(problem, reduced)
         no_sparse = fault(items, min(devices, key=preference))
         if no_sparse is not None:
             raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
-        return None, "as asked"
+        return None, "chosen by the option variant"
     dense = plan(problem, options, reduced, devices)
     short = dense.shortage(devices)
     if short is None:
         if options.variant != "auto":
-            return dense, "as asked"
+            return dense, "chosen by the option variant"
         if dense.cells <= _SMALL_SECONDS * sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices):
-            return dense, f"it has {dense.cells:.2g} cells only"
+            return dense, f"chosen for its few cells ({dense.cells:.2g})"
         if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
-            return dense, "light items reach every capacity"
+            return dense, "since light items reach every capacity"
     items = sparse_items(problem, reduced)
     no_sparse = fault(items, min(devices, key=preference))
     if short is not None:
@@ -155,10 +155,10 @@ def _choose(
             raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')
         if options.variant != "auto" or no_sparse is not None:
             raise OutOfDeviceMemory(f"{short}; add devices")
-        return None, "a dense one does not fit the devices"
+        return None, "since a dense table does not fit the devices"
     if no_sparse is not None:
-        return dense, f"the sparse table is impossible: {no_sparse}"
-    return None, f"a dense one has {dense.cells:.2g} cells"
+        return dense, f"since a sparse table is impossible: {no_sparse}"
+    return None, f"since a dense table has {dense.cells:.2g} cells"
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:
