@@ -156,8 +156,15 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
             BARRIER();
 % endif
 % if not vectors:
-            for (i32 o = ${"0" if serial else "LOCAL_ID"}; o < ${at_once * chains}; o += ${1 if serial else block}) {
+% if serial:
+            for (i32 c = 0; c < ${chains}; ++c) {
+            f64 weight_sum = total[c];    // not added up in the array: Intel's compiler for CPUs loses some of such sums
+            f64 extra = total[${chains} + c];
+            for (i32 o = c; o < ${8 * chains}; o += ${chains}) {
+% else:
+            for (i32 o = LOCAL_ID; o < ${at_once * chains}; o += ${block}) {
                 const i32 c = o % ${chains};
+% endif
                 const i64 local_row = tile_row + o / ${chains};
                 const i64 row = first_row + local_row;
                 if (tile + o / ${chains} < strip_rows) {
@@ -203,15 +210,15 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
 %   endif
                     const ${vector} signed_weight = sign * w;
                     out[local_row * ${chains} + c] = signed_weight;
-%   if serial:
-                    total[c] += (f64)signed_weight;
-                    total[${chains} + c] += added;
-%   else:
                     weight_sum += (f64)signed_weight;
                     extra += added;
-%   endif
                 }
             }
+%   if serial:
+            total[c] = weight_sum;
+            total[${chains} + c] = extra;
+            }
+%   endif
 % endif
         }
 % if serial:
