@@ -205,3 +205,13 @@ def test_the_memory_plan_is_what_is_taken(device: Member) -> None:
     validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=int(1.3 * taken))])
     with pytest.raises(engine.OutOfDeviceMemory):
         validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=int(0.95 * taken))])
+
+
+@pytest.mark.parametrize(("family", "kernels"), [("probit", ["cg", "px"]), ("logit", ["cg"]), ("normal", [])])
+def test_a_refusal_names_the_kernels_that_sample_the_family(device: Member, family: str, kernels: list[str]) -> None:
+    X = np.random.default_rng(2).normal(size=(20, 600))
+    problem, options = engine.HorseshoeRegression(X, np.arange(20) % 2, family=family), Options(kernel="hmc")
+    design = Design.of(problem, options)
+    with pytest.raises(engine.OutOfDeviceMemory, match="the sampler of 601 columns") as refused:
+        validate_memory(design, settings_for(design, options, 1), [replace(device.info, memory=1 << 20)])
+    assert [name for name in ("cg", "px") if f"kernel = {name} " in str(refused.value)] == kernels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import state_of
+from samplers import sampling_of, state_of
 from scipy import stats
 from test_invariance import mutate
 
@@ -16,6 +16,7 @@ import engine
 from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
@@ -186,6 +187,29 @@ def test_a_linear_regression_finds_its_coefficients_in_the_units_of_the_data(dev
     assert result.arrays["lp"][0, 5] == pytest.approx(
         exact, rel=1e-2
     )  # of the end of the trajectory, before sigma moves
+
+
+@pytest.mark.parametrize(
+    ("columns", "family", "unit", "options"),
+    [
+        (50, "normal", 1.0, {}),
+        (50, "normal", 1.0, {"intercept": False}),
+        (50, "normal", 1e3, {"standardize": False}),
+        (50, "student", 1.0, {}),
+        (29, "normal", 1e-3, {"standardize": False}),  # and the intercept
+    ],
+)
+def test_as_many_columns_as_rows_do_not_begin_at_a_sigma_of_nothing(
+    device: Member, columns: int, family: str, unit: float, options: dict[str, Any]
+) -> None:
+    random = np.random.default_rng(0)
+    data = random.standard_normal((30, columns))
+    y = unit * (data[:, :3] @ [3.0, -2.0, 1.5] + random.standard_normal(30))
+    with sampling_of(device, HorseshoeRegression(data, y, family), chains=1, **options) as sampler:
+        sampler.make_gram(weighted=False)
+        _, _, auxiliary = find_mode(sampler, 0.01, 1.0, lambda step: None)
+        sigma = float(np.exp(auxiliary[0])) * sampler.design.target_scale
+    assert 0.2 * y.std() < sigma < y.std()
 
 
 def test_counts_find_their_coefficients_and_their_dispersion(device: Member) -> None:

@@ -99,7 +99,8 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         advice = "use fewer chains or more devices"
     elif design.problem.family in ("probit", "logit"):
         advice += "; kernel = cg needs no matrix of the columns"
-    if layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
+    probit = design.problem.family == "probit"
+    if probit and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
         advice += f"; kernel = px needs matrices of {layout.rows} x {layout.rows} only"
     for info in devices[:1] if settings.wide else devices:
         if needed > info.memory or largest > info.max_allocation:

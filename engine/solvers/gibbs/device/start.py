@@ -30,6 +30,7 @@ _ROUNDS = 6
 _MEMORY = 12
 _CLOSE = 0.02  # of a posterior standard deviation
 _ROUNDING = 1e-7  # relative, of a log-likelihood that is added up in float32
+_LEAST_SIGMA = 0.3  # of the target's standard deviation, where the columns can fit every row
 _STREAM_START = 8
 
 
@@ -59,6 +60,7 @@ def find_mode(
     beta = np.zeros(len(prior))
     family, degrees = sampler.design.family, sampler.settings.degrees
     auxiliary = first_auxiliary(sampler.design)
+    floor = _least_auxiliary(sampler.design)
     if family.targeted:
         sampler.set_auxiliary(auxiliary)
     for round_ in range(_ROUNDS):
@@ -66,9 +68,8 @@ def find_mode(
         beta = _maximise(sampler, beta, prior, between)
         if family.targeted:
             margins = sampler.margins_at(beta)
-            auxiliary = family.fit(
-                margins, sampler.design.target()[: len(margins)].astype(np.float64), auxiliary, degrees
-            )
+            target = sampler.design.target()[: len(margins)].astype(np.float64)
+            auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees), floor)
             sampler.set_auxiliary(auxiliary)
         if round_ < _ROUNDS - 1:
             information = family.information_at(auxiliary)
@@ -85,6 +86,19 @@ def first_auxiliary(design: Design) -> Floats:
 
     below = np.cumsum(np.bincount(design.problem.y.astype(np.int64), minlength=design.problem.categories))[:-1]
     return np.asarray(np.log(np.maximum(np.diff(ndtri(below / design.layout.rows)), 1e-3)))
+
+
+def _least_auxiliary(design: Design) -> float:
+    """The least auxiliary parameter at the mode: with as many columns as rows the likelihood is unbounded at sigma = 0.
+
+    Sigma changes by a factor of about exp(1 / sqrt(2 N)) in an iteration, so that chains need thousands of them to leave a
+    tiny one.
+    """
+    if design.problem.family not in ("normal", "student") or design.layout.columns < design.layout.rows:
+        return -np.inf
+    target = design.target()[: design.layout.rows].astype(np.float64)
+    spread = float(target.std() if design.intercept else np.sqrt(np.mean(target**2)))
+    return float(np.log(_LEAST_SIGMA * spread)) if spread > 0 else -np.inf
 
 
 def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float, information: float) -> Floats:
