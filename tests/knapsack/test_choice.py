@@ -19,6 +19,8 @@ from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Progress
 from engine.formats.knapsack import choice as formats
 from engine.results import Result
+from engine.run import Run
+from engine.solvers.knapsack import checks
 from engine.solvers.knapsack.choice import solve as choice_solve
 from engine.solvers.knapsack.choice import table as choice_table
 from engine.solvers.knapsack.choice.generators import (
@@ -119,11 +121,11 @@ def test_two_constraints_agree_with_all_reachable_weights(
 
 
 @some
-@given(problem=st.one_of(choices(), two()), wide=st.booleans())
+@given(problem=st.one_of(choices(), two()), wide=st.booleans(), amount=st.sampled_from([1, 30, 10**9]))
 def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Any, wide: bool
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Any, wide: bool, amount: int
 ) -> None:
-    """Work-items in lock step as on a GPU, strips of a few cells, and choices of one stage at a time."""
+    """Work-items in lock step as on a GPU, strips of a few cells, choices of one stage at a time, parts of stages."""
     if not wide and one_device.device_infos[0].capabilities.kind != "cpu":
         pytest.skip("vectors of eight 64-bit cells are for CPUs")
     constants = {"lanes": 1, "block": 32, "span": 512} if wide else {"lanes": 8, "block": 1, "span": 8}
@@ -137,6 +139,8 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
         patch.setattr(choice_table.ChoiceTable, "value", "i64")
         patch.setattr(choice_table.ChoiceTable, "choice", "u16")
         patch.setattr(choice_solve, "_SHARE", 0.0)
+        patch.setattr(choice_solve, "_PIECE", 7)
+        patch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(amount, most=amount))
         result = one_device.solve(problem, reduce=False)
     best = best_of_two(problem) if isinstance(problem, TwoConstraintKnapsack) else best_choice(problem)
     if best is None:
@@ -176,12 +180,12 @@ def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
 def test_a_stopped_table_keeps_its_best_and_resumes(
     one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a stage at a time
+    monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a line at a time
     problem = two_constraints(TwoConstraintOptions(n=60, max_weight=20, seed=1))
     original = choice_table.ChoiceWorker.advance
 
-    def slow(worker: choice_table.ChoiceWorker, *arguments: int) -> float:
-        time.sleep(0.02)
+    def slow(worker: choice_table.ChoiceWorker, *arguments: Any) -> float:
+        time.sleep(0.002)
         return original(worker, *arguments)
 
     monkeypatch.setattr(choice_table.ChoiceWorker, "advance", slow)
@@ -193,6 +197,43 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
     whole = one_device.solve(problem, reduce=False)
     assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
     assert_solved(problem, one_device.resume(tmp_path / "run").wait(), int(whole.objective or 0))
+
+
+def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time limit has to wait for what is in flight."""
+    problem = two_constraints(TwoConstraintOptions(n=30, max_weight=30, seed=2))
+    most = 2000
+    monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(most, most=most))
+    slices: list[float] = []
+    note = Run.metric
+
+    def noted(run: Run, name: str, value: float, *source: str) -> None:
+        note(run, name, value, *source)
+        if name == "cells_per_second":
+            slices.append(value)
+
+    original = choice_table.ChoiceWorker.advance
+
+    def a_second(worker: choice_table.ChoiceWorker, *arguments: Any) -> float:
+        original(worker, *arguments)
+        return 1.0
+
+    monkeypatch.setattr(choice_table.ChoiceWorker, "advance", a_second)
+    monkeypatch.setattr(Run, "metric", noted)
+    assert_solved(problem, one_device.solve(problem, reduce=False), best_of_two(problem))
+    assert len(slices) > 10
+    assert max(slices) <= most
+
+
+def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = two_constraints(TwoConstraintOptions(n=30, max_weight=30, seed=2))
+    monkeypatch.setattr(choice_solve, "_SHARE", 0.0)
+    monkeypatch.setattr(checks, "_host_memory", lambda: 10**6)
+    with pytest.raises(OptionError, match=r"keeping 29 tables of .* takes .*; set items = false, or add a device"):
+        one_device.solve(problem, reduce=False)
+    assert one_device.solve(problem, reduce=False, items=False).objective == best_of_two(problem)
 
 
 def test_a_table_too_large_is_refused_with_its_size(one_device: Engine) -> None:

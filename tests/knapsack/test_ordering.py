@@ -23,3 +23,12 @@ def test_pairs_of_one_profit_or_weight() -> None:
     ones, values = np.ones(12_000, np.int64), np.arange(12_000) % 7 + 1
     assert (by_weight(values, ones) == np.lexsort((-values, -ones))).all()
     assert (by_efficiency(ones, values) == np.lexsort((values, -ones / values))).all()
+
+
+@pytest.mark.parametrize("most", [1, 4, 60, 10**12])
+def test_equal_keys_keep_the_order_of_the_second_and_of_the_items(most: int) -> None:
+    random = np.random.default_rng(most)
+    weights = 2 * random.integers(1, most, 9000, endpoint=True)
+    profits = 3 * np.where(random.random(9000) < 0.5, weights, random.integers(0, most, 9000, endpoint=True))
+    assert (by_weight(profits, weights) == np.lexsort((-profits, -weights))).all()
+    assert (by_efficiency(profits, weights) == np.lexsort((weights, -profits / weights))).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,24 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
     assert result.solution is not None
     assert problem.evaluate(result.solution)[0] == whole.objective
     assert result.counters["cells"] >= stopped.counters["cells"] > 0
+
+
+def test_no_slice_goes_on_when_its_table_has_grown_much(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slice cannot be stopped; its length comes from items before, when the table may have had few tiles."""
+    quick = dict.fromkeys((True, False), 16)
+    monkeypatch.setattr(sparse_table, "_QUICK_TILES", quick, raising=False)
+    slices: list[tuple[int, int]] = [(0, 1)]
+    note = sparse_table._Pass._note
+
+    def noted(self: Any, report: worker.Report, label: str) -> None:
+        slices.append((report.step, report.tiles))
+        note(self, report, label)
+
+    monkeypatch.setattr(sparse_table._Pass, "_note", noted)
+    problem = lasting()
+    result = one_device.solve(problem, variant="sparse", reduce=False)
+    assert result.status is Status.OPTIMAL
+    assert result.solution is not None
+    assert problem.evaluate(result.solution)[0] == result.objective
+    for (first, few), (last, many) in itertools.pairwise(slices):
+        assert last == first + 1 or many <= max(16, 4 * few)

@@ -226,11 +226,16 @@ def require_host_memory(size: int, what: str, advice: str) -> None:
     engine.errors.OptionError
         If it is larger.
     """
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not known on this system
-        return
-    if size > memory:
+    memory = _host_memory()
+    if memory is not None and size > memory:
         raise OptionError(
             f"{what} takes {bytes_text(size)} of the host's memory, which is {bytes_text(memory)}; {advice}"
         )
+
+
+def _host_memory() -> int | None:
+    """Bytes of the host's memory; None where that is not known."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

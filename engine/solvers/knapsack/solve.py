@@ -29,7 +29,8 @@ from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["solve", "validate"]
 
-_VALIDATION_SECONDS = 0.5  # for bounds before the run begins; beyond, the run checks its memory itself
+_VALIDATION_SECONDS = 0.2  # for bounds before the run begins; beyond, the run checks its memory itself
+_VALIDATION_ITEMS = 50_000  # beyond, the first step alone takes a good part of that
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
@@ -73,7 +74,9 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
             raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
     if all_fit:
         return
-    if options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices):
+    if problem.n > _VALIDATION_ITEMS or (
+        options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices)
+    ):
         return
     until = time.monotonic() + _VALIDATION_SECONDS
     reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
+from engine.devices.info import bytes_text
 from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.schema import SchemaError
-from engine.solvers.knapsack.checks import Origin, integers
+from engine.solvers.knapsack.checks import Origin, integers, require_host_memory
 from engine.solvers.knapsack.choice.bounds import reduce_stages
 from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
 from engine.solvers.knapsack.choice.stages import stages_of
@@ -26,6 +27,7 @@ __all__ = ["solve", "validate"]
 _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
 _SHARE = 0.6  # of the free memory
+_PIECE = 1 << 25  # cells that are copied at once
 _VALIDATION_SECONDS = 2.0  # for bounds before the run begins
 
 ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
@@ -162,6 +164,12 @@ class _ChoiceRun:
         blocks = table.blocks(memory)
         room = max(int(table.cells[first:end].sum()) for first, end in blocks)
         self._bytes = 2 * table.row_bytes + room
+        if self._options.items:
+            each = table.row_bytes // table.row_cells
+            size = sum(table.kept(first)[1] for first, _ in blocks[1:]) * each
+            shared = self._bytes if member.info.capabilities.host_visible_memory else 0
+            what = f"keeping {len(blocks) - 1} tables of {bytes_text(table.row_bytes)} to find the items by"
+            require_host_memory(size + shared, what, "set items = false, or add a device with more memory")
         self._length = SliceLength(_FIRST_CELLS[member.info.capabilities.simt], growth=4.0)
         with WorkerGroup([member], ChoiceWorker, [(table, room)]) as workers:
             best = found.profit + self._forward(workers, table, blocks)
@@ -176,12 +184,16 @@ class _ChoiceRun:
     def _forward(
         self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, blocks: Sequence[tuple[int, int]]
     ) -> int:
-        """The value of the whole table; rows before all blocks but the first are kept."""
-        self._rows: list[NDArray[np.generic] | None] = [None]
+        """The value of the whole table; if items are wanted, rows before all blocks but the first are kept."""
+        self._rows: list[list[NDArray[np.generic]]] = [[]]
         workers.first(ChoiceWorker.start)
         for first, end in blocks:
-            if first:
-                self._rows.append(workers.first(ChoiceWorker.row))
+            if first and self._options.items:
+                parts = []
+                for cell, count in self._pieces(table, first):
+                    self._run.poll()
+                    parts.append(workers.first(ChoiceWorker.get, cell, count))
+                self._rows.append(parts)
             self._advance(workers, table, first, end, "stages")
         return workers.first(ChoiceWorker.value)
 
@@ -194,11 +206,20 @@ class _ChoiceRun:
         for number in reversed(range(len(blocks))):
             first, end = blocks[number]
             if number + 1 < len(blocks):
-                workers.first(ChoiceWorker.start, self._rows[number])
+                workers.first(ChoiceWorker.start)
+                for part, (place, _) in zip(self._rows[number], self._pieces(table, first), strict=bool(number)):
+                    self._run.poll()
+                    workers.first(ChoiceWorker.put, part, place)
                 self._advance(workers, table, first, end, "backtracking")
             chosen, cell = workers.first(ChoiceWorker.trace, first, end, cell)
             options += chosen
         return options
+
+    @staticmethod
+    def _pieces(table: ChoiceTable, stage: int) -> list[tuple[int, int]]:
+        """What has all cells before a stage, in pieces that take little time to copy: first element, and how many."""
+        begin, count = table.kept(stage)
+        return [(begin + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)]
 
     def _advance(
         self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, first: int, end: int, phase: str
@@ -208,16 +229,37 @@ class _ChoiceRun:
         while at < end:
             self._run.poll()
             before = int(work[at - 1]) if at else 0
+            if int(work[at]) - before > self._length.amount:
+                self._advance_in_parts(workers, table, at, first, int(work[at]) - before)
+                at += 1
+                self._run.progress(phase, at, len(table.stages), "stages")
+                continue
             until = min(end, max(at + 1, int(np.searchsorted(work, before + self._length.amount, side="right"))))
-            seconds = workers.first(ChoiceWorker.advance, at, until, first)
-            done = int(work[until - 1]) - before
-            self._length.took(seconds, done)
-            self._cells += done
-            self._run.metric("cells_per_second", done / max(seconds, 1e-9), workers.members[0].label)
+            self._took(workers, workers.first(ChoiceWorker.advance, at, until, first), int(work[until - 1]) - before)
             self._run.progress(phase, until, len(table.stages), "stages")
             at = until
             if self._run.checkpoint_due():
                 self._save()
+
+    def _advance_in_parts(
+        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, stage: int, first: int, work: int
+    ) -> None:
+        """One stage that takes longer than a slice should."""
+        at, lines = 0, table.lines(stage)
+        while at < lines:
+            self._run.poll()
+            until = min(lines, at + max(1, lines * self._length.amount // work))
+            seconds = workers.first(ChoiceWorker.advance, stage, stage + 1, first, (at, until))
+            self._took(workers, seconds, (until - at) * (work // lines))
+            at = until
+            if self._run.checkpoint_due():
+                self._save()
+
+    def _took(self, workers: WorkerGroup[ChoiceWorker], seconds: float, done: int) -> None:
+        """Count the cells of a slice."""
+        self._length.took(seconds, done)
+        self._cells += done
+        self._run.metric("cells_per_second", done / max(seconds, 1e-9), workers.members[0].label)
 
     def _take(self, table: ChoiceTable, options: list[int]) -> None:
         labels = table.stages.labels[options]

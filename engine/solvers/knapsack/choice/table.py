@@ -73,6 +73,18 @@ class ChoiceTable:
         found: NDArray[np.int64] = (highs - lows + 1)[1:].prod(axis=1)
         return found
 
+    def lines(self, stage: int) -> int:
+        """Into how many equal parts the cells after a stage can be divided: values of the first capacity, or cells."""
+        lows, highs = (values[stage + 1] for values in self.ranges)
+        first, second = (highs - lows + 1).tolist()
+        return int(first) if first > 1 else int(second)
+
+    def kept(self, stage: int) -> tuple[int, int]:
+        """First element of the full rows, and how many, that have all cells before a stage."""
+        (low1, _), (high1, _) = (values[stage].tolist() for values in self.ranges)
+        width = int(self.capacities[1]) + 1
+        return low1 * width, (high1 - low1 + 1) * width
+
     @property
     def row_cells(self) -> int:
         """Cells of a whole table."""
@@ -172,19 +184,33 @@ class ChoiceWorker:
         for buffer in (*self._rows, self._choices, *self._options.values()):
             self.device.release(buffer)
 
-    def start(self, row: NDArray[Any] | None = None) -> None:
-        """Begin from nothing, or from a table given by the host."""
+    def start(self) -> None:
+        """Begin from nothing."""
         self._present = 0
-        if row is None:
-            self.device.put(np.zeros(1, self._type), self._rows[0])
-        else:
-            self.device.put(row, self._rows[0])
+        self.device.put(np.zeros(1, self._type), self._rows[0])
 
-    def row(self) -> NDArray[Any]:
-        """The values of the present table."""
-        return self.device.get(self._rows[self._present])
+    def put(self, values: NDArray[Any], cell: int) -> None:
+        """Part of the table to begin from, from an element of the full rows on.
 
-    def advance(self, begin: int, end: int, block_begin: int) -> float:
+        Parameters
+        ----------
+        values : ndarray
+        cell : int
+        """
+        self._present = 0
+        self.device.put(values, self._rows[0], cell)
+
+    def get(self, cell: int, count: int) -> NDArray[Any]:
+        """Part of the present table.
+
+        Parameters
+        ----------
+        cell, count : int
+            First element of the full rows, and how many.
+        """
+        return self.device.get(self._rows[self._present], cell, count)
+
+    def advance(self, begin: int, end: int, block_begin: int, part: tuple[int, int] | None = None) -> float:
         """Process stages; choices are kept from those of ``block_begin`` on. The seconds it took.
 
         Parameters
@@ -193,6 +219,8 @@ class ChoiceWorker:
             First and end of the stages.
         block_begin : int
             First stage of the block that they are of.
+        part : (int, int), optional
+            First and end of the lines (see :meth:`ChoiceTable.lines`) of the one stage to process now.
         """
         began = time.perf_counter()
         table = self.table
@@ -201,6 +229,13 @@ class ChoiceWorker:
         at = int(table.cells[block_begin:begin].sum())
         for stage in range(begin, end):
             (low1, low2), (high1, high2) = lows[stage + 1], highs[stage + 1]
+            is_done = part is None or part[1] == table.lines(stage)
+            if part is not None and high1 > low1:
+                at += part[0] * (high2 - low2 + 1)
+                low1, high1 = low1 + part[0], low1 + part[1] - 1
+            elif part is not None:
+                at += part[0]
+                low2, high2 = low2 + part[0], low2 + part[1] - 1
             cells = (high1 - low1 + 1) * (high2 - low2 + 1)
             items = cells if self._block > 1 else (high1 - low1 + 1) * (-(-(high2 - low2 + 1) // _SPAN))
             self._kernel(
@@ -221,7 +256,8 @@ class ChoiceWorker:
                 choices=self._choices,
                 choice_first=at,
             )
-            self._present = 1 - self._present
+            if is_done:
+                self._present = 1 - self._present
             at += cells
         self.device.sync()
         return time.perf_counter() - began

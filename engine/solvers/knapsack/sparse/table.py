@@ -27,6 +27,8 @@ __all__ = ["SparseTable", "fault", "preference", "sparse_items"]
 _MOST_STEPS = 512  # in one slice: what is in flight cannot be stopped
 _CHECKPOINT_BYTES = 1 << 28  # of the largest table that a checkpoint keeps
 _LEAST_TILES = 64
+_GROWTH = 4  # of the number of tiles in one slice: one item makes up to three of each
+_QUICK_TILES = {True: 1 << 16, False: 1 << 8}  # up to which growth does not matter, by `simt`
 
 
 def sparse_items(problem: Knapsack, reduced: Reduced) -> SparseItems:
@@ -219,7 +221,9 @@ class _Pass:
         """All steps, until no state is left; then the way back from the best complete state."""
         self._begin()
         length = SliceLength(4, most=_MOST_STEPS)
-        label = self._workers.members[0].label
+        member = self._workers.members[0]
+        label, tiles = member.label, 1 if self._start is None else len(self._start.tiles)
+        quick = _QUICK_TILES[member.info.capabilities.simt]
         while self._step < len(self._items):
             try:
                 self._run.poll()
@@ -229,7 +233,8 @@ class _Pass:
             if self._run.checkpoint_due():
                 self._checkpoint()
             before = self._step
-            report = self._workers.first(SparseWorker.advance, length.amount)
+            report = self._workers.first(SparseWorker.advance, length.amount, max(quick, _GROWTH * tiles))
+            tiles = report.tiles
             length.took(report.seconds, report.step - before)
             self._note(report, label)
             if report.tiles == 0:

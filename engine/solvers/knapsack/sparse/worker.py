@@ -243,7 +243,6 @@ class SparseWorker:
                 target_values=self._values[parity],
                 target_tiles=self._tiles[parity],
                 target_slots=self._slots[parity],
-                most_slots=self._slot_count,
                 most_decisions=self._decision_count,
                 decisions_wrap=int(self._wrap),
                 records=self._records,
@@ -308,24 +307,35 @@ class SparseWorker:
         self.device.put(np.array([len(tiles)], np.int32), self._counts, step)
         self.device.put(np.array([-len(tiles)], np.int64), self._bases, step)  # so that the next begin at 0
 
-    def advance(self, count: int) -> Report:
-        """Up to ``count`` more items; with more memory as often as that is needed."""
+    def advance(self, count: int, most_tiles: int) -> Report:
+        """Up to ``count`` more items, and at least one; with more memory as often as that is needed.
+
+        Parameters
+        ----------
+        count : int
+        most_tiles : int
+            With more tiles than these the slice ends: its items take longer than those that its length was meant for.
+        """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         while True:
             for step in range(self.step + 1, until + 1):
-                self._launch(step)
+                self._launch(step, self._slot_count if step == first else min(self._slot_count, most_tiles))
             status = self.device.get(self._status)
             failed = int(status[0]) or int(status[2])
             if not failed:
                 break
             self.step = failed - 1
             self._grow(failed)
+            if failed > first and int(self.device.get(self._counts, failed, 1)[0]) > most_tiles:
+                until = self.step
             zeros = np.zeros(len(self._items) + 1 - failed, np.int32)
             self.device.put(zeros, self._counts, failed)
             self.device.put(zeros, self._candidate_counts, failed)
             self.device.put(np.zeros(1, np.int32), self._status, 0)
             self.device.put(np.zeros(1, np.int32), self._status, 2)
+            if self.step == until:
+                break
         self.step = until
         candidates = int(self.device.get(self._candidate_counts, first, until - first + 1).sum(dtype=np.int64))
         tiles = int(self.device.get(self._counts, until, 1)[0])
@@ -333,7 +343,7 @@ class SparseWorker:
             self._last_gain, self._best = int(status[1]), self._read_best()
         return Report(time.perf_counter() - began, until, tiles, candidates * TILE, self._allocated, self._best)
 
-    def _launch(self, step: int) -> None:
+    def _launch(self, step: int, most_slots: int) -> None:
         items, shapes = self._items, self._shapes
         weight = int(items.weights[step - 1])
         shift, offset = divmod(weight, TILE)
@@ -351,6 +361,7 @@ class SparseWorker:
             shapes.groups,
             shapes.block,
             step=step,
+            most_slots=most_slots,
             tile_shift=shift,
             offset=offset,
             gain=int(items.gains[step - 1]),
