@@ -39,5 +39,6 @@ def test_mypy_sees_the_types_of_the_public_names(tmp_path: Path) -> None:
 def test_pyright_sees_the_types_of_the_public_names(tmp_path: Path) -> None:
     output = run("pyright", "--outputjson", "--pythonpath", sys.executable, folder=tmp_path, path="PYTHONPATH")
     diagnostics = json.loads(output)["generalDiagnostics"]
-    found = {entry["range"]["start"]["line"] + 1 for entry in diagnostics if entry["severity"] == "error"}
+    assert {entry["severity"] for entry in diagnostics} == {"error"}, output
+    found = {entry["range"]["start"]["line"] + 1 for entry in diagnostics}
     assert found == MARKED, output

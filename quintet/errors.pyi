@@ -1,1 +1,0 @@
-from engine.errors import *  # noqa: F403

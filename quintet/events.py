@@ -1,0 +1,3 @@
+"""The names of :mod:`engine.events`, for editors and type checkers; the import itself gives that module."""
+
+from engine.events import *  # noqa: F403

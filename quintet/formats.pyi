@@ -1,1 +1,0 @@
-from engine.formats import *  # noqa: F403

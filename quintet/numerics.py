@@ -1,0 +1,3 @@
+"""The names of :mod:`engine.numerics`, for editors and type checkers; the import itself gives that module."""
+
+from engine.numerics import *  # noqa: F403

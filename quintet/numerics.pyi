@@ -1,1 +1,0 @@
-from engine.numerics import *  # noqa: F403

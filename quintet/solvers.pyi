@@ -1,1 +1,0 @@
-from engine.solvers import *  # noqa: F403
