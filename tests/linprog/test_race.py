@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
-from pathlib import Path
 from typing import Any
 
 import highspy
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse as sp
 
 import engine
@@ -23,58 +20,24 @@ from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child, presolve
 from engine.solvers.linprog.highs.model import model_of, program_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, release_children
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import PdhgWorker
 from engine.solvers.linprog.racers import highs as racer
-from engine.solvers.linprog.racers import interior, race, start
+from engine.solvers.linprog.racers import start
 from engine.solvers.linprog.racers.base import News
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from tests.devices.faults import failing
-
-
-def sparse_program(seed: int, m: int = 60, n: int = 90) -> engine.LinearProgram:
-    """A feasible program with a bounded optimum."""
-    random = np.random.default_rng(seed)
-    a = sp.random_array((m, n), density=0.08, rng=random, format="csr")
-    x = random.random(n)
-    y = -random.random(m)
-    c = a.T @ y + random.random(n)
-    return engine.LinearProgram(c, A_ub=a, b_ub=a @ x + random.random(m), A_eq=a[:5], b_eq=a[:5] @ x)
-
-
-def reference(problem: engine.LinearProgram) -> float:
-    m = problem.m_ub
-    a, sides = problem.A, problem.row_upper
-    found = scipy.optimize.linprog(
-        problem.c, a[:m], sides[:m], a[m:], sides[m:], list(zip(problem.lower, problem.upper, strict=True))
-    )
-    return float(found.fun)
+from tests.linprog.races import children, no_interior_point, reference, settle, sparse_program
 
 
 @pytest.fixture(scope="module")
 def owner(device: Member) -> Iterator[engine.Engine]:
     with engine.Engine(devices=[device.info.id]) as opened:
         yield opened
-
-
-def settle(owner: engine.Engine) -> None:
-    """Wait for what races have left behind."""
-    with owner.exclusive():
-        pass
-
-
-def children() -> set[int]:
-    """Processes that this one has started and that have not ended, where the system lists them."""
-    found: set[int] = set()
-    for listed in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # of a thread that has just ended
-            found.update(int(word) for word in listed.read_text().split())
-    return found
 
 
 @pytest.fixture
@@ -84,12 +47,6 @@ def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(solve, "head_start", lambda _: 0.0)
     monkeypatch.setattr(solve._Solving, "_poll_race", lambda self, *futures: (self._poll(), wait(futures, 0.05)))
-
-
-def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let HiGHS race alone."""
-    monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
-    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -214,140 +171,6 @@ def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: py
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
-
-
-class Blocked:
-    """A function that begins, and goes on only when the test lets it; ``in_time``: whether it did each time."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.begun, self.released = threading.Event(), threading.Event()
-        self.in_time: list[bool] = []
-        self._function = function
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        self.begun.set()
-        self.in_time.append(self.released.wait(30.0))
-        return self._function(*given, **named)
-
-
-_PLACES: dict[str, tuple[Any, str]] = {
-    "presolve": (solve, "Presolve"),
-    "standard form": (solve, "prepare"),
-    "memory of the device": (solve, "pdhg_takes_part"),
-    "plan": (interior, "open_system"),
-    "iteration": (interior, "iterate"),
-    "way back": (Presolve, "restore"),
-    "slice of pdhg": (PdhgWorker, "advance"),
-    "point of pdhg": (PdhgWorker, "point"),
-    "rays of pdhg": (PdhgWorker, "differences"),
-}
-
-
-@pytest.mark.parametrize("place", _PLACES)
-def test_highs_decides_a_race_whatever_the_others_do(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    """HiGHS answers once another racer is busy there, which ends only after the result is there."""
-    where, name = _PLACES[place]
-    blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
-    answer = child.solve(model_of(problem), {"solver": "simplex"})
-
-    def request(highs: HighsRacer) -> None:
-        highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
-
-    def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
-        return blocked(*given, **named)
-
-    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
-    monkeypatch.setattr(start, "host_cores", lambda: 8)
-    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
-    monkeypatch.setattr(HighsRacer, "_request", request)
-    monkeypatch.setattr(where, name, method)
-    if "pdhg" in place:
-        monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
-    before = children()
-    try:
-        result = owner.solve(problem, method="race", presolve="pdhg" not in place)
-    finally:
-        blocked.released.set()
-    assert result.status == "optimal"
-    assert str(result.arrays["racers"][0]).startswith("HiGHS")
-    settle(owner)
-    release_children()
-    assert blocked.in_time
-    assert all(blocked.in_time)
-    assert children() <= before
-
-
-def test_a_race_finds_its_child_processes_ready(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "host_cores", lambda: 8)
-    monkeypatch.setattr(solve, "FIRST_WAIT", -1.0)
-    monkeypatch.setattr(racer, "new_child", taken := Blocked(racer.new_child))
-    taken.released.set()
-    made: list[ChildProcess] = []
-    begin = ChildProcess.__init__
-    monkeypatch.setattr(ChildProcess, "__init__", lambda process: (made.append(process), begin(process))[1])
-    release_children()
-    before = children()
-    with engine.Engine(devices=[device.info.id]) as owner:
-        for _ in range(2):
-            assert owner.solve(sparse_program(7), method="race").status == "optimal"
-            settle(owner)
-            ready = children() - before
-            assert len(ready) == 2
-        assert len(taken.in_time) == 2
-        made[-1]._process.kill()  # it is not taken
-        made[-1]._process.wait()
-        assert owner.solve(sparse_program(7), method="race").status == "optimal"
-    assert children() <= before
-
-
-def test_a_run_begins_once_the_race_before_has_left_the_devices(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocked, problem = Blocked(interior.iterate), sparse_program(7)
-    answer = child.solve(model_of(problem), {"solver": "simplex"})
-    with owner.exclusive() as pool:
-        free = pool.members[0].allocated_bytes
-    with monkeypatch.context() as patched:
-        patched.setattr(start, "_THREAD_NONZEROS", -1)
-        patched.setattr(interior, "iterate", blocked)
-        patched.setattr(
-            HighsRacer,
-            "_request",
-            lambda highs: setattr(highs, "future", start_thread(lambda: blocked.begun.wait(30.0) and answer)),
-        )
-        owner.solve(problem, method="race")
-        begun: list[float] = []
-        run = owner.start(problem, method="mpc", on_event=lambda event: begun.append(event.time))
-        assert not run.join(0.2)
-        assert begun == []
-        blocked.released.set()
-    assert run.wait().status == "optimal"
-    settle(owner)
-    assert pool.members[0].allocated_bytes == free
-    assert blocked.in_time == [True]
-
-
-def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_interior_point(monkeypatch)
-    audited, stopping = race.AuditedPoint.of, threading.Event()
-
-    def late(*given: Any) -> Any:
-        stopping.wait(30.0)
-        return audited(*given)
-
-    monkeypatch.setattr(race, "_LAST_JUDGEMENTS", 30.0)
-    monkeypatch.setattr(race.AuditedPoint, "of", late)
-    last = solve._Solving._take_last_judgements
-    monkeypatch.setattr(solve._Solving, "_take_last_judgements", lambda self: (stopping.set(), last(self)))
-    problem = sparse_program(8)
-    result = owner.solve(problem, method="race", time_limit=0.5)
-    assert stopping.is_set()
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
 def test_highs_in_a_thread_finds_what_highs_finds() -> None:
@@ -492,6 +315,29 @@ def test_a_stop_does_not_wait_for_a_thread() -> None:
     assert call_in_thread(lambda: 7, lambda: None) == 7
     with pytest.raises(ZeroDivisionError):
         call_in_thread(lambda: 1 // 0, lambda: None)
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], np.zeros((0, 3))])
+def test_highs_gets_whole_arrays_as_it_gets_numbers(rows: Any) -> None:
+    matrix = sp.csr_array(rows, dtype=float)
+    problem = engine.LinearProgram([1.0, -2.0, 0.5], A_ub=matrix, b_ub=np.full(matrix.shape[0], 4.0), bounds=(0, 3))
+    highs = child.quiet()
+    child.pass_model(highs, model_of(problem))
+    given, passed = child.to_highs(model_of(problem)), highs.getLp()
+    for name in (
+        "col_cost_",
+        "col_lower_",
+        "col_upper_",
+        "row_lower_",
+        "row_upper_",
+        "offset_",
+        "num_col_",
+        "num_row_",
+    ):
+        assert np.array_equal(getattr(passed, name), getattr(given, name)), name
+    for name in ("start_", "index_", "value_"):
+        assert np.array_equal(getattr(passed.a_matrix_, name), getattr(given.a_matrix_, name)), name
+    assert child.solve(model_of(problem), {})["objective"] == pytest.approx(-6.0)
 
 
 def test_models_survive_the_way_to_highs_and_back() -> None:

@@ -25,6 +25,8 @@ _HIGHS: Any = highspy.Highs
 Model = dict[str, Any]
 Point = dict[str, Any]
 _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
+_MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
+_COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
 _NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
 
 
@@ -65,6 +67,17 @@ def to_highs(model: Model) -> Any:
     lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = model["starts"], model["rows"], model["values"]
     return lp
+
+
+def pass_model(highs: Any, model: Model) -> Any:
+    """Give a program to a HiGHS instance; its status. Arrays are passed whole where they can be, not by numbers."""
+    n, m, entries = len(model["c"]), len(model["row_lower"]), len(model["values"])
+    if not m or not entries or entries > _MOST_ENTRIES:
+        return highs.passModel(to_highs(model))
+    columns, sides = (model["c"], model["lower"], model["upper"]), (model["row_lower"], model["row_upper"])
+    matrix = model["starts"].astype(np.int32), model["rows"].astype(np.int32), model["values"]
+    sizes, continuous = (n, m, entries, _COLUMNWISE, _MINIMIZE, model["offset"]), np.zeros(n, np.int32)
+    return highs.passModel(*sizes, *columns, *sides, *matrix, continuous)
 
 
 def from_highs(lp: Any) -> Model:
@@ -116,7 +129,7 @@ class Presolved:
     def run(self, model: Model) -> Presolved:
         """Presolve a program."""
         highs = self._highs
-        if highs.passModel(to_highs(model)) != highspy.HighsStatus.kError:
+        if pass_model(highs, model) != highspy.HighsStatus.kError:
             highs.presolve()
             self.status = presolve_statuses().get(highs.getModelPresolveStatus(), "failed")
             if self.status == "reduced":
@@ -221,7 +234,7 @@ def solve(model: Model, options: dict[str, Any]) -> Point:
     """
     began = time.perf_counter()
     highs = quiet(**options)
-    if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
+    if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed", "seconds": 0.0, "iterations": 0}
     highs.run()
     found = _outcome(highs)
@@ -285,7 +298,7 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     """
     options = {"solver": "simplex", "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
     highs = quiet(**({} if point is not None else options))
-    if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
+    if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed"}
     crossed = 0
     if point is not None:

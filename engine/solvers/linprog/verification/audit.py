@@ -83,7 +83,8 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     costs = -problem.c if problem.maximize else problem.c
     offset = -problem.offset if problem.maximize else problem.offset
     activities = product(problem.A, x)
-    reduced = costs + product(transposed(problem.A), -y)
+    by_column = transposed(problem.A)
+    reduced = costs + product(by_column, -y)
     row_side, column_side = (
         _priced_sides(y, problem.row_lower, problem.row_upper),
         _priced_sides(reduced, problem.lower, problem.upper),
@@ -102,7 +103,6 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
     row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
     outside = np.maximum(problem.lower - x, x - problem.upper)
-    by_column = transposed(problem.A)
     largest_sides = np.maximum(
         *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
     )

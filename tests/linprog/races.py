@@ -1,0 +1,55 @@
+"""Programs for tests of races, and what is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+import engine
+from engine.solvers.linprog import solve
+from engine.solvers.linprog.highs.process import release_children
+
+
+def sparse_program(seed: int, m: int = 60, n: int = 90) -> engine.LinearProgram:
+    """A feasible program with a bounded optimum."""
+    random = np.random.default_rng(seed)
+    a = sp.random_array((m, n), density=0.08, rng=random, format="csr")
+    x = random.random(n)
+    y = -random.random(m)
+    c = a.T @ y + random.random(n)
+    return engine.LinearProgram(c, A_ub=a, b_ub=a @ x + random.random(m), A_eq=a[:5], b_eq=a[:5] @ x)
+
+
+def reference(problem: engine.LinearProgram) -> float:
+    m = problem.m_ub
+    a, sides = problem.A, problem.row_upper
+    found = scipy.optimize.linprog(
+        problem.c, a[:m], sides[:m], a[m:], sides[m:], list(zip(problem.lower, problem.upper, strict=True))
+    )
+    return float(found.fun)
+
+
+def settle(owner: engine.Engine) -> None:
+    """Wait for what races have left behind, and end the child processes that are ready for the next one."""
+    with owner.exclusive():
+        release_children()
+
+
+def children() -> set[int]:
+    """Processes that this one has started and that have not ended, where the system lists them."""
+    found: set[int] = set()
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # of a thread that has just ended
+            found.update(int(word) for word in listed.read_text().split())
+    return found
+
+
+def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let HiGHS race alone."""
+    monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
+    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)

@@ -1,0 +1,162 @@
+"""Races are decided by the first answer, whatever the losers do; what they leave behind ends before the next run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.solvers.linprog import solve
+from engine.solvers.linprog.highs import child
+from engine.solvers.linprog.highs.model import model_of
+from engine.solvers.linprog.highs.presolve import Presolve
+from engine.solvers.linprog.highs.process import ChildProcess, release_children
+from engine.solvers.linprog.highs.threads import start_thread
+from engine.solvers.linprog.pdhg import PdhgWorker
+from engine.solvers.linprog.racers import highs as racer
+from engine.solvers.linprog.racers import interior, race, start
+from engine.solvers.linprog.racers.highs import HighsRacer
+from tests.linprog.races import children, no_interior_point, reference, settle, sparse_program
+
+
+@pytest.fixture(scope="module")
+def owner(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+class Blocked:
+    """A function that begins, and goes on only when the test lets it; ``in_time``: whether it did each time."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        self.in_time: list[bool] = []
+        self._function = function
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.begun.set()
+        self.in_time.append(self.released.wait(30.0))
+        return self._function(*given, **named)
+
+
+_PLACES: dict[str, tuple[Any, str]] = {
+    "presolve": (solve, "Presolve"),
+    "standard form": (solve, "prepare"),
+    "memory of the device": (solve, "pdhg_takes_part"),
+    "plan": (interior, "open_system"),
+    "iteration": (interior, "iterate"),
+    "way back": (Presolve, "restore"),
+    "slice of pdhg": (PdhgWorker, "advance"),
+    "point of pdhg": (PdhgWorker, "point"),
+    "rays of pdhg": (PdhgWorker, "differences"),
+}
+
+
+@pytest.mark.parametrize("place", _PLACES)
+def test_highs_decides_a_race_whatever_the_others_do(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """HiGHS answers once another racer is busy there, which ends only after the result is there."""
+    where, name = _PLACES[place]
+    blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+
+    def request(highs: HighsRacer) -> None:
+        highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
+
+    def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
+        return blocked(*given, **named)
+
+    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
+    monkeypatch.setattr(HighsRacer, "_request", request)
+    monkeypatch.setattr(where, name, method)
+    if "pdhg" in place:
+        monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
+    before = children()
+    try:
+        result = owner.solve(problem, method="race", presolve="pdhg" not in place)
+    finally:
+        blocked.released.set()
+    assert result.status == "optimal"
+    assert str(result.arrays["racers"][0]).startswith("HiGHS")
+    settle(owner)
+    assert blocked.in_time
+    assert all(blocked.in_time)
+    assert children() <= before
+
+
+def test_a_race_finds_its_child_processes_ready(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(solve, "FIRST_WAIT", -1.0)
+    monkeypatch.setattr(racer, "new_child", taken := Blocked(racer.new_child))
+    taken.released.set()
+    made: list[ChildProcess] = []
+    begin = ChildProcess.__init__
+    monkeypatch.setattr(ChildProcess, "__init__", lambda process: (made.append(process), begin(process))[1])
+    release_children()
+    before = children()
+    with engine.Engine(devices=[device.info.id]) as owner:
+        for _ in range(2):
+            assert owner.solve(sparse_program(7), method="race").status == "optimal"
+            with owner.exclusive():
+                assert len(children() - before) == 2
+        assert len(taken.in_time) == 2
+        made[-1]._process.kill()  # it is not taken
+        made[-1]._process.wait()
+        assert owner.solve(sparse_program(7), method="race").status == "optimal"
+    assert children() <= before
+
+
+def test_a_run_begins_once_the_race_before_has_left_the_devices(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked, problem = Blocked(interior.iterate), sparse_program(7)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+    with owner.exclusive() as pool:
+        free = pool.members[0].allocated_bytes
+    with monkeypatch.context() as patched:
+        patched.setattr(start, "_THREAD_NONZEROS", -1)
+        patched.setattr(interior, "iterate", blocked)
+        patched.setattr(
+            HighsRacer,
+            "_request",
+            lambda highs: setattr(highs, "future", start_thread(lambda: blocked.begun.wait(30.0) and answer)),
+        )
+        owner.solve(problem, method="race")
+        begun: list[float] = []
+        run = owner.start(problem, method="mpc", on_event=lambda event: begun.append(event.time))
+        assert not run.join(0.2)
+        assert begun == []
+        blocked.released.set()
+    assert run.wait().status == "optimal"
+    settle(owner)
+    assert pool.members[0].allocated_bytes == free
+    assert blocked.in_time == [True]
+
+
+def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_interior_point(monkeypatch)
+    audited, stopping = race.AuditedPoint.of, threading.Event()
+
+    def late(*given: Any) -> Any:
+        stopping.wait(30.0)
+        return audited(*given)
+
+    monkeypatch.setattr(race, "_LAST_JUDGEMENTS", 30.0)
+    monkeypatch.setattr(race.AuditedPoint, "of", late)
+    last = solve._Solving._take_last_judgements
+    monkeypatch.setattr(solve._Solving, "_take_last_judgements", lambda self: (stopping.set(), last(self)))
+    problem = sparse_program(8)
+    result = owner.solve(problem, method="race", time_limit=0.5)
+    assert stopping.is_set()
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
