@@ -135,7 +135,9 @@ def rate_text(rate: tuple[float, str] | None) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration: ``3.2 s``, ``4:05``, ``1:02:03``, ``12.5 days`` or ``3.21 years``."""
+    """A duration: ``0.012 s``, ``3.2 s``, ``4:05``, ``1:02:03``, ``12.5 days`` or ``3.21 years``."""
+    if 0 < seconds < 0.095:
+        return f"{seconds:.3f} s"
     if seconds < 60:
         return f"{seconds:.1f} s"
     days = seconds / 86400

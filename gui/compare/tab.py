@@ -169,7 +169,10 @@ class CompareTab(Cleanup, QWidget):
                     self._hold(curve, event.time)
 
     def _show_best(self, place: int, time: float, best: float | None, bound: float | None, gap: float | None) -> None:
-        """The same numbers in the curves and, through the summary, in the table."""
+        """The same numbers in the curves and, through the summary, in the table; a count has no bound."""
+        started = self._started[place]
+        if started is not None and started.sense == "count":
+            bound = gap = None
         if best is not None and self._one_instance:
             self._point(place, "_best", "best", time, float(best))
         if bound is not None and self._one_instance:

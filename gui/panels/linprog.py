@@ -149,7 +149,8 @@ class LinearProgramPanel(Panel):
         """The shares of the whole run, from its counters: a fast run ends before its first report."""
         total = sum(seconds.values())
         if total > 0:
-            for place, (phase, value) in enumerate(seconds.items()):
+            for phase, value in seconds.items():
+                place = _PHASES.index(phase) if phase in _PHASES else len(_PHASES)  # the colours of the curves below
                 self.totals.put(f"{phase}, {short_seconds_text(value)}", value / total, self.theme.colour(place))
 
     # --- the result ---------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Summary:
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
             case Incumbent():
-                self.best, self.bound, self.gap = event.objective, event.bound, event.gap
+                self._show_best(event)
             case StateChanged():
                 self.state = event.state
             case Started():
@@ -110,12 +110,20 @@ class Summary:
                     if str(spec.get("unit")).endswith("/s")
                 }
             case Finished():
-                self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
+                self.state = event.status
+                self._show_best(event)
                 self.counters = dict(event.counters)
                 if event.status in NO_SOLUTION:
                     self.message = event.reason
             case Failed():
                 self.state, self.message = "failed", event.message
+
+    def _show_best(self, event: Incumbent | Finished) -> None:
+        self.best, self.bound, self.gap = event.objective, event.bound, event.gap
+        if (
+            self.started is not None and self.started.sense == "count"
+        ):  # nothing is optimised
+            self.bound = self.gap = None
 
     @property
     def live(self) -> bool:
@@ -147,16 +155,19 @@ class Summary:
 
     @property
     def rate(self) -> tuple[float, str] | None:
-        """The present rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress."""
+        """The present rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress.
+
+        Progress without a unit, such as from no first solution to one, has no rate.
+        """
         for name, unit in self._rate_units.items():
             if values := self._rates.get(name):
                 newest = max(at for at, _ in values.values())
                 return sum(value for at, value in values.values() if at >= newest - _RATE_WINDOW), unit
-        if len(self._steps) > 1:
+        if self.unit and len(self._steps) > 1:
             last = self._steps[-1]
             first = next(step for step in self._steps if step[0] >= last[0] - _RATE_WINDOW)
             if last[0] > first[0] and last[1] > first[1]:
-                return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit or 'steps'}/s"
+                return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit}/s"
         return None
 
 

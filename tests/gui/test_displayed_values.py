@@ -175,7 +175,7 @@ def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Pa
     notes = []
     for title, bound in (("one", 2178), ("two", 2150)):
         events = [
-            STARTED,
+            STARTED.model_copy(update={"sense": "minimize"}),
             Incumbent(time=1.0, objective=2200, bound=1916, gap=0.1303),
             Incumbent(time=2.0, objective=2178, bound=1916, gap=0.1203),
             Finished(time=3.0, status="optimal", objective=2178, bound=bound, gap=(2178 - bound) / 2178),

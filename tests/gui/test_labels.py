@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import engine
-from engine.events import Compiling, Metric, Progress, Trace
+from engine.events import Compiling, Finished, Metric, Progress, Trace
 from engine.solver import MetricSpec
 from gui.app.theme import DARK, LIGHT
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.axes import NumberAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
+from gui.runs.notes import RunNote
 from gui.runs.summary import Summary, compiling_text
 
 STARTED = counting.STARTED
@@ -72,6 +73,20 @@ def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> No
     assert summary.rate is not None
     summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=3)])
     assert summary.rate is None
+
+
+def test_progress_without_a_unit_has_no_rate() -> None:
+    summary = Summary()
+    summary.take([STARTED, *(Progress(time=done, phase="first solution", done=done, total=1) for done in (0.0, 1.0))])
+    assert summary.rate is None
+    assert summary.fraction == 1.0
+
+
+def test_a_count_has_neither_bound_nor_gap() -> None:
+    summary, note = Summary(), RunNote("a", "a", "a")
+    summary.take([STARTED, Finished(time=1.0, status="complete", objective=365_596, bound=365_596, gap=0.0)])
+    note.follow(summary)
+    assert (note.best, note.bound, note.gap) == (365_596, None, None)
 
 
 def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) -> None:

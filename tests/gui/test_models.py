@@ -46,7 +46,7 @@ def test_the_numbers_of_a_run_follow_its_events() -> None:
     numbers = Summary()
     numbers.take(
         [
-            STARTED.model_copy(update={"metrics": [spec]}),
+            STARTED.model_copy(update={"metrics": [spec], "sense": "minimize"}),
             Progress(time=1.0, phase="search", done=25, total=100, unit="nodes"),
             Metric(time=1.0, name="speed", value=3e6, device="opencl:0"),
             Metric(time=1.1, name="speed", value=2e6, device="opencl:0#2"),
@@ -77,7 +77,8 @@ def test_a_failed_run_keeps_its_message() -> None:
 def test_numbers_are_written_for_people() -> None:
     assert [value_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
     assert [gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
-    assert [seconds_text(v) for v in (1.26, 61, 3661)] == ["1.3 s", "1:01", "1:01:01"]
+    texts = ["0.0 s", "0.012 s", "0.1 s", "1.3 s", "1:01", "1:01:01"]
+    assert [seconds_text(v) for v in (0, 0.0123, 0.1, 1.26, 61, 3661)] == texts
 
 
 def a_run(folder: Path, target: int = 50) -> engine.Result:

@@ -320,6 +320,18 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
 
 
+def test_a_part_of_the_time_has_one_colour(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "linprog")
+    bars = {
+        bar.name.partition(",")[0]: bar.colour for bar in figure(panel, "Time of each part in total")._bars.values()
+    }
+    for key in ("seconds", "shares"):
+        curves = {curve.name: curve.colour for curve in figure(panel, key).curves}
+        assert {"products", "form", "factor", "solve"} == set(curves)
+        assert {name: bars[name] for name in curves} == curves
+    assert len(set(bars.values())) == len(bars) == 5
+
+
 def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     matrix = sp.random_array((400, 600), density=0.02, rng=random, format="csr")
