@@ -120,9 +120,7 @@ class Summary:
 
     def _show_best(self, event: Incumbent | Finished) -> None:
         self.best, self.bound, self.gap = event.objective, event.bound, event.gap
-        if (
-            self.started is not None and self.started.sense == "count"
-        ):  # nothing is optimised
+        if self.started is not None and self.started.sense == "count":  # nothing is optimised
             self.bound = self.gap = None
 
     @property
