@@ -45,6 +45,9 @@ class Device(ABC):
     on_compile: Callable[[str], None] | None = None
     """Called with the name of a template before it is compiled, or loaded from a cache, for this device."""
 
+    building_seconds: float = 0.0
+    """How long kernels have been compiled, or loaded from a cache, for this device."""
+
     on_library_call: Callable[[], None] | None = None
     """Called when a library, not this class, has put work on the present stream."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import re
 import struct
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -388,7 +389,9 @@ class Program:
                     f"has no kernel {name}{nearest(name, self.signatures)} (known: {known})",
                 )
             signature = self.signatures[name]
+            began = time.perf_counter()
             handle = self._device._build(self.source, signature)
+            self._device.building_seconds += time.perf_counter() - began
             found = self._kernels[name] = Kernel(self._device, self.source, signature, handle)
         return found
 

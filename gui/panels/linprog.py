@@ -25,7 +25,7 @@ from gui.runs.summary import NO_SOLUTION
 
 __all__ = ["LinearProgramPanel"]
 
-_PHASES = ("products", "form", "factor", "solve")
+_PHASES = ("kernels", "products", "form", "factor", "solve")
 
 
 class LinearProgramPanel(Panel):

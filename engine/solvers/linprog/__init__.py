@@ -39,6 +39,7 @@ SOLVER = Solver(
         MetricSpec("interior_error", "Error of the interior-point method", log=True),
         MetricSpec("pdhg_error", "Error of PDHG", log=True),
         MetricSpec("pdhg_primal_weight", "Primal weight of PDHG", log=True),
+        MetricSpec("seconds_kernels", "Compiling or loading kernels", "s"),
         MetricSpec("seconds_products", "Products with A", "s"),
         MetricSpec("seconds_form", "Forming A D A^T", "s"),
         MetricSpec("seconds_factor", "Factorising", "s"),

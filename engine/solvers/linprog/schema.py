@@ -85,6 +85,7 @@ SCHEMA = Schema(
         CounterSpec("dual_infeasibility", "Dual infeasibility"),
         CounterSpec("relative_gap", "Relative duality gap"),
         CounterSpec("seconds_prepare", "Presolve and scaling", "s"),
+        CounterSpec("seconds_kernels", "Compiling or loading kernels", "s"),
         CounterSpec("seconds_products", "Products with A", "s"),
         CounterSpec("seconds_form", "Forming A D A^T", "s"),
         CounterSpec("seconds_factor", "Factorising", "s"),

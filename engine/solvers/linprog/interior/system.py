@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member
 from engine.devices.group import WorkerGroup
+from engine.solvers.linprog.interior.loading import PhaseSeconds, devices_of
 from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, cut
 from engine.solvers.linprog.interior.staged_copy import StagedCopy
 from engine.solvers.linprog.interior.worker import DeviceShard
@@ -95,7 +95,8 @@ class System:
         self.shards = list(shards)
         self.ends = ends or [data.n]
         self.normal_equations: NormalEquations | None = None
-        self.seconds: dict[str, float] = {"products": 0.0, "form": 0.0, "factor": 0.0, "solve": 0.0}
+        self._phases = PhaseSeconds(("products", "form", "factor", "solve"), devices_of(self.shards))
+        self.seconds = self._phases.seconds
         self.factorizations = self.update_solves = 0
         self.updating = self._began_updates = False
         self._refinements = 0
@@ -143,9 +144,6 @@ class System:
         """Call a method of the first shard."""
         return _of(self.shards[0], method)(*args, **kwargs)
 
-    def _timed(self, phase: str, began: float) -> None:
-        self.seconds[phase] += time.perf_counter() - began
-
     # --- points -------------------------------------------------------------------------------------------------
 
     def _split(self, values: Vector) -> list[Vector]:
@@ -183,14 +181,14 @@ class System:
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
         """See :class:`Shard`."""
-        began = time.perf_counter()
+        began = self._phases.begin()
         found = self.each(Shard.assess, y, rho, rho_free)
         sums = found[0][1]
         if len(found) > 1:
             each = np.stack([part[1] for part in found])
             ends = each[:, :, 3:5].max(axis=0), each[:, :, 5:6].min(axis=0), each[:, :, 6:].max(axis=0)
             sums = np.concatenate([each[:, :, :3].sum(axis=0), *ends], axis=1)
-        self._timed("products", began)
+        self._phases.end("products", began)
         return _sum([part[0] for part in found]), sums
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
@@ -206,7 +204,7 @@ class System:
         """M = A Theta A^T, on the first shard or by the normal equations."""
         if self.updating:
             return
-        began = time.perf_counter()
+        began = self._phases.begin()
         if self.normal_equations is not None:
             there = len(self.shards) == 1 and self.normal_equations.reads_shard
             self.normal_equations.form(None if there else self._joined(self.each(Shard.get_theta))[0])
@@ -214,7 +212,7 @@ class System:
                 self.normal_equations = None
         if self.normal_equations is None:
             self._form()
-        self._timed("form", began)
+        self._phases.end("form", began)
 
     def _form(self) -> None:
         self.first(Shard.form)
@@ -223,18 +221,18 @@ class System:
         """Factorise, or make all updates; see :meth:`DeviceShard.factor`."""
         if self.updating:
             return self._update(relative, absolute)
-        began = time.perf_counter()
+        began = self._phases.begin()
         if self.normal_equations is not None:
             status = self.normal_equations.factor(relative, absolute)
         else:
             status = self.first(DeviceShard.factor, relative, absolute)
         self.factorizations += 1
-        self._timed("factor", began)
+        self._phases.end("factor", began)
         return status
 
     def _update(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         self._regularisation = relative, absolute
-        began = time.perf_counter()
+        began = self._phases.begin()
         if not self._began_updates:
             self._began_updates = True
             if not self.first(DeviceShard.begin_updates, *self._update_settings):
@@ -242,12 +240,12 @@ class System:
                 self.form()
                 return self.factor(relative, absolute)
         self.first(DeviceShard.update)
-        self._timed("factor", began)
+        self._phases.end("factor", began)
         return np.zeros(self.data.batch, np.int32)
 
     def _solve_by_updates(self, rhs: Vector) -> Vector:
         """Updates and refinement; Cholesky if the residual stays large."""
-        began = time.perf_counter()
+        began = self._phases.begin()
         size = float(np.abs(rhs).max(initial=0.0))
         found = self.first(DeviceShard.solve_by_updates, rhs)
         best, least = found, np.inf
@@ -260,7 +258,7 @@ class System:
             if error < 1e-12 or step == self._refinements:
                 break
             found = found + self.first(DeviceShard.solve_by_updates, residual)
-        self._timed("solve", began)
+        self._phases.end("solve", began)
         self.update_solves += 1
         if least <= _UPDATES_RESIDUAL:
             self.worst_residual = max(self.worst_residual, least)
@@ -276,33 +274,33 @@ class System:
         """Solve with the factor, or by updates."""
         if self.updating:
             return self._solve_by_updates(rhs)
-        began = time.perf_counter()
+        began = self._phases.begin()
         if self.normal_equations is not None:
             found = self.normal_equations.solve(rhs)
         else:
             found = self.first(DeviceShard.solve, rhs)
-        self._timed("solve", began)
+        self._phases.end("solve", began)
         return found
 
     def normal(self, p: Vector) -> Vector:
         """See :class:`Shard`."""
-        began = time.perf_counter()
+        began = self._phases.begin()
         found = _sum(self.each(Shard.normal, p))
-        self._timed("products", began)
+        self._phases.end("products", began)
         return found
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
         """See :class:`Shard`."""
-        began = time.perf_counter()
+        began = self._phases.begin()
         found = _sum(self.each(Shard.target, kind, sigma_mu, primal, dual))
-        self._timed("products", began)
+        self._phases.end("products", began)
         return found
 
     def direction(self, dy: Vector) -> Vector:
         """See :class:`Shard`."""
-        began = time.perf_counter()
+        began = self._phases.begin()
         found = _sum(self.each(Shard.direction, dy))
-        self._timed("products", began)
+        self._phases.end("products", began)
         return found
 
     def search_direction(
@@ -326,11 +324,11 @@ class System:
         """
         small = len(self.shards) == 1 and getattr(self.shards[0], "small", False)
         if small and not self.updating and self.normal_equations is None:
-            began = time.perf_counter()
+            began = self._phases.begin()
             found: tuple[Vector, Vector] = self.shards[0].search_direction(
                 kind, sigma_mu, primal, dual, rp, keep_previous
             )
-            self._timed("solve", began)
+            self._phases.end("solve", began)
             return found
         dy = self.solve(rp - self.target(kind, sigma_mu, primal, dual))
         if keep_previous:
@@ -448,7 +446,7 @@ class PoolSystem(System):
         """See :class:`System`; the devices wait for each other themselves, not for this thread."""
         if len(self.shards) == 1 or self.updating or self.normal_equations is not None:
             return super().search_direction(kind, sigma_mu, primal, dual, rp, keep_previous)
-        began = time.perf_counter()
+        began = self._phases.begin()
         group, wanted = self._group, (kind, sigma_mu, primal, dual)
         targets = [group.submit(i, Shard.target, *wanted) for i in range(1, len(self.shards))]
         solved = group.submit(0, DeviceShard.solve_for_dy, *wanted, rp, targets)
@@ -456,7 +454,7 @@ class PoolSystem(System):
         self._extents = self._completed([extents for _, extents in parts])
         dy, solving = solved.result()
         self.seconds["solve"] += solving
-        self.seconds["products"] += time.perf_counter() - began - solving
+        self._phases.end("products", began + solving)
         return dy, _sum([ax for ax, _ in parts])
 
     def direction(self, dy: Vector) -> Vector:

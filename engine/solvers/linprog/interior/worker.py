@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Capabilities, Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra
+from engine.solvers.linprog.interior.loading import Launch, Launches, launch_kernel
 from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, with_slacks
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.sherman_morrison import kernel_variants as update_variants
@@ -25,7 +26,6 @@ __all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
-Launch = Callable[[], None]
 
 MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "aty")
@@ -88,7 +88,7 @@ class DeviceShard(Shard):
         b["status"] = device.empty(k, np.int32)
         self._heads: dict[str, Buffer] = {}
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
-        self._launches: dict[Any, Launch] = {}
+        self._launches = Launches(device)
         self._updates: ShermanMorrison | None = None
         self._staging: list[NDArray[Any]] = []
         self.owned: list[Any] = []  # closed with the shard
@@ -163,10 +163,7 @@ class DeviceShard(Shard):
 
     def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
         """Launch what ``prepare`` returns, which is called only the first time for a key."""
-        launch = self._launches.get(key)
-        if launch is None:
-            launch = self._launches[key] = prepare()
-        launch()
+        self._launches.run(key, prepare)
 
     def _pass(self, entry: str, *names: str, **others: Buffer | int) -> Launch:
         """One pass of ``point.mako`` with the buffers of these names, and with others."""
@@ -189,7 +186,7 @@ class DeviceShard(Shard):
 
     def _over(self, entry: str, items: int, **arguments: Buffer | int | float) -> None:
         """Launch one kernel of ``matrix.mako`` over so many items."""
-        self._matrix_kernels.kernel(entry)(self._grid(items), self._block, **arguments)
+        launch_kernel(self.device, self._matrix_kernels, entry, self._grid(items), self._block, **arguments)
 
     def _multiply_sparse(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> None:
         """The sparse A by rows, or A^T by its columns, times a vector."""
@@ -306,7 +303,8 @@ class DeviceShard(Shard):
         if self._sparse:
             names = ("row_starts", "row_values", "column_starts", "column_values", "theta")
             given = {name: b[name] for name in names} | {"columns": b["row_indices"], "rows": b["column_indices"]}
-            self._matrix_kernels.form_sparse(self._m, self._block, m=self._m, **given, M=normal)
+            kernel = self._matrix_kernels, "form_sparse", self._m, self._block
+            launch_kernel(self.device, *kernel, m=self._m, **given, M=normal)
             return
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:

@@ -1,0 +1,128 @@
+"""Seconds of phases, and apart from them those in which kernels are built or loaded, which only a first solve takes."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.devices import Device, Program
+
+__all__ = ["Launch", "Launches", "PhaseSeconds", "devices_of", "launch_kernel", "launch_new"]
+
+Launch = Callable[[], None]
+
+
+def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
+    """Launch what ``prepare`` returns, and return it.
+
+    If a kernel has just been built for it, its first launch counts as a part of that: drivers for CPUs compile then.
+
+    Parameters
+    ----------
+    device : Device
+    prepare : callable
+    """
+    before = device.building_seconds
+    launch = prepare()
+    if device.building_seconds == before:
+        launch()
+        return launch
+    device.sync()
+    began = time.perf_counter()
+    launch()
+    device.sync()
+    device.building_seconds += time.perf_counter() - began
+    return launch
+
+
+class Launches:
+    """Prepared launches by keys.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._launches: dict[Any, Launch] = {}
+
+    def run(self, key: Any, prepare: Callable[[], Launch]) -> None:
+        """Launch what ``prepare`` returns, which is called only the first time for a key."""
+        launch = self._launches.get(key)
+        if launch is None:
+            self._launches[key] = launch_new(self._device, prepare)
+        else:
+            launch()
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._launches.clear()
+
+
+def launch_kernel(device: Device, program: Program, entry: str, grid: int, block: int, /, **arguments: Any) -> None:
+    """Launch a kernel by its name; see :func:`launch_new`.
+
+    Parameters
+    ----------
+    device : Device
+    program : Program
+    entry : str
+    grid, block : int
+    **arguments
+        The kernel's.
+    """
+    launch_new(device, lambda: functools.partial(program.kernel(entry), grid, block, **arguments))
+
+
+class PhaseSeconds:
+    """Seconds of the phases of a method on devices.
+
+    Parameters
+    ----------
+    phases : sequence of str
+    devices : sequence of Device
+        What is built for them meanwhile is the phase ``"kernels"``.
+
+    Attributes
+    ----------
+    seconds : dict
+    """
+
+    def __init__(self, phases: Sequence[str], devices: Sequence[Device]) -> None:
+        self.seconds = dict.fromkeys([*phases, "kernels"], 0.0)
+        self._devices = list(devices)
+        self._built = self._building()
+
+    def _building(self) -> float:
+        """Devices build at the same time."""
+        return max((device.building_seconds for device in self._devices), default=0.0)
+
+    def begin(self) -> float:
+        """The moment at which a phase begins."""
+        self._count()
+        return time.perf_counter()
+
+    def _count(self) -> float:
+        """Add what was built since the last time; how much that is."""
+        before, self._built = self._built, self._building()
+        self.seconds["kernels"] += self._built - before
+        return self._built - before
+
+    def end(self, phase: str, began: float) -> None:
+        """Add the seconds since a moment to a phase, but for those in which kernels were built.
+
+        Parameters
+        ----------
+        phase : str
+        began : float
+            What :meth:`begin` has returned.
+        """
+        self.seconds[phase] += max(0.0, time.perf_counter() - began - self._count())
+
+
+def devices_of(shards: Sequence[Any]) -> list[Device]:
+    """The devices of shards, those on the host alone left out."""
+    return [shard.device for shard in shards if isinstance(getattr(shard, "device", None), Device)]

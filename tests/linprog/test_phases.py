@@ -1,0 +1,49 @@
+"""Seconds of phases: what builds kernels is apart."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.solvers.linprog.interior import loading
+
+
+def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:
+    random = np.random.default_rng(0)
+    a = random.random((20, 40))
+    program = engine.LinearProgram(-random.random(40), A_ub=a, b_ub=a.sum(axis=1))
+    with engine.Engine(devices=[device.info.id]) as owner:
+        first, second = (owner.solve(program, method="mpc").counters for _ in range(2))
+    assert first["seconds_kernels"] > 0.0 == second["seconds_kernels"]
+    assert second["seconds_products"] > 0.0
+
+
+def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    device: Any = SimpleNamespace(building_seconds=5.0, sync=lambda: None)
+
+    def takes(seconds: float) -> None:
+        now[0] += seconds
+
+    def build() -> loading.Launch:
+        takes(2.0)
+        device.building_seconds += 2.0
+        return lambda: takes(0.5)
+
+    monkeypatch.setattr(loading.time, "perf_counter", lambda: now[0])
+    phases, launches = loading.PhaseSeconds(("products", "form"), [device]), loading.Launches(device)
+    launches.run("outside of any phase", build)
+    began = phases.begin()
+    takes(1.0)
+    launches.run("first", build)
+    phases.end("products", began)
+    began = phases.begin()
+    launches.run("first", build)
+    launches.run("other", lambda: lambda: takes(0.25))
+    phases.end("form", began)
+    assert phases.seconds == {"products": 1.0, "form": 0.75, "kernels": 5.0}
