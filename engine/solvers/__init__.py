@@ -101,6 +101,8 @@ def recognize(path: Path) -> type[Problem]:
     for problem in problem_classes().values():
         if problem.recognizes(without_compression(path), head):
             return problem
+    if len(head) < 1000 and not head.strip():
+        raise InputError(f"{path} holds no problem: it is empty")
     raise _unrecognized(path)
 
 

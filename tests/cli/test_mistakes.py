@@ -27,6 +27,7 @@ MISTAKES = [
     (["solve", "nobody"], "nobody is not a run folder: it has no run.toml"),
     (["solve", "bad.txt"], "a count must be a whole number (bad.txt, line 1)"),
     (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
+    (["solve", "empty.txt"], "empty.txt holds no problem: it is empty"),
     (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),
     (["solve", "small.txt", "--no-style"], "unknown option '--no-style'; did you mean '--style'?"),
     (["solve", "small.txt", "--tim-limit", "3"], "unknown option '--tim-limit'; did you mean '--time-limit'?"),
@@ -74,6 +75,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: st
     Path("full/thesis.txt").write_text("mine")
     Path("bad.txt").write_text("count me")
     Path("unknown.bin").write_bytes(bytes(range(256)))
+    Path("empty.txt").write_text("\n")
     Path("c.toml").write_text("sed = 1")
     code, output, errors = quintet(*words)
     assert (code, output) == (2, "")
