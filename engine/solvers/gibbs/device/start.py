@@ -91,8 +91,8 @@ def first_auxiliary(design: Design) -> Floats:
 def _least_auxiliary(design: Design) -> float:
     """The least auxiliary parameter at the mode: with as many columns as rows the likelihood is unbounded at sigma = 0.
 
-    Sigma changes by a factor of about exp(1 / sqrt(2 N)) in an iteration, so that chains need thousands of them to leave
-    a tiny one.
+    Sigma changes by a factor of about exp(1 / sqrt(2 N)) in an iteration, so that chains need thousands of them to
+    leave a tiny one.
     """
     if design.problem.family not in ("normal", "student") or design.layout.columns < design.layout.rows:
         return -np.inf
