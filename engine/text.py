@@ -16,6 +16,7 @@ __all__ = [
     "printable",
     "rate_text",
     "seconds_text",
+    "share_text",
     "short_number_text",
     "short_seconds_text",
     "value_text",
@@ -105,6 +106,13 @@ def gap_text(gap: float | None) -> str:
     if gap is None or not math.isfinite(gap):
         return "–"
     return f"{100 * gap:.4g} %" if gap < 10 else "> 1000 %"
+
+
+def share_text(share: float) -> str:
+    """A share of a whole in percent, to four digits: ``35.97 %``; below all of it never ``100 %``."""
+    if 0.99995 <= share < 1:
+        return f"{100 * share:.4f} %" if share < 0.9999995 else "> 99.9999 %"
+    return f"{100 * share:.4g} %"
 
 
 def short_number_text(value: float, digits: int = 3) -> str:

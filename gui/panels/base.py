@@ -105,6 +105,7 @@ class Panel(Cleanup, QWidget):
         self._routes: dict[str, list[Callable[[Metric], None]]] = {}
         self._groups: list[ReportGroup] = []
         self._tiles: dict[str, Tile] = {}
+        self._last_tiles: set[str] = set()
         self._handlers: dict[type, Callable[[Any], None]] = {
             Metric: self._metric,
             Trace: self._trace,
@@ -340,6 +341,8 @@ class Panel(Cleanup, QWidget):
             self.device_index(label)
         if event.resumed and self.started is not None:
             self.time = event.time
+            for name in self._last_tiles:  # of the session before; they would stay as they were
+                self.drop_tile(name)
             for figure in self._figures:
                 figure.begin_session(event.time)
         else:
@@ -418,7 +421,9 @@ class Panel(Cleanup, QWidget):
         self._show_best(event.objective, event.bound, event.gap)
         for plot in self._live_plots():
             plot.complete()
+        before = set(self._tiles)
         self.on_finished(event)
+        self._last_tiles = set(self._tiles) - before
 
     def _failed(self, event: Failed) -> None:
         self.state("failed")

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.results import Result
-from engine.text import gap_text, short_number_text, value_text
+from engine.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.board import Board, queens_placement
@@ -18,7 +18,7 @@ from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.levels import LevelBars
 from gui.plot.listing import Listing
-from gui.plot.live import LivePlot
+from gui.plot.live import NOTHING_REPORTED, LivePlot
 from gui.plot.stacked import StackedPlot
 from gui.problem.preview_data import ordered_weights
 
@@ -116,6 +116,9 @@ class BranchAndBoundPanel(Panel):
         """A bar for each device, in the pool's order."""
         for index, label in enumerate(event.devices):
             self.explored.put(label, 0.0, self.theme.colour(index))
+        if event.resumed:  # devices count from here on
+            self.explored.set_unit("% of all leaves; grey: before it was resumed")
+            self.steals.set_unit("since it was resumed")
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -125,7 +128,7 @@ class BranchAndBoundPanel(Panel):
 
     def _explored(self, event: Metric) -> None:
         self.explored.put_whole(event.value)
-        self.tile("Explored").show_value(f"{100 * event.value:.4g} %")
+        self.tile("Explored").show_value(share_text(event.value))
 
     def _speed(self, event: Metric) -> None:
         self._rates[event.device or ""] = event.value
@@ -169,6 +172,8 @@ class BranchAndBoundPanel(Panel):
             self.tile("Nodes").show_value(value_text(nodes))
             if nodes and not self._rates:  # the search ended before a rate was reported
                 self.tile("Nodes/s").show_value(short_number_text(nodes / max(event.seconds, 1e-9)))
+            if "Explored" not in dict(self.summary()):
+                self.explored.hint(NOTHING_REPORTED)
             if not nodes and event.status == "optimal" and event.objective == event.bound:
                 self._explain_root()
         if self.levels is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.events import Finished, Incumbent, Metric, Progress, Started
 from engine.problem import Problem
 from engine.results import Result
-from engine.text import gap_text, short_number_text, value_text
+from engine.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.charts import BandPlot, Bars
@@ -197,5 +197,5 @@ def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any
     ]
     return rows, (
         f"{value_text(len(rows))} items of {value_text(problem.n)}, weight {value_text(int(weights.sum()))} "
-        f"({100 * int(weights.sum()) / capacity:.4g} % of the capacity)"
+        f"({share_text(int(weights.sum()) / capacity)} of the capacity)"
     )

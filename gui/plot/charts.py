@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from engine.text import short_number_text
+from engine.text import share_text, short_number_text
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import CountAxis
 from gui.plot.figure import Figure
@@ -160,8 +160,7 @@ class Bars(Figure):
                 total = self._total
             middle = row + label / 2
             draw_text(painter, QPointF(0, middle), name, theme.text, Qt.AlignmentFlag.AlignLeft)
-            share = f"{100 * total:.3g} %" if total < 0.99995 or total >= 1 else f"{100 * total:.4f} %"
-            draw_text(painter, QPointF(100, middle), share, theme.muted, Qt.AlignmentFlag.AlignRight)
+            draw_text(painter, QPointF(100, middle), share_text(total), theme.muted, Qt.AlignmentFlag.AlignRight)
             row += 1
 
     def table(self) -> Table:

@@ -20,10 +20,10 @@ from gui.plot.figure import Figure
 from gui.plot.series import Window
 from gui.plot.tables import Table
 
-__all__ = ["WAITING", "LivePlot"]
+__all__ = ["NOTHING_REPORTED", "WAITING", "LivePlot"]
 
 WAITING = "waiting for the first values"
-_NOTHING_REPORTED = "the run reported no such values"
+NOTHING_REPORTED = "the run reported no such values"
 
 Floats = NDArray[np.float64]
 _NOTHING = Window(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), merged=False)
@@ -250,7 +250,7 @@ class LivePlot(Figure):
         self._end = 0.0
         self.finished = True
         if self._void:
-            self.hint(_NOTHING_REPORTED if self.empty == WAITING else self.empty)
+            self.hint(NOTHING_REPORTED if self.empty == WAITING else self.empty)
         self.dirty = True
         self.draw_later()
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.problem import Problem
 from engine.solvers import solver_for
-from engine.text import value_text
+from engine.text import share_text, value_text
 from gui.pictures.board import queens_placement
 
 __all__ = ["HeatMap", "Placement", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
@@ -142,7 +142,7 @@ def _queens(problem: Any, data: PreviewData) -> None:
 
 def _knapsack(problem: Any, data: PreviewData) -> None:
     total = int(problem.weights.sum())
-    share = f"{100 * problem.capacity / total:.3g} %" if total else "–"
+    share = share_text(problem.capacity / total) if total else "–"
     data.numbers.extend(
         [
             ("Items", value_text(problem.n)),
@@ -178,7 +178,7 @@ def _regression(problem: Any, data: PreviewData) -> None:
     rows, features = problem.X.shape
     data.numbers.extend([("Observations", value_text(rows)), ("Features", value_text(features))])
     if hasattr(problem.X, "nnz"):
-        data.numbers.append(("Density", f"{100 * problem.X.nnz / max(1, rows * features):.3g} %"))
+        data.numbers.append(("Density", share_text(problem.X.nnz / max(1, rows * features))))
     data.figures.append(_target(problem))
     shown = min(features, _MOST_FEATURES)
     parts = (part.astype(float).tolist() for part in _moments(problem.X[:, :shown]))
@@ -261,7 +261,7 @@ def _linear_program(problem: Any, data: PreviewData) -> None:
             ("Variables", value_text(problem.n)),
             ("Constraints", value_text(problem.m)),
             ("Nonzeros", value_text(matrix.nnz)),
-            ("Density", f"{100 * matrix.nnz / max(1, problem.n * problem.m):.3g} %"),
+            ("Density", share_text(matrix.nnz / max(1, problem.n * problem.m))),
         ]
     )
     shape = tuple(max(1, min(_MOST_CELLS, size)) for size in matrix.shape)

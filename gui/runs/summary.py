@@ -37,6 +37,8 @@ class Summary:
     ----------
     state : str
         One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
+    finished : bool
+        Whether a session of the run has told its result.
     best, bound, gap : number or None
     phase, done, total, unit, limited
         How far the present phase is; with ``limited``, ``total`` is a limit and not a target.
@@ -52,6 +54,7 @@ class Summary:
     def __init__(self) -> None:
         self.state = "starting"
         self.started: Started | None = None
+        self.finished = False
         self.best: float | int | None = None
         self.bound: float | int | None = None
         self.gap: float | None = None
@@ -110,7 +113,7 @@ class Summary:
                     if str(spec.get("unit")).endswith("/s")
                 }
             case Finished():
-                self.state = event.status
+                self.state, self.finished = event.status, True
                 self._show_best(event)
                 self.counters = dict(event.counters)
                 if event.status in NO_SOLUTION:

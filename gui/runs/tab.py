@@ -30,7 +30,7 @@ from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
-from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
+from gui.runs.recorded import Opened, Recorded, end_of, open_run, read_recorded
 from gui.runs.summary import NO_SOLUTION, Summary
 
 __all__ = ["RunTab"]
@@ -375,12 +375,24 @@ class RunTab(Cleanup, QWidget):
         self._job = None
         if self.panel is not None:
             try:
+                self._complete_events(recorded)
                 self.panel.show_result(recorded)
             except Exception as error:  # a dashboard must not take the window with it
                 self.logged.emit("warning", f"the result could not be shown: {error}")
         self.complete = True
         self.state_changed.emit()
         self.ready.emit()
+
+    def _complete_events(self, recorded: Recorded | None) -> None:
+        """Show the last numbers from the result where the record of the events is cut off before them."""
+        if self.panel is None or recorded is None or recorded.result is None or self.summary.finished:
+            return
+        cut_off = f"the record of the events is cut off at {seconds_text(self.panel.time)}"
+        last = end_of(recorded.result, self.panel.time)
+        self.summary.take([last])
+        self.panel.feed([last])
+        self.banner.show_message(f"{cut_off.capitalize()}. The last numbers are those of the result.", "warning")
+        self.logged.emit("warning", cut_off)
 
     def _on_result_error(self, error: Exception) -> None:
         self.logged.emit("warning", f"the result could not be read: {error}")

@@ -25,7 +25,7 @@ def title_of(running: list[RunTab]) -> str:
     if len(running) > 1:
         return f"{len(running)} runs – Quintet"
     fraction = running[0].summary.fraction
-    progress = "" if fraction is None else f"{100 * fraction:.0f} % "
+    progress = "" if fraction is None else f"{int(100 * fraction)} % "
     return f"{progress}{running[0].note.title} – Quintet"
 
 

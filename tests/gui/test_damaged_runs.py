@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from environment import SAMPLES
 
+from engine.text import gap_text, seconds_text, value_text
 from gui.app.theme import LIGHT
 from gui.problem.new_instance import NewInstance
 from gui.runs.library import Library
@@ -41,6 +42,33 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     assert tab.panel.result is not None
     assert tab.summary.state == str(tab.panel.result.status)
     assert not tab._incomplete
+    tab.close_sources()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    shutil.copytree(SAMPLES / "recorded" / name, folder)
+    lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "events.jsonl").write_text("".join(lines[:3]) + lines[3][:20])
+    tab = RunTab(Library(tmp_path / "home").adopt(folder), LIGHT)
+    qtbot.addWidget(tab)
+    tab.open()
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
+    assert tab.panel is not None
+    result = tab.panel.result
+    assert result is not None
+    assert "is cut off" in tab.banner.text.text()
+    assert "those of the result" in tab.banner.text.text()
+    numbers = dict(tab.panel.summary())
+    assert numbers["State"].partition(",")[0] == tab.summary.state == str(result.status)
+    assert numbers["Elapsed"] == seconds_text(result.seconds)
+    if result.objective is not None:
+        assert numbers["Best"] == value_text(result.objective)
+        assert numbers["Gap"] == gap_text(result.gap)
+    if name == "branch_and_bound":
+        assert "Explored" not in numbers
+        assert tab.panel.explored._hint_text == "the run reported no such values"  # type: ignore[attr-defined]
     tab.close_sources()
 
 

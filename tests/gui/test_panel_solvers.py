@@ -124,6 +124,22 @@ def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot: Any
         assert set(y) == {7.0}
 
 
+def test_a_resumed_search_shows_no_number_of_the_session_before(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
+    qtbot.addWidget(panel)
+    begun = STARTED.model_copy(update={"sense": "minimize"})
+    end = Finished(time=9.0, status="interrupted", objective=7, bound=5, gap=2 / 7, seconds=9.0, counters={"nodes": 63})
+    panel.feed([begun, Metric(time=1.0, name="explored_share", value=0.3), end])
+    assert dict(panel.summary())["Nodes"] == "63"
+    panel.feed([begun.model_copy(update={"resumed": True, "time": 9.0})])
+    assert "Nodes" not in dict(panel.summary())
+    assert dict(panel.summary())["Best"] == "7"
+    assert "grey: before it was resumed" in figure(panel, "explored").unit
+    assert figure(panel, "steals").unit == "since it was resumed"
+    panel.feed([end.model_copy(update={"time": 12.0, "counters": {"nodes": 111}})])
+    assert dict(panel.summary())["Nodes"] == "111"
+
+
 def test_a_knapsack_without_a_table_shows_no_shares_of_it(qtbot: Any) -> None:
     problem = engine.Knapsack([5, 4, 3], [2, 3, 1], 4)
     panel = panel_for(RunInfo("knapsack", problem=problem), LIGHT)

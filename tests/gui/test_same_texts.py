@@ -11,13 +11,14 @@ from dashboards import figure
 
 from engine.cli.listing import _state_text
 from engine.devices.machine import DeviceState
-from engine.events import DeviceStatus, Finished, Incumbent, to_json
+from engine.events import DeviceStatus, Finished, Incumbent, Metric, to_json
 from engine.observers import _best_text
 from engine.results import Result
 from engine.text import bytes_text, counter_text, gap_text, rate_text, short_number_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
+from gui.plot import charts
 from gui.plot.tables import ByteCount, cell_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
@@ -75,6 +76,20 @@ def test_memory_is_in_the_same_unit_everywhere(qtbot: Any) -> None:
     note = RunNote("a", "a", "a", solver="knapsack", counters={"exchanged_bytes": used})
     assert column_named("counter.exchanged_bytes").text(note) == "28.9 MB"
     assert [cell_text(ByteCount(one)) for one in (0, 999, 10**12)] == ["0 bytes", "999 bytes", "1.0 TB"]
+
+
+def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {0.35974: "35.97 %", 0.5: "50 %", 0.99996: "99.9960 %", 1 - 1e-9: "> 99.9999 %", 1.0: "100 %", 0.0: "0 %"}
+    written: list[str] = []
+    monkeypatch.setattr(charts, "draw_text", lambda _painter, _at, text, *_: written.append(text))
+    panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(900, 600)
+    for share, text in texts.items():
+        panel.feed([Metric(time=1.0, name="explored_share", value=share)])
+        written.clear()
+        figure(panel, "explored").to_image(1.0)
+        assert dict(panel.summary())["Explored"] == written[-1] == text
 
 
 def test_a_rate_and_a_large_number_have_one_form(qtbot: Any) -> None:
