@@ -104,8 +104,8 @@ class Options(SolverOptions):
     )
     linkage: Literal["none", "problem"] = Field(
         "none",
-        description="edges that the network may have: all, as in the paper, or only those between genes that share a "
-        "function given by a table, or both share one with a third gene",
+        description="edges that the network may have: all (none), as in the paper, or only those between genes that "
+        "are in one table together, or each in one with the same third gene (problem)",
     )
     structure_generations: int = Field(1, ge=1, description="number of generations that use the same network structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
@@ -115,32 +115,32 @@ class Options(SolverOptions):
     )
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"] = Field(
         "auto",
-        description="local search that improves individuals: steepest ascent, first improvement, tabu search, "
-        "simulated annealing (functions of pairs of genes), or a walk over unsatisfied clauses; auto chooses by the "
-        "function if it is given by tables; other functions can have the first two, for which flips of single genes "
-        "are evaluated: auto is then first for Python functions that take individuals one by one in one process, else "
-        "none; none is the algorithm of the paper",
+        description="local search that improves individuals: steepest (steepest ascent), first (first improvement), "
+        "tabu, anneal (simulated annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as "
+        "in the paper. Functions that are not given by tables can have steepest and first, where each flip costs an "
+        "evaluation. auto: by the kind of function; without tables first for Python functions that take individuals "
+        "one by one in one process, else none",
     )
     flips: int | None = Field(
         None,
         ge=1,
         le=(1 << 31) - 1,
-        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of annealing and of "
-        "functions that are not given by tables: flips that are tried, each an evaluation of the latter; default: "
-        "1000 per gene, and 4 (steepest: genes / 2)",
+        description="maximum number of flips per individual; default: 20 per gene, 4 per gene for ascents. Annealing "
+        "counts the flips it tries (default: 1000 per gene), and so do functions that are not given by tables, where "
+        "each is an evaluation (default: 4 per gene; genes / 2 per gene for steepest)",
     )
     local_search_share: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="fraction of the individuals that local search improves, the best ones of functions that are not "
-        "given by tables; default: all, and the best one alone",
+        description="fraction of the individuals that local search improves; default: all. For functions that are not "
+        "given by tables it improves the best ones; default: the best one alone",
     )
     mixing: Literal["auto", "none", "partition"] = Field(
         "auto",
-        description="partition crossover of the offspring after local search, with selected individuals and "
-        "in pairs: every connected part of the genes in which two differ is taken from the better one; auto: for "
-        "functions given by tables that link a gene to few others; none is the algorithm of the paper",
+        description="crossover of the offspring after local search. partition: of two individuals that differ, each "
+        "connected component of the differing genes is taken from the better one; none: as in the paper; auto: "
+        "partition if the function is given by tables that link each gene to few others",
     )
     initial: tuple[int, ...] | None = Field(
         None, description="a bit string that the initial population contains; further ones are the problem's seeds"

@@ -23,11 +23,11 @@ class Options(SolverOptions):
     )
     strategy: Strategy = Field(
         "siblings",
-        description="whom idle IVMs steal from on their device: siblings (the IVM with an open sibling nearest the "
-        "root; half of these), or half an interval over a hypercube, adapt, large, search or ring topology",
+        description="where an idle IVM steals on its device: siblings (from the IVM with an open sibling nearest the "
+        "root, half of the siblings); hypercube, adapt, large, search or ring (topologies, half of an interval)",
     )
     steal_trigger: float = Field(
-        0.2, gt=0, le=1, description="share of the active IVMs that run out of work before a launch ends for stealing"
+        0.2, gt=0, le=1, description="share of the active IVMs without work at which a launch ends and they steal"
     )
     sharing: Literal["farmer", "symmetric"] = Field(
         "symmetric",

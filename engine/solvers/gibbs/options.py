@@ -53,16 +53,17 @@ class Options(SolverOptions):
     )
     initial: tuple[float, ...] | None = Field(
         None,
-        description="point that the chains begin about, as in a result's solution: the intercept (0, or left out, "
-        "without one) and the coefficients of all columns; default: the posterior mode",
+        description="point near which the chains begin, as in a result's solution: the intercept (without one: 0, or "
+        "omitted) and the coefficients of all columns; default: the posterior mode",
     )
     warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
     thin: int = Field(1, ge=1, description="iterations per kept draw")
     chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")
     storage: Storage = Field(
         "auto",
-        description="how X is kept on the devices: its rows, or (sparse) its values that are not 0; auto: sparse where "
-        "X is large and so few are not 0 (a tenth; a third if each column has one value beside 0) that it is faster",
+        description="how X is stored on the devices: all values, in one of these types, or those that are not 0 "
+        "(sparse); auto: sparse if X is large and at most about a tenth is not 0 (a third if each column has a single "
+        "value besides 0)",
     )
     standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
@@ -82,9 +83,10 @@ class Options(SolverOptions):
     slab: float | None = Field(
         None,
         gt=0,
-        description="scale of the slab of the prior regularized (2 by default); with the other priors, multiply each "
-        "coefficient's prior by a normal density of this standard deviation. It is that of the effect (in units of the "
-        "margin) of a row's distance from the column's usual value, and bounds the tails of separable columns",
+        description="scale of the slab of the prior regularized (default 2). With another prior, each coefficient's "
+        "prior is multiplied by a normal density with this standard deviation, which bounds the coefficients of "
+        "separable columns. The scale refers to the effect of a typical deviation from the column's usual value, in "
+        "units of the margin",
     )
     slab_degrees: float = Field(
         4.0, ge=0, description="degrees of freedom of the slab of the prior regularized; 0: a normal of the scale slab"

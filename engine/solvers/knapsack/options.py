@@ -45,26 +45,27 @@ class Options(_Initial):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="megabytes per device for rows (or the sparse table's decisions) kept to find the items by; "
-        "default: one row where device memory is the host's, else up to half of what is free",
+        description="megabytes per device for stored rows (or decisions of the sparse table), from which the chosen "
+        "items are found; default: one row on a CPU, else up to half of the free memory",
     )
     initial: tuple[int, ...] | None = Field(
         None,
-        description="a known solution to begin with: its items, each as often as it is taken; the better of it and of "
-        "the greedy solution is improved",
+        description="a known solution: its items, each as often as it is taken; the run begins with this or the greedy "
+        "solution, whichever is better",
     )
     minimum_share: int | None = Field(
         None,
         ge=1,
-        description="fewest cells of a row worth a device of its own; default: 2^18 where a device is a CPU, else 2^21",
+        description="least number of cells of a row for which a further device is used; default: 2^18 if one of the "
+        "devices is a CPU, else 2^21",
     )
 
 
 class ChoiceOptions(_Initial):
     """Options for multiple choice and for two constraints."""
 
-    reduce: bool = Field(True, description="remove what bounds on the host decide before any table is made")
+    reduce: bool = Field(True, description="fix items by bounds on the host before any table is made")
     items: bool = Field(True, description="find the chosen items, not only the best value")
     initial: tuple[int, ...] | None = Field(
-        None, description="a known solution to begin with: its items; the better of it and of what bounds find counts"
+        None, description="a known solution: its items; the run begins with this or its own, whichever is better"
     )

@@ -45,7 +45,7 @@ def _has_done(state: CheckpointState) -> bool:
 
 SCHEMA = Schema(
     arrays=(
-        ArraySpec("route", "text", (), title="How the problem was solved, and why so"),
+        ArraySpec("route", "text", (), title="How the problem was solved, and why"),
         ArraySpec("profile", "int64|float64", (None,), title="Optimal value by capacity", unit="profit", optional=True),
     ),
     counters=(
