@@ -8,6 +8,7 @@ Operations Research 45 (1997) 768-778.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -275,14 +276,17 @@ def exchange(
         for which in (chosen, ~chosen)
     )
     residual = capacity - int(weights[solution].sum())
-    order = np.argsort(into.weights, kind="stable")
+    order = np.argsort(into.weights)
     best_so_far = np.maximum.accumulate(into.profits[order])
-    last = np.searchsorted(into.weights[order], out.weights + residual, side="right") - 1
-    total = best_so_far[last] - out.profits  # nothing in for nothing out is among the moves, so last >= 0
+    better = np.flatnonzero(np.diff(best_so_far, prepend=-1))  # moves of less weight bring less
+    weight, profit = into.weights[order[better]], best_so_far[better]
+    last = np.searchsorted(weight, out.weights + residual, side="right") - 1
+    total = profit[last] - out.profits  # nothing in for nothing out is among the moves, so last >= 0
     leaving = int(np.argmax(total))
     if total[leaving] <= 0:
         return np.sort(solution)
-    entering = int(order[np.argmax(into.profits[order][: last[leaving] + 1])])
+    found = last[leaving]
+    entering = int(np.argmax((into.weights == weight[found]) & (into.profits == profit[found])))
     inside[out.items(leaving)] = False
     inside[into.items(entering)] = True
     return np.flatnonzero(inside).astype(np.int64)
@@ -296,6 +300,13 @@ def _nearest(items: NDArray[np.int64], distance: NDArray[np.float64], most: int)
     return nearest
 
 
+@functools.lru_cache(maxsize=8)
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of both items of each pair among so many."""
+    first, second = np.triu_indices(count, 1)
+    return first, second
+
+
 @dataclass(frozen=True)
 class _Moves:
     """Sets of no, one or two items: ``first`` and ``second`` are indices, or -1; weights and profits are sums."""
@@ -307,15 +318,12 @@ class _Moves:
 
     @classmethod
     def up_to_two(cls, items: NDArray[np.int64], profits: NDArray[np.int64], weights: NDArray[np.int64]) -> _Moves:
-        a, b = np.triu_indices(len(items), 1)
+        a, b = _pairs(len(items))
         none = np.full(1 + len(items), -1, np.int64)
-        first = np.concatenate([[-1], items, items[a]]).astype(np.int64)
-        second = np.concatenate([none, items[b]]).astype(np.int64)
-        sums = [
-            np.where(first >= 0, values[first], 0) + np.where(second >= 0, values[second], 0)
-            for values in (weights, profits)
-        ]
-        return cls(first, second, *sums)
+        first = np.concatenate([none[:1], items, items[a]])
+        second = np.concatenate([none, items[b]])
+        own = (values[items] for values in (weights, profits))
+        return cls(first, second, *(np.concatenate([none[:1] + 1, values, values[a] + values[b]]) for values in own))
 
     def items(self, index: int) -> list[int]:
         """The items of one set."""
