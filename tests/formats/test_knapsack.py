@@ -25,6 +25,7 @@ needs_data = pytest.mark.skipif(not (DATA / "knapsack").is_dir(), reason="the pu
 
 TEXTS = {
     "jooken": "3\n0 60 10\n1 100 20\n2 120 30\n50\n",
+    "bounded": "3\n0 60 10 2\n1 100 20 1\n2 120 30 0\n50\n",
     "kplib": "\n3\n50\n\n60 10\n100 20\n120 30\n",
     "unicauca": "3 50\n60 10\n100 20\n120 30\n",
     "capacity-last": "3\n60 10\n100 20\n120 30\n50\n",
@@ -34,6 +35,7 @@ TEXTS = {
 }
 ITEM_LINES = {
     "jooken": ([2, 3, 4], 5),
+    "bounded": ([2, 3, 4], 5),
     "kplib": ([5, 6, 7], 3),
     "unicauca": ([2, 3, 4], 1),
     "capacity-last": ([2, 3, 4], 5),
@@ -56,6 +58,7 @@ def check(parsed: formats.ParsedKnapsack, format: str) -> None:
     assert parsed.weights.tolist() == [10, 20, 30]
     assert parsed.capacity == 50
     assert parsed.optimum == (220 if format == "pisinger-csv" else None)
+    assert (None if parsed.counts is None else parsed.counts.tolist()) == ([2, 1, 0] if format == "bounded" else None)
     assert parsed.profits.dtype == parsed.weights.dtype == np.int64
 
 
@@ -123,8 +126,8 @@ def test_no_items_at_all_is_read_back(tmp_path: Path, format: str) -> None:
     parsed = formats.read(tmp_path / "empty.kp")
     assert parsed.profits.shape == parsed.weights.shape == parsed.lines.shape == (0,)
     assert parsed.capacity == 7
-    # Three of the formats are the same text when there is nothing between n and the capacity.
-    assert parsed.format == ("jooken" if format in ("kplib", "capacity-last") else format)
+    # Four of the formats are the same text when there is nothing between n and the capacity.
+    assert parsed.format == ("jooken" if format in ("bounded", "kplib", "capacity-last") else format)
 
 
 def test_a_large_regular_file_is_read_as_a_plain_loop_reads_it(tmp_path: Path) -> None:
@@ -173,10 +176,12 @@ FAULTS = [
     ("2.0\n0 1 1\n", "the number of items must be an integer; got '2.0'", 1),
     ("-1\n50\n", "the number of items must be at least 0; got -1", 1),
     ("1 2 3\n", "the first line must be the number of items, or 'n capacity'; got '1 2 3'", 1),
-    ("3\n0 1 2 3\n", "the line after the number of items must be", 2),
+    ("3\n0 1 2 3 4\n", "the line after the number of items must be", 2),
     ("3\n", "the file ends after its first line (there should be 3 items)", 1),
     ("3\n0 60 10\n1 100 20\n", "item 2 'id profit weight' is missing (there should be 3 items)", 3),
     ("3\n0 60 10\n1 100 20\n2 120 30\n", "the capacity is missing", 4),
+    ("3\n0 60 10 2\n1 100 20\n", "item 1 'id profit weight count' must stand here (of 3 items); got '1 100 20'", 3),
+    ("1\n0 60 10 x\n50\n", "the count of item 0 must be an integer; got 'x'", 2),
     ("3\n0 60 10\n1 100 20\n50\n", "item 2 'id profit weight' must stand here (of 3 items); got '50'", 4),
     ("3\n0 60 10\n1 100\n2 120 30\n50\n", "item 1 'id profit weight' must stand here (of 3 items); got '1 100'", 3),
     ("2\n0 60 10\n1 100 20\n2 120 30\n50\n", "the capacity must stand here (of 2 items); got '2 120 30'", 4),

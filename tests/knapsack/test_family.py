@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from engine import Engine, Knapsack, Status
+from engine import Engine, Knapsack, Status, cli
 from engine.errors import OptionError, ProblemError
+from engine.formats import knapsack as formats
 from engine.results import Result
 from engine.solvers.knapsack.bits import worker as bit_worker
 from engine.solvers.knapsack.reference import optimal_value
@@ -47,6 +49,51 @@ def assert_solved(result: Result, problem: Knapsack, value: int) -> None:
     profit, weight = problem.evaluate(result.solution)
     assert profit == value
     assert weight <= problem.capacity
+
+
+def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "three.txt"
+    profits, weights = [60, 100, 120], [10, 20, 30]
+    formats.write(path, profits, weights, 50, "bounded", counts=[2, 1, 1])
+    problem = Knapsack.read(path)
+    assert problem.format == "bounded"
+    assert_solved(one_device.solve(problem), problem, 240)
+    assert_solved(one_device.solve(Knapsack.read(path, copies=1)), problem, 220)
+    endless = Knapsack.read(path, unbounded=True)
+    assert_solved(one_device.solve(endless), endless, 300)
+    formats.write(path, profits, weights, 50, "pisinger-csv", optimum=220)
+    assert Knapsack.read(path).optimum == 220
+    several = Knapsack.read(path, copies=4)
+    assert several.optimum is None
+    assert_solved(one_device.solve(several), several, 280)
+    with pytest.raises(ProblemError, match="has no place for counts"):
+        formats.write(path, profits, weights, 50, "kplib", counts=[1, 1, 1])
+
+
+def test_the_command_line_solves_bounded_and_unbounded_problems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "three.txt"
+    formats.write(path, [60, 100, 120], [10, 20, 30], 50, "bounded", counts=[2, 1, 1])
+    cases: list[tuple[list[str], int]] = [([], 240), (["--unbounded"], 300), (["--copies", "1"], 220)]
+    for arguments, value in cases:
+        assert cli.command_line(["solve", str(path), *arguments, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["objective"] == value
+    assert cli.command_line(["solve", str(path), "--unbounded", "--copies", "2"]) != 0
+    assert "copies and unbounded exclude each other" in " ".join(capsys.readouterr().err.split())
+    path.write_text("2\n0 60 10 -3\n1 100 20 1\n50\n")
+    assert cli.command_line(["solve", str(path)]) != 0
+    assert "item 0 has count -3; counts must be at least 0 (" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_profit_that_is_no_number_is_named_not_the_first_with_decimals() -> None:
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ProblemError, match=f"the profit of item 1 must be an integer; got {wrong}"):
+            Knapsack([0.5, wrong, 2], [1, 2, 3], 4)
+    with pytest.raises(ProblemError, match="the profit of item 2 must be an integer; got 'x'"):
+        Knapsack([0.5, 1, "x"], [1, 2, 3], 4)
+    with pytest.raises(ProblemError, match="the profit of item 1 must be an integer; got True"):
+        Knapsack([0.5, True], [1, 2], 4)
 
 
 @st.composite

@@ -1,9 +1,10 @@
-"""The text formats of the 0/1 knapsack problem: one reader that detects the format, one writer for all of them.
+"""The text formats of 0/1 and bounded knapsacks: one reader that detects the format, one writer for all of them.
 
 ================= ==================================================== ==========================================
 name              layout                                               used by
 ================= ==================================================== ==========================================
 ``jooken``        n, then n lines "id profit weight", then capacity    Jooken et al. (2022); Pisinger's generators
+``bounded``       the same with lines "id profit weight count"         bounded problems
 ``kplib``         n, capacity, a blank line, n lines "profit weight"   kplib, Pisinger's classes 00 to 12
 ``unicauca``      "n capacity", then n lines "profit weight"           the low- and large-scale sets of Unicauca
 ``capacity-last`` n, then n lines "profit weight", then capacity       copies of the Unicauca sets
@@ -138,6 +139,7 @@ def write(
     format: str = "jooken",
     *,
     optimum: int | None = None,
+    counts: ArrayLike | None = None,
 ) -> None:
     """Write an instance; the file appears whole or not at all.
 
@@ -153,6 +155,8 @@ def write(
         One of :data:`FORMATS`.
     optimum : int, optional
         Optimal profit, for the ``z`` line of ``pisinger-csv``; the other formats have no place for it.
+    counts : array-like of int, shape (n,), optional
+        How often each item may be taken, for ``bounded``; once by default.
 
     Raises
     ------
@@ -162,14 +166,17 @@ def write(
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise ProblemError(f"unknown knapsack format '{format}'{nearest(format, FORMATS)} (known: {known})", path)
-    columns = [np.asarray(profits), np.asarray(weights)]
-    if any(c.ndim != 1 or (c.size and c.dtype.kind not in "iu") for c in columns) or columns[0].size != columns[1].size:
+    if counts is not None and format != "bounded":
+        raise ProblemError(f"the knapsack format '{format}' has no place for counts; 'bounded' has", path)
+    columns = [np.asarray(values) for values in (profits, weights, *(() if counts is None else (counts,)))]
+    if any(c.ndim != 1 or (c.size and c.dtype.kind not in "iu") for c in columns) or len({c.size for c in columns}) > 1:
         shapes = " and ".join(f"{c.dtype} {c.shape}" for c in columns)
-        raise ProblemError(f"profits and weights must be integer arrays of one length; got {shapes}", path)
+        what = "profits and weights" if counts is None else "profits, weights and counts"
+        raise ProblemError(f"{what} must be integer arrays of one length; got {shapes}", path)
     values = [c.tolist() for c in columns]
-    items, limit = list(zip(*values, strict=True)), operator.index(capacity)
+    items, limit = list(zip(*values[:2], strict=True)), operator.index(capacity)
     if format == pisinger.NAME:
         lines = pisinger.written(Path(path).stem, items, limit, optimum or 0)
     else:
-        lines = table.written(format, items, limit)
+        lines = table.written(format, items, limit, None if counts is None else values[2])
     write_text(path, "\n".join(lines) + "\n", "the knapsack file")

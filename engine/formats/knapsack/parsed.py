@@ -35,6 +35,8 @@ class ParsedKnapsack:
         1-based line of the capacity.
     instances : int
         How many instances the file holds.
+    counts : ndarray of int64, shape (n,), or None
+        How often each item may be taken, where the file says so; read-only.
     """
 
     profits: NDArray[np.int64]
@@ -45,6 +47,7 @@ class ParsedKnapsack:
     lines: NDArray[np.int64]
     capacity_line: int
     instances: int = 1
+    counts: NDArray[np.int64] | None = None
 
 
 def check_ids(ids: NDArray[np.int64], lines: Sequence[int] | NDArray[np.int64], path: str | Path | None) -> None:

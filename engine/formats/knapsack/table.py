@@ -1,4 +1,4 @@
-"""The formats that are a table of numbers: ``jooken``, ``kplib``, ``unicauca`` and ``capacity-last``."""
+"""The formats that are a table of numbers: ``jooken``, ``bounded``, ``kplib``, ``unicauca`` and ``capacity-last``."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _LAYOUTS = {
     layout.name: layout
     for layout in (
         _Layout("jooken", ((_N,),), ("id", "profit", "weight"), ((_CAPACITY,),)),
+        _Layout("bounded", ((_N,),), ("id", "profit", "weight", "count"), ((_CAPACITY,),)),
         _Layout("kplib", ((_N,), (_CAPACITY,)), ("profit", "weight")),
         _Layout("unicauca", ((_N, _CAPACITY),), ("profit", "weight")),
         _Layout("capacity-last", ((_N,),), ("profit", "weight"), ((_CAPACITY,),)),
@@ -48,7 +49,8 @@ def _layout(words: Words) -> _Layout:
         shown = excerpt(words.row(0))
         raise words.error(f"the first line must be the number of items, or 'n capacity'; got {shown}", 0)
     raise words.error(
-        "the line after the number of items must be 'id profit weight', 'profit weight' or the capacity; "
+        "the line after the number of items must be 'id profit weight', 'id profit weight count', 'profit weight' or "
+        "the capacity; "
         f"got {sizes[1]} words: {excerpt(words.row(1))}",
         1,
     )
@@ -59,7 +61,9 @@ def _name(sizes: Sequence[int]) -> str | None:
     if sizes[0] == 2:
         return "unicauca"
     if sizes[0] == 1:
-        return {0: "jooken", 1: "kplib", 2: "capacity-last", 3: "jooken"}.get(sizes[1] if len(sizes) > 1 else 0)
+        return {0: "jooken", 1: "kplib", 2: "capacity-last", 3: "jooken", 4: "bounded"}.get(
+            sizes[1] if len(sizes) > 1 else 0
+        )
     return None
 
 
@@ -99,6 +103,7 @@ def parse(words: Words) -> ParsedKnapsack:
         optimum=None,
         lines=readonly(lines),
         capacity_line=int(words.lines[place]),
+        counts=readonly(items[:, 3]) if "count" in layout.columns else None,
     )
 
 
@@ -195,7 +200,7 @@ def recognize(rows: list[list[int]], whole: bool) -> str | None:
     return name if complete or not whole else None
 
 
-def written(name: str, items: list[tuple[int, int]], capacity: int) -> Iterator[str]:
+def written(name: str, items: list[tuple[int, int]], capacity: int, counts: list[int] | None = None) -> Iterator[str]:
     """The lines of a file in the format of that name, from (profit, weight) pairs.
 
     Parameters
@@ -204,13 +209,18 @@ def written(name: str, items: list[tuple[int, int]], capacity: int) -> Iterator[
         A format that :func:`recognize` returns.
     items : list of (int, int)
     capacity : int
+    counts : list of int, optional
+        For ``bounded``; 1 each by default.
     """
     yield f"{len(items)} {capacity}" if name == "unicauca" else f"{len(items)}"
     if name == "kplib":
         yield from (f"{capacity}", "")
     if name == "jooken":
         yield from (f"{i} {profit} {weight}" for i, (profit, weight) in enumerate(items))
+    elif name == "bounded":
+        counts = counts if counts is not None else [1] * len(items)
+        yield from (f"{i} {profit} {weight} {counts[i]}" for i, (profit, weight) in enumerate(items))
     else:
         yield from (f"{profit} {weight}" for profit, weight in items)
-    if name in ("jooken", "capacity-last"):
+    if name in ("jooken", "bounded", "capacity-last"):
         yield f"{capacity}"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, model_validator
 
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
@@ -20,6 +21,19 @@ from engine.solvers.knapsack.scaling import scaled
 from engine.text import counted
 
 __all__ = ["Knapsack"]
+
+
+class ItemOptions(InstanceOption):
+    """For files that say nothing of how often an item may be taken."""
+
+    copies: int | None = Field(None, ge=1, description="how often each item may be taken; default: as the file says")
+    unbounded: bool = Field(False, description="take each item as often as it fits")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.unbounded and self.copies is not None:
+            raise ValueError("copies and unbounded exclude each other")
+        return self
 
 
 class Knapsack(Problem):
@@ -76,7 +90,7 @@ class Knapsack(Problem):
 
     kind: ClassVar[str] = "knapsack"
     sense: ClassVar[str] = "maximize"
-    read_options = InstanceOption
+    read_options = ItemOptions
 
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
@@ -97,23 +111,23 @@ class Knapsack(Problem):
     ) -> None:
         self._fill(profits, weights, capacity, name, Origin())
         if counts is not None:
-            self._bound(counts)
+            self._bound(counts, Origin())
 
-    def _bound(self, counts: ArrayLike) -> None:
+    def _bound(self, counts: ArrayLike, origin: Origin) -> None:
         """Take over how often each item may be taken."""
-        self.counts = frozen(integers(counts, "count", Origin()))
+        self.counts = frozen(integers(counts, "count", origin))
         if self.counts.size != self.n:
             raise ProblemError(f"counts must have one entry per item; got {self.counts.size} for {self.n} items")
         negative = np.flatnonzero(self.counts < 0)
         if negative.size:
             item = int(negative[0])
-            raise ProblemError(f"item {item} has count {self.counts[item]}; counts must be at least 0")
+            raise origin.item_error(f"item {item} has count {self.counts[item]}; counts must be at least 0", item)
         useful = np.minimum(self.counts, self.capacity // self.weights).tolist()
         for values, noun in ((self.profits, "profits"), (self.weights, "weights")):
             total = sum(value * count for value, count in zip(values.tolist(), useful, strict=True))
             if total > INT64_MAX:
                 limit = f"their sum must fit a 64-bit signed integer ({INT64_MAX})"
-                raise ProblemError(f"the {noun} of all copies sum to {total}; {limit}")
+                raise origin.error(f"the {noun} of all copies sum to {total}; {limit}")
 
     @classmethod
     def unbounded(cls, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> Self:
@@ -133,7 +147,7 @@ class Knapsack(Problem):
         300
         """
         problem = cls(profits, weights, capacity, name)
-        problem._bound(problem.capacity // problem.weights)
+        problem._bound(problem.capacity // problem.weights, Origin())
         return problem
 
     @classmethod
@@ -190,7 +204,7 @@ class Knapsack(Problem):
         self.format = None
 
     @classmethod
-    def read(cls, path: str | Path, instance: int = 1) -> Self:
+    def read(cls, path: str | Path, instance: int = 1, copies: int | None = None, unbounded: bool = False) -> Self:
         """Read an instance file of any format of :mod:`engine.formats.knapsack`.
 
         Parameters
@@ -198,6 +212,10 @@ class Knapsack(Problem):
         path : path-like
         instance : int
             Which one, counted from 1, of a file that holds several.
+        copies : int, optional
+            How often each item may be taken; by default as the file says (once, except in ``bounded``).
+        unbounded : bool
+            Take each item as often as it fits.
 
         Raises
         ------
@@ -213,6 +231,14 @@ class Knapsack(Problem):
         problem.optimum = parsed.optimum
         problem.format = parsed.format
         problem.instances_in_file = parsed.instances
+        if unbounded or copies is not None:
+            problem.optimum = None
+        if unbounded:
+            problem._bound(problem.capacity // problem.weights, origin)
+        elif copies is not None and copies > 1:
+            problem._bound(np.full(problem.n, copies), origin)
+        elif copies is None and parsed.counts is not None:
+            problem._bound(parsed.counts, origin)
         return problem
 
     @classmethod

@@ -26,7 +26,7 @@ def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
     Returns
     -------
     integers : list of int
-        Or ``values`` themselves, if all are integers or one of them is not a finite number.
+        Or ``values`` themselves, if all are integers; or with zeros for all numbers, if one of them is none.
     scale : int
         The least with which every value is an integer.
     """
@@ -41,7 +41,10 @@ def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
     known = [fraction for fraction in fractions if fraction is not None]
     scale = math.lcm(*(fraction.denominator for fraction in known))
     is_float = (isinstance(element, (float, np.floating)) for element in elements)
-    if len(known) < len(fractions) or (scale == 1 and any(is_float)):
+    if len(known) < len(fractions):  # the check of integers names the first that is not a number
+        pairs = zip(fractions, elements, strict=True)
+        return [element if fraction is None else 0.0 for fraction, element in pairs], 1
+    if scale == 1 and any(is_float):
         return values, 1
     return [int(fraction * scale) for fraction in known], scale
 
