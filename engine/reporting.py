@@ -14,9 +14,9 @@ from engine.clock import RunClock
 from engine.errors import QuintetWarning
 from engine.events import Event, Incumbent, Metric, Notice, Progress, Trace
 from engine.publisher import Publisher
-from engine.results import relative_gap
+from engine.results import Status, relative_gap
 
-__all__ = ["SOLUTION_IN_EVENT", "Reporter", "finite", "plain_number"]
+__all__ = ["SOLUTION_IN_EVENT", "Reporter", "StopRequested", "finite", "plain_number"]
 
 METRIC_INTERVAL = 0.1
 """Seconds between two events of one series."""
@@ -32,6 +32,17 @@ class _Throttle:
     emitted_at: float = -math.inf
     emitted: Event | None = None
     held: Event | None = None
+
+
+class StopRequested(Exception):
+    """Raised by :meth:`engine.run.Run.poll` when the run must end; a solver catches it and returns its best so far.
+
+    ``status`` is what the result's status should be.
+    """
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(str(status))
+        self.status = status
 
 
 class Reporter:

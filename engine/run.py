@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from engine.clock import RunClock
 from engine.devices.slices import SLICE_SECONDS
@@ -27,14 +27,12 @@ from engine.events import Event, Failed, Finished, Started, StateChanged
 from engine.monitoring import PoolMonitor
 from engine.problem import R
 from engine.publisher import Observer, Publisher, delivering
-from engine.reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plain_number
+from engine.reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
 from engine.results import Result, Status
 from engine.schema import SchemaError
-from engine.storage import Checkpoint
+from engine.storage import Checkpoint, RunStorage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.devices import DevicePool
     from engine.problem import Problem
     from engine.solver import Solver, SolverOptions
@@ -43,36 +41,6 @@ __all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested", "w
 
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
-
-
-class RunStorage(Protocol):
-    """Where a run is kept: a :class:`engine.folder.RunFolder`."""
-
-    path: Path
-    identity: str
-
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint."""
-
-    def save_result(self, result: Result) -> None:
-        """Write the result."""
-
-    def release(self) -> None:
-        """Let other runs write here."""
-
-    def discard(self) -> None:
-        """Remove the folder of a run that was refused."""
-
-
-class StopRequested(Exception):
-    """Raised by :meth:`Run.poll` when the run must end; a solver catches it and returns its best so far.
-
-    ``status`` is what the result's status should be.
-    """
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(str(status))
-        self.status = status
 
 
 class Run(Reporter, Generic[R]):

@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from engine.files import remove_temporaries, sync_folder, whole, write_whole
 from engine.results import Result
 from engine.schema import Schema, SchemaError
 
-__all__ = ["Checkpoint", "RunFiles", "file_digest", "read_arrays", "text_digest", "write_arrays"]
+__all__ = ["Checkpoint", "RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
 
 _FORMAT = 1
 _GENERATIONS = 2
@@ -62,6 +62,25 @@ class Checkpoint:
     state: Any
     elapsed: float
     remarks: tuple[str, ...] = field(default=(), compare=False)
+
+
+class RunStorage(Protocol):
+    """Where a run is kept: a :class:`engine.folder.RunFolder`."""
+
+    path: Path
+    identity: str
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint."""
+
+    def save_result(self, result: Result) -> None:
+        """Write the result."""
+
+    def release(self) -> None:
+        """Let other runs write here."""
+
+    def discard(self) -> None:
+        """Remove the folder of a run that was refused."""
 
 
 class RunFiles:
