@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.devices.backends import backends
 from engine.errors import OptionError, nearest
+from engine.files import read_utf8
 from engine.formats.source import DEFAULT_LIMIT
 from engine.models import Given, Seed, validated
 from engine.problem import Problem
@@ -264,7 +265,7 @@ def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | 
 def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]], Path | None]:
     """Settings, solver options and problem of a file; names are checked, values are not yet."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_utf8(path)
         content = tomllib.loads(text)
     except OSError as error:
         raise OptionError(f"cannot read the configuration file {path}: {error.strerror or error}") from error

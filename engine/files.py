@@ -1,17 +1,91 @@
-"""Files that are written whole: never seen in part, neither by other programs nor after a crash or a power cut."""
+"""Files that are written whole: never seen in part, neither by other programs nor after a crash or a power cut.
+
+What is read is a regular file, of a size that memory holds: a pipe or a device could hang, or never end.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
-__all__ = ["remove_temporaries", "sync_folder", "temporary_beside", "whole", "write_whole"]
+__all__ = [
+    "LARGEST_TEXT",
+    "open_regular",
+    "read_regular",
+    "read_utf8",
+    "remove_temporaries",
+    "sync_folder",
+    "temporary_beside",
+    "whole",
+    "write_whole",
+]
+
+LARGEST_TEXT = 1 << 28
+"""Bytes of the largest TOML or JSON file that describes something, such as ``run.toml`` or a configuration."""
+
+
+def open_regular(path: str | Path) -> BufferedReader:
+    """Open a file to read its bytes.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    OSError
+        Also if it is a pipe, a device or a socket.
+    """
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a folder says so
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return open(path, "rb")
+
+
+def read_regular(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
+    """All bytes of a file.
+
+    Parameters
+    ----------
+    path : path-like
+    most : int
+        The largest size in bytes that is read.
+
+    Raises
+    ------
+    OSError
+        Also if it is no regular file, or larger.
+    """
+    with open_regular(path) as stream:
+        return _limited(stream, path, most)
+
+
+def read_utf8(path: str | Path) -> str:
+    """The text of a file in UTF-8, with or without a byte-order mark; a pipe is read too.
+
+    Raises
+    ------
+    OSError
+        Also if it is larger than :data:`LARGEST_TEXT`.
+    UnicodeDecodeError
+    """
+    with open(path, "rb") as stream:
+        return _limited(stream, path, LARGEST_TEXT).decode("utf-8-sig")
+
+
+def _limited(stream: BufferedReader, path: str | Path, most: int) -> bytes:
+    if os.fstat(stream.fileno()).st_size > most or len(content := stream.read(most + 1)) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", str(path))
+    return content
 
 
 def write_whole(path: Path, content: bytes) -> None:

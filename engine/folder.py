@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine import trust as trusted
 from engine.errors import InputError, QuintetError, RunFolderError, UntrustedCode
-from engine.files import remove_temporaries, temporary_beside, write_whole
+from engine.files import read_regular, remove_temporaries, temporary_beside, write_whole
 from engine.lock import FolderLock
 from engine.problem import Problem
 from engine.solver import Solver
@@ -215,7 +215,7 @@ class RunFolder(RunFiles):
         path = Path(path)
         file = path / "run.toml"
         try:
-            text = file.read_bytes().decode("utf-8")
+            text = read_regular(file).decode("utf-8")
         except FileNotFoundError as error:
             raise RunFolderError(f"{path} is not a run folder: it has no run.toml") from error
         except (OSError, ValueError) as error:
@@ -391,7 +391,7 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
         return _class_in(_imported(module), name)
     path = Path(source)
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RunFolderError(f"{path}, which defines {name}, cannot be read: {reason}") from error

@@ -17,7 +17,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.errors import OptionError
-from engine.files import write_whole
+from engine.files import read_utf8, write_whole
 from engine.models import Given, validated
 
 __all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
@@ -66,7 +66,7 @@ def host_named(name: str) -> Host:
         return validated(Host, {"destination": Given(name, "argument")}, what="host")
     origin = f"file {path}"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = tomllib.loads(read_utf8(path))
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

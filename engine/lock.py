@@ -13,6 +13,7 @@ import errno
 import json
 import os
 import socket
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ except ImportError:  # Windows
 __all__ = ["FolderLock", "writer_of"]
 
 _NAME = "run.lock"
+_LARGEST_PID = (1 << 31) - 1
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A link in somebody else's folder could name any file of the user's, and a pipe nobody writes to would hang."""
 
 
 class FolderLock:
@@ -43,12 +47,15 @@ class FolderLock:
         try:
             self._descriptor: int | None = self._acquire()
         except OSError as error:
-            raise RunFolderError(f"cannot write to the run folder {folder}: {error.strerror or error}") from error
+            reason = f"{_NAME} in it is a link" if error.errno == errno.ELOOP else error.strerror or error
+            raise RunFolderError(f"cannot write to the run folder {folder}: {reason}") from error
 
     def _acquire(self) -> int:
         while True:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | _AS_IT_IS, 0o666)
             try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise OSError(errno.EINVAL, f"{_NAME} in it is no regular file")
                 locked = _lock(descriptor)
                 owner = _content(descriptor)
                 if locked is False or (locked is None and _is_alive(owner)):
@@ -90,7 +97,7 @@ def writer_of(folder: Path) -> dict[str, Any] | None:
     A process of another host is taken to run as long as the lock file exists.
     """
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder / _NAME, os.O_RDONLY)
+        descriptor = os.open(folder / _NAME, os.O_RDONLY | _AS_IT_IS)
         try:
             owner = _content(descriptor)
         finally:
@@ -143,7 +150,7 @@ def _content(descriptor: int) -> dict[str, Any]:
 def _is_alive(owner: dict[str, Any]) -> bool:
     """Whether the owner may still be running: always, if it is a process of another host."""
     pid = owner.get("pid")
-    if not isinstance(pid, int) or pid <= 0:
+    if type(pid) is not int or not 0 < pid <= _LARGEST_PID:
         return False
     if owner.get("host") != socket.gethostname():
         return True

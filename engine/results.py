@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.files import write_whole
+from engine.files import open_regular, write_whole
 from engine.problem import Problem
 from engine.text import gap_text, number_text
 
@@ -220,7 +220,7 @@ def read_result(path: str | Path, classes: Iterable[type[Result]] = ()) -> Resul
     OSError
         If it cannot be read.
     """
-    with Path(path).open("rb") as stream:
+    with open_regular(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise ValueError("it is no archive of arrays")
         stream.seek(0)

@@ -21,8 +21,11 @@ def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | N
 
 def recorder_of(folder: RunFolder) -> Recorder:
     """The recorder of a folder's events; ``RunFolderError`` if they cannot be written."""
+    path = folder.events_path
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # what is not the folder's own is not written to
+        raise RunFolderError(f"cannot write to {path}: it is {'a link' if path.is_symlink() else 'no regular file'}")
     try:
-        return Recorder(folder.events_path)
+        return Recorder(path)
     except OSError as error:
         raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
 

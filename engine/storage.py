@@ -28,7 +28,7 @@ from pydantic import BaseModel
 
 from engine.errors import RunFolderError
 from engine.events import Event, Failed, Finished, from_json
-from engine.files import remove_temporaries, sync_folder, whole, write_whole
+from engine.files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
 from engine.results import Result
 from engine.schema import Schema, SchemaError
 
@@ -116,7 +116,7 @@ class RunFiles:
             If there are events which cannot be read.
         """
         try:
-            with self.events_path.open("rb") as stream:
+            with open_regular(self.events_path) as stream:
                 for line in iter(lambda: stream.readline(_LONGEST_LINE), b""):
                     with contextlib.suppress(ValueError):
                         yield from_json(line)
@@ -333,9 +333,7 @@ class RunFiles:
     def _read_json(self, path: Path) -> dict[str, Any]:
         """A JSON file of this run whose digest is right."""
         try:
-            if path.stat().st_size > _LARGEST_JSON:
-                raise ValueError(f"it is larger than {_LARGEST_JSON} bytes")
-            text = path.read_bytes().decode("utf-8")
+            text = read_regular(path, _LARGEST_JSON).decode("utf-8")
             content = json.loads(text)
         except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(f"{path} cannot be read: {_reason(error)}") from error
@@ -358,7 +356,7 @@ def identity_in(path: Path) -> str | None:
     ------
     OSError
     """
-    match = re.search(rb'^run = "([0-9a-f]+)"$', path.read_bytes(), re.MULTILINE)
+    match = re.search(rb'^run = "([0-9a-f]+)"$', read_regular(path), re.MULTILINE)
     return None if match is None else match[1].decode()
 
 
@@ -392,7 +390,7 @@ def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]
         If it is missing, cannot be read, or does not have the SHA-256 ``digest``, if one is given.
     """
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             if digest is not None and hashlib.file_digest(stream, "sha256").hexdigest() != digest:
                 raise RunFolderError(f"{path} is damaged: its content does not match its digest")
             stream.seek(0)
@@ -432,7 +430,7 @@ def text_digest(text: str) -> str:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file; ``OSError`` if it cannot be read."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

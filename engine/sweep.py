@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InputError, nearest
+from engine.files import read_utf8
 from engine.text import number_text
 
 __all__ = ["Sweep", "SweepRun", "is_sweep", "parse_seeds", "read_sweep"]
@@ -121,7 +122,7 @@ def is_sweep(path: Path) -> bool:
     if path.suffix.lower() != ".toml":
         return False
     try:
-        return "problems" in tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return path.is_file() and "problems" in tomllib.loads(read_utf8(path))
     except (OSError, ValueError, RecursionError):
         return False
 
@@ -142,7 +143,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = tomllib.loads(read_utf8(path))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

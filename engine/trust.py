@@ -21,7 +21,7 @@ from typing import Literal
 import platformdirs
 
 from engine.errors import UntrustedCode
-from engine.files import write_whole
+from engine.files import read_regular, write_whole
 from engine.layout import folder_of
 
 __all__ = ["ForeignCode", "allowed", "is_bundled", "is_trusted", "native_code_of", "remember", "require_trust"]
@@ -125,7 +125,7 @@ def _path() -> Path:
 def _remembered() -> dict[str, object]:
     """What is remembered; nothing if the file is missing or damaged."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        content = json.loads(_path().read_text(encoding="utf-8"))
+        content = json.loads(read_regular(_path()))
         if isinstance(content, dict):
             return content
     return {}

@@ -11,6 +11,7 @@ import click
 from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
 from engine.engine import Engine
 from engine.errors import InputError, ProofError
+from engine.files import read_regular
 from engine.solvers import solver_named
 
 __all__ = ["verify"]
@@ -49,7 +50,7 @@ def verify(
 def _solver_name(path: Path) -> str:
     """The solver whose proof a file is."""
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_regular(path))
         return str(found["solver"])
     except OSError as error:
         raise ProofError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -41,6 +41,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.devices.host import host_cores
 from engine.errors import ClusterError, InputError, OptionError
+from engine.files import read_utf8
 
 __all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
 
@@ -106,10 +107,10 @@ def read_file(path: Path) -> ClusterFile:
         If it cannot be read, or a value is unknown or not allowed.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_utf8(path))
     except OSError as error:
         raise OptionError(f"cannot read the cluster file {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"{path} is not a TOML file: {error}") from error
     try:
         found = ClusterFile.model_validate(content)

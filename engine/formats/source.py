@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from engine.errors import ProblemError
-from engine.files import write_whole
+from engine.files import open_regular, write_whole
 from engine.text import bytes_text
 
 __all__ = [
@@ -122,7 +122,7 @@ def read_bytes(path: str | Path, what: str) -> bytes:
         if path.is_dir():
             raise ProblemError(f"{what} is a folder", path)
         require_memory(path.stat().st_size, what, path)
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             head = stream.read(6)
             stream.seek(0)
             unpacked = _unpacked(stream, head)
@@ -153,7 +153,7 @@ def read_head(path: str | Path, size: int) -> str:
     OSError
         If the file cannot be read. What cannot be unpacked is an empty text.
     """
-    with Path(path).open("rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(size + len(_MARK))
         stream.seek(0)
         unpacked = _unpacked(stream, head)
@@ -218,7 +218,7 @@ def read_beginning(path: str | Path) -> str:
 
 def is_plain(path: Path) -> bool:
     """Whether the bytes of a file are its text: not compressed, and without a byte-order mark."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(6)
         return _unpacked(stream, head) is None and not head.startswith(_MARK)
 

@@ -26,7 +26,7 @@ def write_zip(folder: Path, target: Path) -> None:
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             for path in sorted(folder.rglob("*")):
-                if path.is_file():
+                if path.is_file() and not path.is_symlink():  # a link could name any file of the user's
                     archive.write(path, Path(folder.name) / path.relative_to(folder))
         temporary.replace(target)
     finally:

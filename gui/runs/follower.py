@@ -17,6 +17,7 @@ from typing import BinaryIO
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.events import Event, Failed, Finished, from_json
+from engine.files import open_regular
 from engine.lock import writer_of
 from gui.runs.child import STOP_REQUESTED
 
@@ -60,7 +61,7 @@ class Follower(QObject):
     def start(self) -> None:
         """Begin to read."""
         with contextlib.suppress(OSError):
-            self._stream = (self.folder / "events.jsonl").open("rb")
+            self._stream = open_regular(self.folder / "events.jsonl")
 
     @property
     def running(self) -> bool:

@@ -27,7 +27,7 @@ from typing import Any
 import platformdirs
 
 from engine.errors import QuintetError, RunFolderError
-from engine.files import write_whole
+from engine.files import read_regular, write_whole
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
 __all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
@@ -150,7 +150,7 @@ class Library:
         if self._index is None:
             self._index = {}
             with contextlib.suppress(OSError, ValueError):
-                content = json.loads((self.home / "index.json").read_text(encoding="utf-8"))
+                content = json.loads(read_regular(self.home / "index.json"))
                 self._index = content if isinstance(content, dict) else {}
         now = [stamp(folder / name) for name in ("run.toml", "result.json", "events.jsonl")]
         with contextlib.suppress(KeyError, TypeError, ValueError):

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from engine.errors import QuintetError
 from engine.events import Failed, Finished, Notice, Started, from_json
+from engine.files import open_regular, read_regular
 from engine.folder import RunFolder
 from engine.lock import writer_of
 from engine.results import relative_gap
@@ -137,7 +138,7 @@ def described(folder: Path, key: str, colour: str) -> RunNote:
         options=dict(about.get("options", {})),
         settings=dict(about.get("settings", {})),
     )
-    with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
+    with contextlib.suppress(OSError, ValueError), open_regular(opened.events_path) as stream:
         if isinstance(first := from_json(stream.readline()), Started):
             note.problem, note.kind, note.used = first.description, first.problem, dict(first.options)
     return recover_state(note)
@@ -154,7 +155,7 @@ def stamp(path: Path) -> tuple[int, int] | None:
 def read_note(path: Path) -> RunNote:
     """Read a note; ``ValueError`` if the file is none, ``OSError`` if it cannot be read."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
     if not isinstance(content, dict):
@@ -179,7 +180,7 @@ def _runs_in_other_window(note: RunNote) -> bool:
         return False
     try:
         os.kill(note.window, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
@@ -227,7 +228,7 @@ def recover_state(note: RunNote) -> RunNote:
 def warnings_in(path: Path) -> list[str]:
     """The warnings among recorded events, each once; other lines are not parsed."""
     found: list[str] = []
-    with contextlib.suppress(OSError), path.open("rb") as stream:
+    with contextlib.suppress(OSError), open_regular(path) as stream:
         for line in stream:
             if b'"notice"' in line and b'"warning"' in line:
                 with contextlib.suppress(ValueError):
@@ -239,7 +240,7 @@ def warnings_in(path: Path) -> list[str]:
 
 def last_line(path: Path, most: int = 1 << 20) -> bytes:
     """The last whole line of a file; empty if there is none in its last ``most`` bytes."""
-    with contextlib.suppress(OSError), path.open("rb") as stream:
+    with contextlib.suppress(OSError), open_regular(path) as stream:
         size = stream.seek(0, 2)
         stream.seek(max(0, size - most))
         lines = stream.read().split(b"\n")

@@ -16,6 +16,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.events import Event, Started, from_json
+from engine.files import open_regular
 from gui.runs.notes import last_line
 
 __all__ = ["Player"]
@@ -39,7 +40,7 @@ class _Reader:
         self._closed.set()
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError), self._path.open("rb") as stream:
+        with contextlib.suppress(OSError), open_regular(self._path) as stream:
             batch: list[Event] = []
             read = 0
             for line in stream:

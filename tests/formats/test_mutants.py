@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import random
 import subprocess
 import sys
@@ -195,6 +196,17 @@ def test_folders_and_impossible_names_are_refused(kind: type[Problem], tmp_path:
     for path in (tmp_path, tmp_path / "absent", "nul\0byte", tmp_path / ("n" * 300)):
         with pytest.raises(ProblemError):
             kind.read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_pipes_and_devices_are_refused_at_once(kind: type[Problem], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", Path("/dev/zero")):  # one would hang, the other never end
+        with pytest.raises(ProblemError, match="is no regular file"):
+            kind.read(path)
+        with pytest.raises(engine.InputError, match="is no regular file"):
+            recognize(path)
 
 
 def test_recognition_of_impossible_names_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import engine.lock
 from engine.errors import RunFolderError
-from engine.lock import FolderLock
+from engine.lock import FolderLock, writer_of
 from tests.environment import with_root
 
 HOLDER = """
@@ -101,3 +102,19 @@ def test_where_the_file_alone_is_the_lock_its_content_decides(
 def test_a_damaged_lock_file_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / "run.lock").write_bytes(b"[" * 5000)
     FolderLock(tmp_path).release()
+
+
+@pytest.mark.parametrize("pid", [10**30, 2**31, -1, 0, True, 1.5, "1", None])
+def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid: Any, tmp_path: Path) -> None:
+    owner = {"host": socket.gethostname(), "pid": pid, "since": "now"}
+    (tmp_path / "run.lock").write_text(json.dumps(owner))
+    assert writer_of(tmp_path) is None
+    FolderLock(tmp_path).release()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_in_place_of_the_lock_hangs_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.lock")
+    assert writer_of(tmp_path) is None
+    with pytest.raises(RunFolderError, match=r"run\.lock in it is no regular file"):
+        FolderLock(tmp_path)

@@ -137,6 +137,46 @@ def test_a_folder_where_a_file_should_be_is_one_sentence(name: str, stopped: Pat
         engine.resume(stopped)
 
 
+READS: dict[str, Callable[[Path], object]] = {
+    "run.toml": RunFolder.open,
+    "problem.npz": lambda path: RunFolder.open(path).problem(),
+    "events.jsonl": lambda path: list(RunFolder.open(path).events()),
+    "result.json": lambda path: RunFolder.open(path).result(),
+    "result.npz": lambda path: RunFolder.open(path).result(),
+    "checkpoint-000001.json": lambda path: RunFolder.open(path).checkpoint(),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("name", READS)
+def test_a_pipe_where_a_file_should_be_is_refused_at_once(name: str, stopped: Path) -> None:
+    (stopped / name).unlink()
+    os.mkfifo(stopped / name)  # to open it would wait for somebody who writes
+    with pytest.raises(RunFolderError, match=f"{name} cannot be read: it is no regular file"):
+        READS[name](stopped)
+    if not name.startswith("result"):  # a run goes on without a result that cannot be read
+        with pytest.raises(RunFolderError, match=r"cannot be read|cannot write"):
+            engine.resume(stopped)
+
+
+@pytest.mark.parametrize("name", ["run.toml", "result.json"])
+def test_a_file_of_any_size_is_refused_before_it_is_read(name: str, stopped: Path) -> None:
+    os.truncate(stopped / name, 1 << 40)  # which takes no room on the disk
+    with pytest.raises(RunFolderError, match=f"{name} cannot be read: it is larger than"):
+        RunFolder.open(stopped).result()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a permission on Windows")
+@pytest.mark.parametrize("name", ["run.lock", "events.jsonl"])
+def test_a_run_writes_to_no_file_that_its_folder_links_to(name: str, stopped: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (stopped / name).unlink(missing_ok=True)
+    (stopped / name).symlink_to(tmp_path / "precious")
+    with pytest.raises(RunFolderError, match=rf"cannot write to .*{name}.* is a link"):
+        engine.resume(stopped, time_limit=0.1)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_is_read_only_is_one_sentence(stopped: Path) -> None:
     stopped.chmod(0o500)
