@@ -84,12 +84,12 @@ def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device: Member, m
 def test_a_formula_that_cannot_hold_ends_by_itself(device: Member) -> None:
     result, notices = solved(device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500)
     assert (result.objective, result.bound, result.status) == (7, 8, engine.Status.FEASIBLE)
-    assert any("doublings of the population brought nothing better than 7; the bound 8" in text for text in notices)
+    assert any("doublings of the population did not improve on 7; the bound 8" in text for text in notices)
     result, notices = solved(
         device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500, target=8, restarts=7
     )
     assert result.status is engine.Status.ITERATION_LIMIT  # who names the target means it
-    assert not any("brought nothing better" in text for text in notices)
+    assert not any("did not improve" in text for text in notices)
 
 
 def test_what_was_added_to_the_algorithm_is_shown(

@@ -112,7 +112,7 @@ def search(
     if record.is_surpassed:
         run.notice(
             f"the value {record.value} is better than the optimum that the problem states, {problem.optimum}, which "
-            "is therefore none",
+            "is therefore wrong",
             level="warning",
         )
     elif (reached := _reached(record, target)) is not None:  # also by what was left undone at a limit
@@ -239,7 +239,7 @@ def _populations(
         if may_be_out_of_reach and record.barren >= _BARREN_DOUBLINGS:
             if fitness.best_is_bound:
                 run.notice(
-                    f"{_BARREN_DOUBLINGS} doublings of the population brought nothing better than {record.value}; the "
+                    f"{_BARREN_DOUBLINGS} doublings of the population did not improve on {record.value}; the "
                     f"bound {problem.bound} may be out of reach"
                 )
             return Status.FEASIBLE
@@ -248,7 +248,7 @@ def _populations(
             and record.evaluations + 2 * size_now * migration.islands > options.max_evaluations
         ):
             break
-        run.notice(f"{size_now:,} individuals came to {record.value}; doubling the population")
+        run.notice(f"{size_now:,} individuals reached {record.value}; doubling the population")
     return Status.ITERATION_LIMIT
 
 

@@ -165,7 +165,7 @@ class SparseTable:
                 if isinstance(lost.__cause__, OutOfDeviceMemory) or len(self._members) == 1:
                     raise lost.__cause__ or lost from None
                 del self._members[0]
-                self._task.run.notice(f"{lost}; the table begins anew on {self._members[0].label}", level="warning")
+                self._task.run.notice(f"{lost}; the table starts again on {self._members[0].label}", level="warning")
                 start = None
 
     # --- checkpoints --------------------------------------------------------------------------------------------
