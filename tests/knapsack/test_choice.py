@@ -243,6 +243,35 @@ def test_a_table_too_large_is_refused_with_its_size(one_device: Engine) -> None:
         one_device.solve(problem, reduce=False)
 
 
+def test_profits_with_decimals_are_exact_in_every_kind(one_device: Engine, tmp_path: Path) -> None:
+    choice = MultipleChoiceKnapsack([0.1, 0.5, 0.25, 0.6], [2, 4, 1, 5], [0, 0, 1, 1], 6)
+    two = TwoConstraintKnapsack([0.1, 0.2, 0.3], [[1, 2, 3], [3, 2, 1]], [3, 5])
+    for problem, objective in ((choice, 0.75), (two, 0.3)):
+        for items in (True, False):
+            result = one_device.solve(problem, items=items, reduce=False, run_folder=tmp_path / f"{objective} {items}")
+            assert (result.status, result.objective, result.bound) == (Status.OPTIMAL, objective, objective)
+        again = type(problem).from_arrays(problem.to_arrays(), "again")
+        assert again.scale == problem.scale > 1
+        whole = one_device.solve(again)
+        assert whole.solution is not None
+        assert problem.evaluate(whole.solution)[0] == objective
+    with pytest.raises(ProblemError, match=r"item 1 has profit -0.2; profits must be at least 0"):
+        TwoConstraintKnapsack([0.1, -0.2], [[1, 2], [3, 2]], [3, 5])
+
+
+def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device: Engine) -> None:
+    for weights, capacities, chosen in (
+        ([[0, 20, 30]], [30], [0, 2]),
+        ([[0, 20, 30]], [0], [0]),
+        ([[10, 20, 30]], [0], []),
+        ([[10, 20, 30], [0, 1, 1]], [40, 0], [0]),
+    ):
+        result = one_device.solve(Knapsack.from_ortools([60, 100, 120], weights, capacities))
+        assert result.status is Status.OPTIMAL
+        assert result.solution is not None
+        assert result.solution.tolist() == chosen
+
+
 def test_arguments_of_or_tools_with_two_rows_are_taken(one_device: Engine) -> None:
     problem = Knapsack.from_ortools([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
     assert isinstance(problem, TwoConstraintKnapsack)
@@ -281,7 +310,7 @@ def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Pat
         ("1\n3 2 0\n5 4 3\n2 3", r"the file ends where weight \(0, 2\) should follow .*line 4"),
         ("1\n1 2 0\n5 1 1 1 1 9", r"there is more than the instances: '9' .*line 3"),
         ("1\n3 2 0\n5 4.5 3", r"profit \(0, 1\) must be an integer; got '4.5' .*line 3"),
-        ("1\n1 2 0\n5 1 1 0 1", "capacity must be at least 1; got 0"),
+        ("1\n1 2 0\n5 1 1 -1 1", "capacity must be at least 0; got -1"),
     ],
 )
 def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -190,13 +190,14 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
         raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({INT64_MAX})")
 
 
-def capacity_of(value: object, origin: Origin) -> int:
-    """A capacity as an integer of at least 1.
+def capacity_of(value: object, origin: Origin, least: int = 1) -> int:
+    """A capacity as an integer of at least 1, or another least one.
 
     Parameters
     ----------
     value : object
     origin : Origin
+    least : int
 
     Raises
     ------
@@ -206,8 +207,8 @@ def capacity_of(value: object, origin: Origin) -> int:
     capacity = _whole(value)
     if isinstance(capacity, str):
         raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")
-    if capacity < 1:
-        raise origin.capacity_error(f"capacity must be at least 1; got {capacity}")
+    if capacity < least:
+        raise origin.capacity_error(f"capacity must be at least {least}; got {capacity}")
     return capacity
 
 

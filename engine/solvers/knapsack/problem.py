@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,9 +15,9 @@ from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from engine.formats.instances import instance_name
 from engine.problem import InstanceOption, Problem, frozen, require_arrays
-from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices, shown
+from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
 from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
-from engine.solvers.knapsack.scaling import scaled
+from engine.solvers.knapsack.scaling import scale_of, scaled_profits
 from engine.text import counted
 
 __all__ = ["Knapsack"]
@@ -156,9 +156,12 @@ class Knapsack(Problem):
     ) -> Knapsack | TwoConstraintKnapsack:
         """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one or two capacities.
 
+        Items without weight and a capacity of 0 are allowed as there; with one capacity the problem then gets a second
+        one, of 0, and no weights of that kind.
+
         Parameters
         ----------
-        values : array-like of int, shape (n,)
+        values : array-like of int or float, shape (n,)
         weights : sequence of one or two array-likes of int, shape (n,)
         capacities : sequence of as many int
         name : str, optional
@@ -180,21 +183,23 @@ class Knapsack(Problem):
             raise ProblemError(f"one or two rows of weights and as many capacities can be solved; got {given}")
         if len(weights) == 2:
             return TwoConstraintKnapsack(values, weights, capacities, name)
+        is_light = capacities[0] == 0
+        with contextlib.suppress(ValueError):  # what is no array of numbers is refused below
+            is_light = is_light or 0 in np.ravel(weights[0]).tolist()
+        if is_light:
+            nothing = np.zeros(np.size(values), np.int64)
+            return TwoConstraintKnapsack(values, [weights[0], nothing], [capacities[0], 0], name)
         return cls(values, weights[0], capacities[0], name)
 
     def _fill(self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: Origin) -> None:
         """Check everything, then keep it."""
-        numbers, self.scale = scaled(profits)
-        if self.scale > 1:
-            _check_scaled(numbers, self.scale, origin)
-        self.profits = frozen(integers(numbers, "profit", origin))
+        self.profits, self.scale = scaled_profits(profits, origin)
         self.weights = frozen(integers(weights, "weight", origin))
         if self.profits.size != self.weights.size:
             raise origin.error(
                 f"profits and weights must have one entry per item; got {self.profits.size} profits "
                 f"and {self.weights.size} weights"
             )
-        check_range(self.profits, "profit", 0, origin, self.scale)
         check_range(self.weights, "weight", 1, origin)
         self.capacity = capacity_of(capacity, origin)
         self.n = int(self.profits.size)
@@ -338,21 +343,7 @@ class Knapsack(Problem):
         """
         require_arrays(arrays, ("profits", "weights", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
-        if "scale" in arrays:
-            problem.scale = _scale(str(arrays["scale"]))
+        problem.scale = scale_of(arrays)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
         return problem
-
-
-def _scale(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,400}", text):
-        raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {shown(text)}")
-    return int(text)
-
-
-def _check_scaled(numbers: Any, scale: int, origin: Origin) -> None:
-    total = sum(abs(value) for value in numbers)
-    if total > INT64_MAX:
-        rule = f"must sum to at most {INT64_MAX} where they are integers; round them, or scale them yourself"
-        raise origin.error(f"profits times {shown(scale)} {rule}; got a sum of {shown(total)}")

@@ -4,14 +4,62 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["scaled"]
+from engine.errors import ProblemError
+from engine.problem import frozen
+from engine.solvers.knapsack.checks import INT64_MAX, Origin, check_range, integers, shown
+
+__all__ = ["scale_of", "scaled", "scaled_profits"]
+
+
+def scaled_profits(values: ArrayLike, origin: Origin) -> tuple[NDArray[np.int64], int]:
+    """Profits as 64-bit integers, read-only, and how many of these make one unit.
+
+    Parameters
+    ----------
+    values : array-like
+    origin : Origin
+
+    Raises
+    ------
+    ProblemError
+        If one is not a number of at least 0, or they sum to more than 64 bits hold.
+    """
+    numbers, scale = scaled(values)
+    if scale > 1:
+        total = sum(abs(value) for value in cast(list[int], numbers))
+        if total > INT64_MAX:
+            rule = f"must sum to at most {INT64_MAX} where they are integers; round them, or scale them yourself"
+            raise origin.error(f"profits times {shown(scale)} {rule}; got a sum of {shown(total)}")
+    profits = frozen(integers(numbers, "profit", origin))
+    check_range(profits, "profit", 0, origin, scale)
+    return profits, scale
+
+
+def scale_of(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """The scale among the arrays of a problem, where it is text; 1 if there is none.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+
+    Raises
+    ------
+    ProblemError
+        If it is not an integer of at least 1.
+    """
+    text = str(arrays.get("scale", 1))
+    if not re.fullmatch("[1-9][0-9]{0,400}", text):
+        raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {shown(text)}")
+    return int(text)
 
 
 def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:

@@ -14,21 +14,30 @@ from engine.formats.instances import instance_name, located
 from engine.formats.knapsack import choice as formats
 from engine.problem import InstanceOption, Problem, frozen, require_arrays
 from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers, item_indices
+from engine.solvers.knapsack.scaling import scale_of, scaled_profits
 from engine.text import counted
 
 __all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
 
 
 class _ItemProblem(Problem):
-    """What both problems share: items with integer profits, and solutions that are sets of items."""
+    """What both problems share: items with profits, and solutions that are sets of items."""
 
     kind: ClassVar[str] = "knapsack"
     sense: ClassVar[str] = "maximize"
-    scale: ClassVar[int] = 1
 
     profits: NDArray[np.int64]
+    scale: int
     n: int
     optimum: int | None
+
+    def in_units(self, profit: int) -> int | float:
+        """A sum of :attr:`profits` in the unit of the profits that were given: exact, or the nearest float."""
+        return profit if self.scale == 1 else profit / self.scale
+
+    def _scale_array(self) -> dict[str, NDArray[Any]]:
+        """The scale among the arrays of a problem, unless it is 1."""
+        return {} if self.scale == 1 else {"scale": np.array(str(self.scale))}
 
     def _set(self, items: ArrayLike) -> NDArray[np.int64]:
         """Indices of distinct items, checked."""
@@ -44,7 +53,9 @@ class MultipleChoiceKnapsack(_ItemProblem):
 
     Parameters
     ----------
-    profits, weights : array-like of int, shape (n,)
+    profits : array-like of int or float, shape (n,)
+        At least 0. Numbers with a fractional part are scaled to integers exactly (0.1 is a tenth).
+    weights : array-like of int, shape (n,)
         At least 0.
     classes : array-like of int, shape (n,)
         Class of each item, from 0 on; every class up to the last has an item.
@@ -55,7 +66,10 @@ class MultipleChoiceKnapsack(_ItemProblem):
     Attributes
     ----------
     profits, weights, classes : ndarray of int64, shape (n,)
-        As given; read-only.
+        As given, or profits times ``scale``; read-only.
+    scale : int
+        The least number that makes all given profits integers; objectives and what :meth:`evaluate` returns are in the
+        unit of the given profits.
     capacity, n : int
     class_count : int
 
@@ -84,15 +98,14 @@ class MultipleChoiceKnapsack(_ItemProblem):
         self, profits: ArrayLike, weights: ArrayLike, classes: ArrayLike, capacity: int, name: str | None = None
     ) -> None:
         origin = Origin()
-        self.profits, self.weights, self.classes = (
-            frozen(integers(values, noun, origin))
-            for values, noun in ((profits, "profit"), (weights, "weight"), (classes, "class"))
+        self.profits, self.scale = scaled_profits(profits, origin)
+        self.weights, self.classes = (
+            frozen(integers(values, noun, origin)) for values, noun in ((weights, "weight"), (classes, "class"))
         )
         self.n = len(self.profits)
         if not self.n == len(self.weights) == len(self.classes):
             sizes = f"{self.n}, {len(self.weights)} and {len(self.classes)}"
             raise ProblemError(f"profits, weights and classes must have one entry per item; got {sizes}")
-        check_range(self.profits, "profit", 0, origin)
         check_range(self.weights, "weight", 0, origin)
         used = np.unique(self.classes)
         if not np.array_equal(used, np.arange(len(used))):
@@ -112,7 +125,7 @@ class MultipleChoiceKnapsack(_ItemProblem):
         text = f"{self._title('multiple-choice knapsack')}: {counted(self.n, 'item')} in {classes}"
         return f"{text}, capacity {self.capacity:,}"
 
-    def evaluate(self, items: ArrayLike) -> tuple[int, int]:
+    def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:
         """Profit and weight of one item of each class; whether it fits the capacity is for the caller to compare.
 
         Parameters
@@ -121,14 +134,21 @@ class MultipleChoiceKnapsack(_ItemProblem):
 
         Returns
         -------
-        profit, weight : int
-            Exact sums.
+        profit : int or float
+            The exact sum; where profits are scaled, the float nearest to it.
+        weight : int
+            The exact sum.
 
         Raises
         ------
         ProblemError
             If an index is not one of an item, or a class has not exactly one item.
         """
+        profit, weight = self.sums(items)
+        return self.in_units(profit), weight
+
+    def sums(self, items: ArrayLike) -> tuple[int, int]:
+        """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
         indices = self._set(items)
         taken = np.bincount(self.classes[indices], minlength=self.class_count)
         wrong = np.flatnonzero(taken != 1)
@@ -161,19 +181,22 @@ class MultipleChoiceKnapsack(_ItemProblem):
         return formats.is_multiple_choice(head)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``profits``, ``weights`` and ``classes``: shape (n,); ``capacity``: shape ()."""
+        """``profits``, ``weights`` and ``classes``: shape (n,); ``capacity``, ``scale`` (unless 1): shape ()."""
         return {
             "profits": self.profits,
             "weights": self.weights,
             "classes": self.classes,
             "capacity": np.array(self.capacity, np.int64),
+            **self._scale_array(),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
-        return cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
+        problem = cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
+        problem.scale = scale_of(arrays)
+        return problem
 
 
 class TwoConstraintKnapsack(_ItemProblem):
@@ -181,17 +204,21 @@ class TwoConstraintKnapsack(_ItemProblem):
 
     Parameters
     ----------
-    profits : array-like of int, shape (n,)
-        At least 0.
+    profits : array-like of int or float, shape (n,)
+        At least 0. Numbers with a fractional part are scaled to integers exactly (0.1 is a tenth).
     weights : sequence of two array-likes of int, shape (n,)
         Of each constraint, at least 0.
     capacities : sequence of two int
-        At least 1.
+        At least 0.
     name : str, optional
 
     Attributes
     ----------
     profits : ndarray of int64, shape (n,)
+        As given, or times ``scale``; read-only.
+    scale : int
+        The least number that makes all given profits integers; objectives and what :meth:`evaluate` returns are in the
+        unit of the given profits.
     weights : ndarray of int64, shape (2, n)
     capacities : tuple of int
     n : int
@@ -221,17 +248,16 @@ class TwoConstraintKnapsack(_ItemProblem):
         if len(weights) != 2 or len(capacities) != 2:
             given = f"{len(weights)} rows of weights and {len(capacities)} capacities"
             raise ProblemError(f"there must be two constraints; got {given}")
-        self.profits = frozen(integers(profits, "profit", origin))
+        self.profits, self.scale = scaled_profits(profits, origin)
         rows = [integers(row, "weight", origin) for row in weights]
         self.n = len(self.profits)
         if any(len(row) != self.n for row in rows):
             sizes = f"{self.n} profits, {len(rows[0])} and {len(rows[1])} weights"
             raise ProblemError(f"profits and weights must have one entry per item; got {sizes}")
-        check_range(self.profits, "profit", 0, origin)
         for row in rows:
             check_range(row, "weight", 0, origin)
         self.weights = frozen(np.array(rows).reshape(2, self.n))
-        self.capacities = tuple(capacity_of(capacity, origin) for capacity in capacities)
+        self.capacities = tuple(capacity_of(capacity, origin, 0) for capacity in capacities)
         self.name = name if name is not None else self._default_name
         self.optimum = None
 
@@ -246,7 +272,7 @@ class TwoConstraintKnapsack(_ItemProblem):
         text += f"capacities {first:,} and {second:,}"
         return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
 
-    def evaluate(self, items: ArrayLike) -> tuple[int, tuple[int, int]]:
+    def evaluate(self, items: ArrayLike) -> tuple[int | float, tuple[int, int]]:
         """Profit and both weights of a set of items; whether it fits is for the caller to compare.
 
         Parameters
@@ -255,7 +281,8 @@ class TwoConstraintKnapsack(_ItemProblem):
 
         Returns
         -------
-        profit : int
+        profit : int or float
+            The exact sum; where profits are scaled, the float nearest to it.
         weights : tuple of two int
             Exact sums.
 
@@ -264,6 +291,11 @@ class TwoConstraintKnapsack(_ItemProblem):
         ProblemError
             If an index is not one of an item, or is given twice.
         """
+        profit, weights = self.sums(items)
+        return self.in_units(profit), weights
+
+    def sums(self, items: ArrayLike) -> tuple[int, tuple[int, int]]:
+        """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
         indices = self._set(items)
         first, second = self.weights[:, indices].sum(axis=1).tolist()
         return int(self.profits[indices].sum()), (first, second)
@@ -300,11 +332,12 @@ class TwoConstraintKnapsack(_ItemProblem):
         return formats.is_mknap(head)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``profits``: shape (n,); ``weights``: (2, n); ``capacities``: (2,); ``optimum``, where known: ()."""
+        """``profits``: shape (n,); ``weights``: (2, n); ``capacities``: (2,); ``optimum``, ``scale`` (if any): ()."""
         arrays = {
             "profits": self.profits,
             "weights": self.weights,
             "capacities": np.array(self.capacities, np.int64),
+            **self._scale_array(),
         }
         if self.optimum is not None:
             arrays["optimum"] = np.array(self.optimum, np.int64)
@@ -315,5 +348,6 @@ class TwoConstraintKnapsack(_ItemProblem):
         """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
         problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
+        problem.scale = scale_of(arrays)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem

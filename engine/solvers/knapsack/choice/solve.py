@@ -86,10 +86,10 @@ def _evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
     weights: tuple[int, ...]
     limits: tuple[int, ...]
     if isinstance(problem, MultipleChoiceKnapsack):
-        profit, weight = problem.evaluate(items)
+        profit, weight = problem.sums(items)
         weights, limits = (weight,), (problem.capacity,)
     else:
-        profit, weights = problem.evaluate(items)
+        profit, weights = problem.sums(items)
         limits = problem.capacities
     if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
         text = [" and ".join(map(str, values)) for values in (weights, limits)]
@@ -274,7 +274,8 @@ class _ChoiceRun:
 
     def _publish(self) -> None:
         if self._found.best is not None:
-            self._run.incumbent(self._found.objective, self._found.bound)
+            units = self._problem.in_units
+            self._run.incumbent(units(self._found.objective), units(self._found.bound))
 
     def _save(self) -> None:
         """A checkpoint holds the best solution alone."""
@@ -314,7 +315,7 @@ class _ChoiceRun:
         return f"the lightest items of all classes weigh {lightest.sum()} together; the capacity is {problem.capacity}"
 
     def _result(self, status: Status) -> Result:
-        found = self._found
+        found, units = self._found, self._problem.in_units
         counters: dict[str, int | float] = {
             "items": self._problem.n,
             "items_fixed": self._fixed,
@@ -323,14 +324,16 @@ class _ChoiceRun:
         }
         arrays = {"route": np.array(self._route)}
         if status is Status.OPTIMAL and not self._options.items and found.bound >= 0:
-            self._run.incumbent(found.bound, found.bound)
-            return Result(status, found.bound, found.bound, None, counters=counters, arrays=arrays)
+            optimum = units(found.bound)
+            self._run.incumbent(optimum, optimum)
+            return Result(status, optimum, optimum, None, counters=counters, arrays=arrays)
         if found.best is None:
             status = Status.INFEASIBLE if status is Status.OPTIMAL else status
-            bound = None if status is Status.INFEASIBLE else found.bound
+            bound = None if status is Status.INFEASIBLE else units(found.bound)
             reason = self._reason() if status is Status.INFEASIBLE else ""
             return Result(status, None, bound, None, counters=counters, arrays=arrays, reason=reason)
         if _evaluated(self._problem, found.best) != found.objective:
             raise AuditError(f"the items found do not have the profit {found.objective} that was computed")
         self._publish()
-        return Result(status, found.objective, found.bound, found.best, counters=counters, arrays=arrays)
+        objective, bound = units(found.objective), units(found.bound)
+        return Result(status, objective, bound, found.best, counters=counters, arrays=arrays)
