@@ -116,7 +116,7 @@ def share_text(share: float) -> str:
 
 
 def short_number_text(value: float, digits: int = 3) -> str:
-    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100 000 in full.
+    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100,000 in full.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def short_number_text(value: float, digits: int = 3) -> str:
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(value)
     if value == int(value) and size < 1e5:
-        return f"{int(value)}"
+        return f"{int(value):,}"
     if size < 1e3 or size >= 999.5e15:
         return f"{value:.{max(digits, 4)}g}" if 1e-4 <= size < 1e3 else f"{value:.{digits}g}"
     for unit, prefix in _PREFIXES:

@@ -149,9 +149,11 @@ class LinearProgramPanel(Panel):
         """The shares of the whole run, from its counters: a fast run ends before its first report."""
         total = sum(seconds.values())
         if total > 0:
+            drawn = {curve.name: curve.colour for curve in self.seconds.curves}  # a part has one colour
+            others = (colour for colour in self.theme.lines if colour not in drawn.values())
             for phase, value in seconds.items():
-                place = _PHASES.index(phase) if phase in _PHASES else len(_PHASES)  # the colours of the curves below
-                self.totals.put(f"{phase}, {short_seconds_text(value)}", value / total, self.theme.colour(place))
+                colour = drawn.get(phase) or next(others)
+                self.totals.put(f"{phase}, {short_seconds_text(value)}", value / total, colour)
 
     # --- the result ---------------------------------------------------------------------------------------------
 

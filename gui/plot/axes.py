@@ -226,6 +226,11 @@ class CountAxis(NumberAxis):
         return [level for level in super().tickSpacing(low, high, size) if level[0] >= 1] or [(1.0, 0.0)]
 
 
+def _tick(value: float) -> str:
+    """A number in little room, without commas."""
+    return short_number_text(value).replace(",", "")
+
+
 class TimeAxis(Axis):
     """Seconds as ``5 s``, ``2:30``, ``1:00:00``."""
 
@@ -269,8 +274,8 @@ class LogAxis(Axis):
                 exponent = round(value)
                 far = exponent < -3 or exponent > largest
                 power = "10" + str(exponent).translate(_SUPERSCRIPTS)
-                texts.append(power if far else short_number_text(10.0**exponent))
+                texts.append(power if far else _tick(10.0**exponent))
             else:
                 leading = round(10 ** (value - math.floor(value)))
-                texts.append(short_number_text(10.0**value) if leading in (2, 5) and spacing < 1 else "")
+                texts.append(_tick(10.0**value) if leading in (2, 5) and spacing < 1 else "")
         return texts

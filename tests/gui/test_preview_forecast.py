@@ -84,5 +84,5 @@ def test_a_forecast_is_a_sentence() -> None:
         "about 2.4G nodes, probably 1G to 6G; at 30M nodes/s on these devices 33.3 s to 3:20."
     )
     known = {"unit": "nodes", "amount": 2000.0, "low": 2000.0, "high": 2000.0, "rate": 1e3, "seconds": 2.0}
-    assert forecast_text(known) == "2k nodes at 1k nodes/s: 2.0 s."
+    assert forecast_text(known) == "2,000 nodes at 1,000 nodes/s: 2.0 s."
     assert forecast_text({**found, "amount": 0.0, "low": 0.0, "high": 0.0}) == "0 nodes: there is nothing to search."
