@@ -28,6 +28,7 @@ _MODULES = {
         "ClusterError",
         "ClusterWarning",
         "ConvergenceWarning",
+        "DataWarning",
         "DeviceError",
         "DeviceLost",
         "DeviceNotFound",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from engine.errors import ClusterError as ClusterError
     from engine.errors import ClusterWarning as ClusterWarning
     from engine.errors import ConvergenceWarning as ConvergenceWarning
+    from engine.errors import DataWarning as DataWarning
     from engine.errors import DeviceError as DeviceError
     from engine.errors import DeviceLost as DeviceLost
     from engine.errors import DeviceNotFound as DeviceNotFound

@@ -30,6 +30,7 @@ issue it as a Python warning, so that it can be filtered by its class.
     QuintetWarning
     ├── ClusterWarning         a worker of a cluster is not used or not heard of, or the connection is not encrypted
     ├── ConvergenceWarning     the chains of a sampler have not mixed, so its estimates are not reliable yet
+    ├── DataWarning            the prior determines what the data do not: a constant column, separated classes
     ├── InfeasibleWarning      the best solution found violates a constraint
     ├── RelaxationWarning      variables that were declared integer were taken as continuous
     ├── ObserverWarning        a callback raised an exception and is not called again
@@ -51,6 +52,7 @@ __all__ = [
     "BackendUnavailable",
     "ClusterWarning",
     "ConvergenceWarning",
+    "DataWarning",
     "DeviceError",
     "DeviceLost",
     "DeviceNotFound",
@@ -263,6 +265,10 @@ class ClusterWarning(QuintetWarning):
 
 class ConvergenceWarning(QuintetWarning):
     """The chains of a sampler have not mixed: its estimates are not reliable yet."""
+
+
+class DataWarning(QuintetWarning):
+    """The prior determines what the data do not: constant columns, columns that separate the classes, odd units."""
 
 
 class InfeasibleWarning(QuintetWarning):

@@ -14,6 +14,7 @@ from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers.gibbs.draws.convergence import check_points
+from engine.solvers.gibbs.posterior import verdict
 from tests.engines import engine_of
 from tests.stopping import stop_at
 
@@ -54,6 +55,22 @@ def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) 
     assert result.counters["draws"] == 150
     assert result.status == "complete"
     assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
+
+
+def test_a_target_that_a_cap_cuts_short_is_named(device: Member) -> None:
+    problem, owner = problem_of(), engine_of(device)
+    with pytest.warns(engine.ConvergenceWarning) as caught:
+        result = owner.solve(problem, seed=3, ess=1e6, r_hat=1.2, max_draws=1000)
+    assert result.counters["least_ess"] > 400  # the posterior is good, but not what was asked for
+    least = f"{result.counters['least_ess']:.0f}"
+    text = str(caught[0].message)
+    assert text.startswith(
+        f"sampling ended before its targets were reached: ess = 1e+06 was asked for and {least} reached"
+    )
+    assert text.endswith("allow more draws (max_draws)")
+    assert result.arrays["ess_target"] == 1e6
+    assert verdict(owner.solve(problem, seed=3, ess=500)) is None
+    assert "ess_target" not in owner.solve(problem, seed=3, draws=100).arrays
 
 
 def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(

@@ -45,6 +45,7 @@ def test_every_class_of_warnings_can_be_filtered_at_once() -> None:
     kinds = (
         engine.ClusterWarning,
         engine.ConvergenceWarning,
+        engine.DataWarning,
         engine.InfeasibleWarning,
         engine.ObserverWarning,
         engine.RelaxationWarning,

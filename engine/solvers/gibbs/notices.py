@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from engine.errors import DataWarning
 from engine.run import Run
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
@@ -11,11 +14,13 @@ from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.options import Options
 from engine.text import counted
 
-__all__ = ["describe_lines", "failure_text", "report_design", "report_kernel"]
+__all__ = ["failure_text", "report_design", "report_kernel", "report_lines"]
+
+_LEAST_SPREAD = 0.1  # of a target that is not standardised, without a warning
 
 
 def report_design(run: Run, design: Design, options: Options) -> None:
-    """Columns that are left out, and the prior if it is not the default.
+    """Columns that are left out, a unit that does not fit the prior, and the prior if it is not the default.
 
     Parameters
     ----------
@@ -27,45 +32,62 @@ def report_design(run: Run, design: Design, options: Options) -> None:
     left = [name for column, name in enumerate(design.problem.names) if column not in active]
     if left:
         why = "constant ({}) and not identified beside an intercept" if options.intercept else "0 in every row ({})"
-        run.notice(
+        message = (
             f"{len(left)} column{'s are' if len(left) > 1 else ' is'} {why.format(_some(left))}; 0 is reported for "
-            f"{'their coefficients' if len(left) > 1 else 'its coefficient'}",
-            level="warning",
+            f"{'their coefficients' if len(left) > 1 else 'its coefficient'}"
         )
+        run.warn(DataWarning(message))
+    _report_unit(run, design, options)
     if options.prior != "horseshoe":
         run.notice(f"the prior of the coefficients: {options.chosen_prior.describe()}")
 
 
-def describe_lines(design: Design, lines: Lines, bounded: bool) -> list[str]:
-    """Collinear and separable columns, by name; ``bounded`` if the prior has a slab, so that all means exist.
+def _report_unit(run: Run, design: Design, options: Options) -> None:
+    """With as many columns as rows sigma may be anything between that of its prior and that of the target."""
+    y, layout = design.problem.y, design.layout
+    if options.standardize or design.problem.family not in ("normal", "student") or layout.columns < layout.rows:
+        return
+    spread = float(np.std(y))
+    if not _LEAST_SPREAD <= spread <= 1.0 / _LEAST_SPREAD:
+        message = (
+            f"y has a standard deviation of {spread:.3g}, the priors of sigma and tau have the scales 1 and "
+            f"{options.tau_scale:g} in its unit, and there are as many columns as rows: the result depends on this "
+            "unit, and chains may not mix; use standardize = true or another unit"
+        )
+        run.warn(DataWarning(message))
+
+
+def report_lines(run: Run, design: Design, lines: Lines) -> None:
+    """Collinear and separable columns, by name; of the latter means exist only if the prior has a slab.
 
     Parameters
     ----------
+    run : Run
     design : Design
     lines : Lines
-    bounded : bool
     """
-    found = []
+    bounded = bool(design.slab.any())
     groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
     for members in groups[:10]:
-        found.append(
+        run.notice(
             f"{_some(members)} are exactly collinear beside the intercept: the data do not determine the coefficients "
             "of all of them, only the prior does"
         )
     if lines.separable:
         names = [design.name(column) for column in lines.separable]
-        found.append(
+        message = (
             f"{counted(len(names), 'column')} ({_some(names)}) "
             f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
             "bounded on one side by the prior alone" + ("" if bounded else " and has no mean")
         )
+        run.warn(DataWarning(message))
     if lines.separating and not bounded:
-        found.append(
+        message = (
             f"a combination of columns separates the classes (its largest coefficients: "
             f"{_some([design.name(column) for column in lines.separating])}): only the prior bounds its length, and "
             "the coefficients have medians and intervals but no means; prior = regularized gives them means"
         )
-    return found
+        run.warn(DataWarning(message))
 
 
 def _some(names: Sequence[str]) -> str:

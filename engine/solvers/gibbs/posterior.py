@@ -132,9 +132,21 @@ def verdict(result: Result) -> str | None:
     stuck = [name for name, never in zip(names, np.isnan(r_hat) & (arrays["mean"] != 0), strict=True) if never]
     if stuck:
         parts.append(f"{', '.join(stuck[:5])}{', ...' if len(stuck) > 5 else ''} never changed")
-    if not parts:
+    asked = []
+    if "ess_target" in arrays:  # sampling was to end when these were reached
+        most, fewest = arrays["r_hat_target"].item(), arrays["ess_target"].item()
+        if ess[least] < fewest and not (parts and fewest == ESS_A_CHAIN * chains):
+            asked.append(f"ess = {fewest:g} was asked for and {ess[least]:.0f} reached (by {names[least]})")
+        if r_hat[worst] > most and not (parts and most == R_HAT_LIMIT):
+            asked.append(f"r_hat = {most:g} was asked for and {r_hat[worst]:.4f} reached (by {names[worst]})")
+    if not parts and not asked:
         return None
     advice = "allow more draws"
+    if "ess_target" in arrays:
+        advice += {"complete": " (max_draws)", "time_limit": " (time_limit)"}.get(str(result.status), "")
+    if not parts:
+        return f"sampling ended before its targets were reached: {'; '.join(asked)}; {advice}"
+    parts += asked
     unbounded = str(arrays.get("prior", "")) and not str(arrays["prior"]).startswith("regularized")
     if unbounded and any(arrays[name].size for name in ("separable", "separating") if name in arrays):
         advice += ", or bound the tails of columns that separate the classes: prior = regularized"

@@ -165,7 +165,7 @@ class HorseshoeProbit(Problem[Posterior]):
 class HorseshoeLogit(HorseshoeProbit):
     """Logistic regression with a horseshoe prior: :class:`HorseshoeProbit` with P(y_i = 1) = 1 / (1 + exp(-margin)).
 
-    It is sampled by the kernel ``hmc``. Files are not recognised as logistic regressions; use :meth:`read`.
+    It is sampled by the kernels ``hmc`` and ``cg``. Files are not recognised as logistic regressions; use :meth:`read`.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     In linear regressions y is sampled on a scale of mean 0 and variance 1, as the columns are, on which
     tau ~ C+(0, A) and sigma ~ C+(0, 1); results are in the units of y. The logarithms of the differences of thresholds
-    are N(0, 2^2). All but ``probit`` are sampled by the kernel ``hmc``.
+    are N(0, 2^2). ``probit`` is sampled by all kernels, ``logit`` by ``hmc`` and ``cg``, the others by ``hmc``.
 
     Parameters
     ----------

@@ -70,6 +70,8 @@ SCHEMA = Schema(
         ArraySpec("prior", "text", (), title="Prior of the coefficients", optional=True),
         ArraySpec("slab", "float64", ("chains", "draws"), title="Draws of the slab's scale", optional=True),
         ArraySpec("interval", "float64", (), title="Probability of the intervals"),
+        ArraySpec("ess_target", "float64", (), title="ESS asked for", unit="draws", optional=True),
+        ArraySpec("r_hat_target", "float64", (), title="R-hat asked for", optional=True),
         ArraySpec("y", "bool|float64", ("rows",), title="Target"),
         ArraySpec("sigma", "float64", ("chains", "draws"), title="Draws of sigma", optional=True),
         ArraySpec("dispersion", "float64", ("chains", "draws"), title="Draws of the dispersion", optional=True),

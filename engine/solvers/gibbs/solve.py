@@ -30,7 +30,7 @@ from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
 from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
-from engine.solvers.gibbs.notices import describe_lines, failure_text, report_design, report_kernel
+from engine.solvers.gibbs.notices import failure_text, report_design, report_kernel, report_lines
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -274,8 +274,7 @@ def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> Non
     sampler.set_lines(state.lines)
     state.steps = FIRST_STEPS
     if run.restored is None:
-        for message in describe_lines(state.design, state.lines, bounded=bool(state.design.slab.any())):
-            run.notice(message)
+        report_lines(run, state.design, state.lines)
 
 
 def _largest(state: RunState) -> NDArray[np.int64]:

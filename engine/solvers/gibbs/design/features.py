@@ -12,6 +12,10 @@ __all__ = ["EntrySummary", "column_moments", "dense_rows", "density", "entry_sum
 
 Floats = NDArray[np.float64]
 
+SMALL_SCALE = 1e-140
+"""Squares of smaller numbers lose digits or are 0."""
+
+_LARGER = 2.0**600
 _ROWS_AT_ONCE = 1 << 22  # values
 _SAMPLED = 1 << 22  # values that are looked at for the share of zeros
 
@@ -62,9 +66,20 @@ def sparse_rows(X: Any, begin: int, end: int) -> Any:
 
 
 def column_moments(X: Any) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm."""
-    if is_sparse(X):
-        return _sparse_moments(X)
+    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm.
+
+    Columns of numbers so small that their squares are 0 are multiplied by a power of 2 first.
+    """
+    mean, scale = _sparse_moments(X) if is_sparse(X) else _dense_moments(X)
+    tiny = np.flatnonzero((scale < SMALL_SCALE) & (np.abs(mean) < SMALL_SCALE))
+    if tiny.size:
+        larger = X[:, tiny].astype(np.float64) * _LARGER
+        found = _sparse_moments(larger) if is_sparse(X) else _dense_moments(larger)
+        mean[tiny], scale[tiny] = (moment / _LARGER for moment in found)
+    return mean, scale
+
+
+def _dense_moments(X: Any) -> tuple[Floats, Floats]:
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
     parts = range(0, len(X), rows)
     mean = sum((X[begin : begin + rows].sum(axis=0, dtype=np.float64) for begin in parts), np.zeros(X.shape[1]))

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.solvers.gibbs.design.features import EntrySummary, column_moments, dense_rows, density, entry_summary
+from engine.solvers.gibbs.design.features import (
+    SMALL_SCALE,
+    EntrySummary,
+    column_moments,
+    dense_rows,
+    density,
+    entry_summary,
+)
 from engine.solvers.gibbs.design.layout import SHARDS, Layout, layout_for
 from engine.solvers.gibbs.families import FAMILIES, Family
 from engine.solvers.gibbs.options import Options, Storage
@@ -29,6 +36,7 @@ _ROWS_AT_ONCE = 1 << 22  # values
 _ROWS_SAMPLED = 4096
 _SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way they are stored
 _DENSE = 0.34  # no design with a larger share of values that are not 0 takes less time as sparse
+_LEAST_SCALE = 1e-290  # of a column; coefficients are divided by it
 _SHORT = 1 << 16  # numbers below are stored in 16 bits
 
 
@@ -86,6 +94,10 @@ class Design:
         if options.standardize and not np.isfinite(scale).all():
             name = problem.names[int(np.argmin(np.isfinite(scale)))]
             raise ProblemError(f"column '{name}' has values whose squares are beyond float64; change its unit")
+        small = np.flatnonzero((scale > 0.0) & (scale < _LEAST_SCALE))
+        if options.standardize and small.size:
+            name = problem.names[int(small[0])]
+            raise ProblemError(f"column '{name}' has values whose inverses are beyond float64; change its unit")
         active = np.arange(X.shape[1])
         if options.standardize:
             varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
@@ -114,7 +126,11 @@ class Design:
         if options.standardize and problem.family in ("normal", "student"):
             centre = float(problem.y.mean()) if options.intercept else 0.0
             with np.errstate(over="ignore", invalid="ignore"):
-                target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
+                apart = problem.y - centre
+                spread = float(np.sqrt(np.mean(apart**2)))
+                if spread < SMALL_SCALE:
+                    spread = float(column_moments(apart[:, None])[1][0])
+                target = centre, spread or 1.0
             if not np.isfinite(target).all():
                 raise ProblemError("y has values whose squares are beyond float64; change its unit")
         entries = entries.of(active) if storage == "sparse" else EntrySummary()
@@ -306,12 +322,13 @@ def _effects(
     X = problem.X
     usual = usual_value(X)[active] if intercept else np.zeros(len(active))
     squares, count = np.zeros(len(active)), np.zeros(len(active))
+    power = np.frexp(scale)[1]  # of 2, so that squares are neither 0 nor infinite
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
     for begin in range(0, X.shape[0], rows):
-        apart = dense_rows(X, begin, min(X.shape[0], begin + rows))[:, active] - usual
+        apart = np.ldexp(dense_rows(X, begin, min(X.shape[0], begin + rows))[:, active] - usual, -power)
         squares += np.einsum("ij,ij->j", apart, apart, dtype=np.float64)
         count += (apart != 0).sum(axis=0)
-    return squares / np.maximum(count, 1.0) / scale**2
+    return np.asarray(squares / np.maximum(count, 1.0) / np.ldexp(scale, -power) ** 2)
 
 
 def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -112,6 +112,8 @@ def posterior_of(
     if problem.family == "student":
         arrays["degrees"] = np.array(options.degrees)
     arrays["prior"] = np.array(options.chosen_prior.describe())
+    if options.draws is None:
+        arrays |= {"ess_target": np.array(options.ess), "r_hat_target": np.array(options.r_hat)}
     if options.prior == "regularized":
         arrays["slab"] = statistics.all()[:, :, REPORT.index("slab_precision")] ** -0.5
     if state.scales is not None:

@@ -1,0 +1,95 @@
+"""What the data leave to the prior is a warning that names the columns; small units are no fault of the data."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+import engine
+from engine.cli import command_line
+from engine.devices import Member
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.options import Options
+from tests.engines import engine_of
+
+SHORT: dict[str, Any] = {"draws": 60, "warmup": 60, "seed": 1}
+
+
+def rare_flag() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """A number, a flag that is set in rows of one class only, and a constant."""
+    random = np.random.default_rng(1)
+    number, flag = random.standard_normal(120), np.arange(120) < 8
+    return np.column_stack([number, flag, np.full(120, 3.0)]), flag | (number + random.standard_normal(120) > 0)
+
+
+def warnings_of(device: Member, problem: Any, **options: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        engine_of(device).solve(problem, **SHORT, **options)
+    return [str(one.message) for one in caught if issubclass(one.category, engine.DataWarning)]
+
+
+def test_constant_and_separable_columns_are_python_warnings_by_name(device: Member) -> None:
+    X, y = rare_flag()
+    found = warnings_of(device, engine.HorseshoeProbit(X, y, names=["a", "flag", "const"]))
+    assert len(found) == 2
+    assert found[0].startswith("1 column is constant ('const') and not identified beside an intercept")
+    assert found[1].startswith("1 column ('flag') has an unusual value in rows of one class only")
+    assert warnings_of(device, engine.HorseshoeProbit(X[:, :1], y)) == []
+
+
+def test_separated_classes_are_a_python_warning_with_columns(device: Member) -> None:
+    X = np.random.default_rng(2).standard_normal((80, 3))
+    (found,) = warnings_of(device, engine.HorseshoeLogit(X, X[:, 0] + X[:, 1] > 0, names=["a", "b", "c"]))
+    assert found.startswith("a combination of columns separates the classes")
+    assert "'a'" in found
+    assert "'b'" in found
+
+
+def test_the_command_line_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = rare_flag()
+    file = tmp_path / "rare.csv"
+    rows = [f"{a},{flag:g},{const:g},{target:d}" for (a, flag, const), target in zip(X.tolist(), y, strict=True)]
+    file.write_text("\n".join(["a,flag,const,y", *rows]) + "\n")
+    assert command_line(["solve", str(file), "--draws", "60", "--warmup", "60", "--backend", "opencl"]) == 0
+    errors = capsys.readouterr().err
+    for text in ("warning: 1 column is constant ('const')", "warning: 1 column ('flag') has an unusual value"):
+        assert errors.count(text) == 1
+
+
+def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(device: Member) -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((20, 30))
+    y = 1000 * X[:, 0] + 300 * random.standard_normal(20)
+    (found,) = warnings_of(device, engine.HorseshoeRegression(X, y), standardize=False)
+    assert "use standardize = true or another unit" in found
+    assert warnings_of(device, engine.HorseshoeRegression(X, y)) == []
+    assert warnings_of(device, engine.HorseshoeRegression(X, y / 1000), standardize=False) == []
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("prior", ["horseshoe", "regularized"])
+def test_columns_of_tiny_numbers_are_not_constant(device: Member, kind: str, prior: str) -> None:
+    random = np.random.default_rng(4)
+    X = np.round(random.standard_normal((100, 3)), 1)
+    y = X[:, 0] + random.standard_normal(100)
+    unit = 2.0**-660  # about 1e-199
+    made = sparse.csr_array if kind == "sparse" else np.asarray
+    plain, tiny = (engine.HorseshoeRegression(made(X * u), y * u) for u in (1.0, unit))
+    options = Options(kernel="hmc", prior=prior)  # type: ignore[arg-type]
+    usual, small = Design.of(plain, options), Design.of(tiny, options)
+    assert small.active.tolist() == [0, 1, 2]
+    assert small.scale == pytest.approx(usual.scale * unit, rel=1e-12, abs=0.0)
+    assert small.slab == pytest.approx(usual.slab, rel=1e-12)
+    assert small.target() == pytest.approx(usual.target(), rel=1e-6)
+    assert small.rows(0, 100) == pytest.approx(usual.rows(0, 100), rel=1e-6)
+    result = engine_of(device).solve(tiny, prior=prior, **SHORT)
+    assert result.arrays["mean"][1] == pytest.approx(1.0, abs=0.4)
+    with pytest.raises(engine.ProblemError, match="column 'x0' has values whose inverses are beyond float64"):
+        Design.of(engine.HorseshoeRegression(X * 1e-300, y), Options(kernel="hmc"))
