@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -66,6 +67,7 @@ class CompareTab(Cleanup, QWidget):
         self._units: dict[str, tuple[str, str, bool]] = {}
         self._devices: list[list[str]] = [[] for _ in notes]
         self._started: list[Started | None] = [None for _ in notes]
+        self._resumed: list[tuple[int, float]] = []
         self._steps: list[dict[tuple[str, str], Curve]] = [{} for _ in notes]
         self._curves: list[set[Curve]] = [set() for _ in notes]
         self._summaries = [Summary() for _ in notes]
@@ -137,6 +139,9 @@ class CompareTab(Cleanup, QWidget):
             times, values = curve.data.points()
             drawn = figure.series(curve.name, curve.colour, curve.dash)
             drawn.replace(Series.of(self._counts[place].at(count, times), values))
+        for place, time in self._resumed:
+            x = self._counts[place].at(count, np.array([time]))
+            figure.mark_session(float(x[0]), f"{self._name(place)} resumed")
         figure.set_theme(self.theme)
         figure.complete()
         return figure
@@ -154,8 +159,9 @@ class CompareTab(Cleanup, QWidget):
                 if event.resumed:
                     for curve in self._curves[place]:
                         curve.data.cut(event.time)
+                    self._resumed.append((place, event.time))
                     for figure in self._figures.values():
-                        figure.mark_session(event.time)
+                        figure.mark_session(event.time, f"{self._name(place)} resumed")
             case Metric():
                 self._point(place, event.name, "", event.time, event.value, event.device)
             case Incumbent():

@@ -87,6 +87,7 @@ class LivePlot(Figure):
         self._marked: float | None = None
         self._line: pg.InfiniteLine | None = None
         self.sessions: list[float] = []
+        self._session_texts: list[str] = []
         self._session_lines: list[pg.InfiniteLine] = []
         self._end = 0.0
         self.origin = 0.0
@@ -181,10 +182,11 @@ class LivePlot(Figure):
         if self.populated:
             self._lay_extras()
 
-    def mark_session(self, x: float) -> None:
-        """Draw a vertical line where the run was resumed."""
+    def mark_session(self, x: float, text: str = "resumed") -> None:
+        """Draw a vertical line where the run was resumed; of several runs, ``text`` says which."""
         if x not in self.sessions:
             self.sessions.append(x)
+            self._session_texts.append(text)
             if self.populated:
                 self._lay_extras()
 
@@ -212,8 +214,9 @@ class LivePlot(Figure):
                 self._mark = pg.InfiniteLine(angle=0, movable=False)
                 self.plot.addItem(self._mark, ignoreBounds=True)
             self._mark.setPos(math.log10(self._marked) if self.log else self._marked)
-        for x in self.sessions[len(self._session_lines) :]:
-            line = pg.InfiniteLine(x, angle=90, movable=False, label="resumed", labelOpts={"position": 0.94})
+        drawn = len(self._session_lines)
+        for x, text in zip(self.sessions[drawn:], self._session_texts[drawn:], strict=True):
+            line = pg.InfiniteLine(x, angle=90, movable=False, label=text, labelOpts={"position": 0.94})
             line.setZValue(10)  # its label is above the curves, on a background of its own
             self.plot.addItem(line, ignoreBounds=True)
             self._session_lines.append(line)

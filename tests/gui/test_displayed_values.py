@@ -196,6 +196,30 @@ def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Pa
         assert float(tab.table.item(rows["gap"], column).text().split()[0]) == pytest.approx(gap, abs=0.005)
 
 
+def test_a_comparison_says_which_run_was_resumed_and_where(qtbot: Any, tmp_path: Path) -> None:
+    notes = []
+    for title, resumed in (("one", True), ("two", False)):
+        begun = STARTED.model_copy(update={"sense": "minimize"})
+        counted = [Progress(time=t, phase="search", done=100 * t, total=1000, unit="nodes") for t in (1.0, 2.0, 3.0)]
+        parts = [counted, [Incumbent(time=2.0, objective=9, bound=7, gap=0.2)]]
+        again = [begun.model_copy(update={"resumed": True, "time": 2.0}), counted[-1]] if resumed else []
+        events = [begun, *parts[0][:2], *parts[1], *again, Finished(time=3.0, status="optimal", objective=9, bound=9)]
+        (tmp_path / title).mkdir()
+        (tmp_path / title / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(title, str(tmp_path / title), title))
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    tab.resize(900, 600)
+    tab.show()
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
+    for against, x in (("", 2.0), ("nodes", 200.0)):
+        tab.show_against(against)
+        best = next(figure for figure in tab.plots() if figure.title == "Best and bound")
+        best.to_image(1.0)
+        assert best.sessions == [x]
+        assert [line.label.format for line in best._session_lines] == ["one resumed"]
+
+
 RECORDED = sorted((SAMPLES / "recorded").iterdir())
 
 
