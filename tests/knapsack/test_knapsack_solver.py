@@ -21,10 +21,12 @@ from engine.results import Result
 from engine.run import Run
 from engine.solvers.knapsack.dense import planning
 from engine.solvers.knapsack.dense import table as dense_table
+from engine.solvers.knapsack.dense.sweep import Sweep
 from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import Shapes, ValueType
 from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.sparse.worker import SparseWorker
 from tests.stopping import stop_at
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
@@ -306,6 +308,21 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     assert stopped.status is Status.INTERRUPTED
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
     assert_solved(result, problem, int(whole.objective or 0))
+
+
+@pytest.mark.parametrize("variant", ["rows", "sparse"])
+def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, variant: str
+) -> None:
+    kind = "strongly-correlated" if variant == "rows" else "exponential-groups"
+    problem = generate(GeneratorOptions(type=kind, n=3000, capacity=1_000_000, seed=2))
+    monkeypatch.setattr(Sweep, "read", lambda *_: pytest.fail("a row is read"))
+    monkeypatch.setattr(SparseWorker, "table", lambda *_: pytest.fail("tiles are read"))
+    stops = stop_at(monkeypatch, lambda event: isinstance(event, Progress) and event.phase == "items")
+    stopped = one_device.solve(problem, reduce=False, variant=variant)
+    assert stops
+    assert stopped.status is Status.INTERRUPTED
+    assert stopped.solution is not None
 
 
 @pytest.mark.usefixtures("_nothing_compiled")

@@ -275,7 +275,7 @@ class _Pass:
         """Save the table, if it is small enough and does not depend on a solution whose items are unknown."""
         whole = self._best is None or self._table.improved(self._found(self._best))
         start = None
-        if whole and self._step:
+        if whole and self._step and self._run.folder is not None:
             tiles, values = self._workers.first(SparseWorker.table, _CHECKPOINT_BYTES)
             if len(tiles):
                 start = StartTiles(self._items.indices[: self._step], tiles, values)
