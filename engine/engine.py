@@ -21,7 +21,7 @@ from engine.forecast import Estimate
 from engine.isolation import needs_isolation, solve_isolated
 from engine.mapping import BatchProgress, as_batch, check_options, solve_items
 from engine.problem import Problem
-from engine.publisher import as_observers
+from engine.publisher import as_observers, require_other_thread
 from engine.results import Result
 from engine.resuming import earlier_result, recorder_of, resumed_settings
 from engine.run import Observer, Run, wait_or_stop
@@ -365,6 +365,7 @@ class Engine:
 
     def reopen(self) -> None:
         """Close the devices, unless a run works on them; they are opened again when they are needed."""
+        require_other_thread(self._turn)
         with self._turn, self._opening:
             if self._pool is not None:
                 pool, self._pool = self._pool, None
@@ -374,6 +375,7 @@ class Engine:
     def exclusive(self) -> Iterator[DevicePool]:
         """The opened devices, while no run of this engine works."""
         self._require_open()
+        require_other_thread(self._turn)
         with self._turn:
             yield self._settled()
 

@@ -37,7 +37,7 @@ Number = int | float  # in this order: early pydantic 2 takes the first that fit
 class _Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
 
-    time: float
+    time: float = Field(ge=0, allow_inf_nan=False)
 
 
 class Started(_Event):

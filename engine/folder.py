@@ -19,7 +19,6 @@ whole to a temporary name and renamed; the folder itself appears under its name 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import platform
 import re
@@ -387,8 +386,10 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
     if (kind := _class_in(sys.modules.get(module), name)) is not None:
         return kind
     if source is None:
-        trusted.require_trust(ForeignCode("Python", f"the module {module}", text_digest(module)), trust)
-        return _class_in(_imported(module), name)
+        raise RunFolderError(
+            f"the run's problem is of the class {name} of the module {module}, which has no file; "
+            "resume it from a program that defines the class"
+        )
     path = Path(source)
     try:
         content = read_regular(path)
@@ -405,13 +406,6 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
 def _class_in(module: types.ModuleType | None, name: str) -> type[Problem] | None:
     kind = None if module is None else vars(module).get(name)  # getattr could run the module's own code
     return kind if isinstance(kind, type) and issubclass(kind, Problem) else None
-
-
-def _imported(module: str) -> types.ModuleType | None:
-    try:
-        return importlib.import_module(module)
-    except Exception:  # whatever the module raises; then it does not define the class
-        return None
 
 
 def _executed(path: Path, content: bytes, name: str) -> types.ModuleType:

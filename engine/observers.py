@@ -238,7 +238,8 @@ class ProgressBar:
         if self._bar is not None and self._task is not None:
             if "phase" in fields and self._state != "running":
                 fields["phase"] = self._state
-            self._bar.update(self._task, **fields)
+            texts = {name: printable(text) for name, text in fields.items() if isinstance(text, str)}
+            self._bar.update(self._task, **{**fields, **texts})
 
     def _progress(self, event: Progress) -> None:
         if self._first is None or event.phase != self._phase or event.time < self._first.time:

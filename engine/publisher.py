@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from engine.errors import OptionError
 from engine.events import Event, Failed, Finished
 
-__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "delivering"]
+__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "require_other_thread"]
 
 Observer = Callable[[Event], None]
 
@@ -45,9 +45,20 @@ def as_observers(on_event: Observer | Sequence[Observer] | None) -> list[Observe
     return list(found)
 
 
-def delivering() -> Publisher | None:
-    """The publisher that is calling an observer on this very thread, if one is."""
-    return getattr(_HERE, "publisher", None)
+def require_other_thread(turn: object) -> None:
+    """``RuntimeError`` on a thread that calls an observer of a run: that run ends only after the observer has returned.
+
+    Parameters
+    ----------
+    turn : object
+        The :attr:`Publisher.turn` of the runs that the caller is about to wait for.
+    """
+    caller: Publisher | None = getattr(_HERE, "publisher", None)
+    if caller is not None and caller.turn is turn:
+        raise RuntimeError(
+            "an observer cannot wait for a run of the engine that calls it, nor use or close that engine's devices: "
+            "the run ends only after its observers have returned"
+        )
 
 
 class Publisher:
@@ -66,7 +77,7 @@ class Publisher:
     Attributes
     ----------
     turn : object
-        Identifies the engine that the run belongs to; see :func:`delivering`.
+        Identifies the engine that the run belongs to; see :func:`require_other_thread`.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from engine.errors import (
 from engine.events import Event, Failed, Finished, Started, StateChanged
 from engine.monitoring import PoolMonitor
 from engine.problem import R
-from engine.publisher import Observer, Publisher, delivering
+from engine.publisher import Observer, Publisher, require_other_thread
 from engine.reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
 from engine.results import Result, Status
 from engine.schema import SchemaError
@@ -186,6 +186,8 @@ class Run(Reporter, Generic[R]):
         """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
         import asyncio  # few need it
 
+        if not self._ended.is_set():
+            self.require_other_thread()
         yield from asyncio.to_thread(self.join).__await__()
         return self.wait()
 
@@ -237,12 +239,7 @@ class Run(Reporter, Generic[R]):
 
     def require_other_thread(self) -> None:
         """``RuntimeError`` on a thread that this run, or one that it waits for, needs in order to end."""
-        caller = delivering()
-        if caller is not None and caller.turn is self._turn:
-            raise RuntimeError(
-                "an observer cannot wait for a run of the engine that calls it, nor close that engine: "
-                "the run ends only after its observers have returned"
-            )
+        require_other_thread(self._turn)
 
     # --- the clock ----------------------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
 
 def value_text(value: float | int | None) -> str:
     """A number in full: integral values with thousands separators, others to eight digits; an en dash for None."""
+    if isinstance(value, int) and abs(value) >= 1 << 1000:  # beyond floats
+        return "> 10^301" if value > 0 else "< −10^301"
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -143,7 +145,9 @@ def rate_text(rate: tuple[float, str] | None) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration: ``0.012 s``, ``3.2 s``, ``4:05``, ``1:02:03``, ``12.5 days`` or ``3.21 years``."""
+    """A duration: ``0.012 s``, ``3.2 s``, ``4:05``, ``1:02:03``, ``12.5 days`` or ``3.21 years``; else an en dash."""
+    if not math.isfinite(seconds):
+        return "–"
     if 0 < seconds < 0.095:
         return f"{seconds:.3f} s"
     if seconds < 60:

@@ -38,9 +38,9 @@ class ForeignCode:
     ----------
     kind : {"Python", "C"}
     where : str
-        The file, or the module, that contains it.
+        The file that contains it.
     digest : str
-        SHA-256 of the code, or of the module's name if there is no file.
+        SHA-256 of the code.
     text : str
         The code, as far as it is known without executing anything.
     """

@@ -336,6 +336,8 @@ def _finite(value: Any) -> Any:
 @click.pass_context
 def replay(context: click.Context, /, folder: str, speed: float, events: str | None, trust: bool) -> int:
     """Replay the run in the folder DIR at its original speed."""
+    if math.isnan(speed):
+        raise OptionError("--speed must be a number of 0 or more; got nan")
     recorded = RunFolder.open(folder)
     recorded.first_event()
     lines: JsonLines | None = context.obj

@@ -157,7 +157,13 @@ class Library:
             entry = self._index[folder.name]
             if entry["stamps"] == [None if one is None else list(one) for one in now]:
                 return note_from({**entry["note"], "key": folder.name, "folder": str(folder)})
-        note = described(folder, folder.name, COLOURS[len(self.notes) % len(COLOURS)])
+        colour = COLOURS[len(self.notes) % len(COLOURS)]
+        try:
+            note = described(folder, folder.name, colour)
+        except RunFolderError as error:
+            note = RunNote(folder.name, str(folder), folder.name, colour, state="failed", message=str(error))
+            with contextlib.suppress(OSError):
+                note.created = folder.stat().st_mtime
         self._index[folder.name] = {"stamps": [None if one is None else list(one) for one in now], "note": asdict(note)}
         self._index_changed = True
         return note

@@ -55,6 +55,7 @@ MISTAKES = [
     (["resume", "full"], "full is not a run folder: it has no run.toml"),
     (["replay", "nowhere"], "nowhere is not a run folder: it has no run.toml"),
     (["replay", "full", "--speed", "-1"], "Invalid value for '--speed'"),
+    (["replay", "full", "--speed", "nan"], "--speed must be a number of 0 or more; got nan"),
     (["solvers", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
     (["generate", "cuonting"], "unknown kind 'cuonting'; did you mean 'counting'?"),
     (["generate", "counting", "--traget", "3"], "unknown option '--traget'; did you mean '--target'?"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +120,48 @@ def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot: Any
     dialog.path.setText(f"{UNREADABLE}/new.txt")
     assert not dialog.make.isEnabled()
     assert "there is no folder" in dialog.error.text()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"state": "running", "window": 10**30},
+        {"state": "running", "window": -1},
+        {"seconds": float("nan")},
+        {"seconds": float("inf"), "created": 1e300},
+        {"best": 10**4000, "bound": -(10**4000), "gap": 1e308},
+        {"best": float("nan"), "bound": float("inf"), "gap": float("nan")},
+    ],
+)
+def test_numbers_in_a_note_that_cannot_be_hide_nothing(
+    qtbot: Any, open_window: Any, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    runs = tmp_path / "home" / "runs"
+    runs.mkdir(parents=True)
+    sound = {"folder": UNREADABLE, "title": "t", "state": "interrupted"}
+    (runs / "odd.json").write_text(json.dumps({"key": "odd", **sound, **odd}))
+    (runs / "sound.json").write_text(json.dumps({"key": "sound", **sound}))
+    window = open_window()
+    assert {note.key for note in window.library} == {"odd", "sound"}
+    for note in list(window.library):
+        window.run_list.select(note)
+        window.run_list.grab()  # paints every row
+
+
+def test_a_damaged_folder_is_shown_as_damaged_and_hides_nothing(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "home" / "runs"
+    for name in ("damaged", "locked", "sound"):
+        shutil.copytree(SAMPLES / "recorded" / RECORDED[0], runs / name)
+    (runs / "damaged" / "run.toml").write_text("options = 5")
+    (runs / "locked" / "run.lock").write_text(json.dumps({"host": socket.gethostname(), "pid": 10**30}))
+    window = open_window()
+    notes = {note.key: note for note in window.library}
+    assert set(notes) == {"damaged", "locked", "sound"}
+    assert notes["damaged"].state == "failed"
+    assert "run.toml was written by an early version" in notes["damaged"].message
+    assert notes["locked"].state == notes["sound"].state == "optimal"
+    window.run_list.select(notes["damaged"])
+    window.runs.open_selected()
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
+    assert "run.toml" in tab.banner.text.text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import zipfile
 from pathlib import Path
@@ -109,6 +110,24 @@ def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(
     assert "unpacking" not in str(refusal.value)
     assert list(runs.iterdir()) == []
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["odd.zip"]
+
+
+def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path: Path) -> None:
+    archive = packed(tmp_path / "odd.zip", "run/run.toml", "run/é.txt")
+    archive.write_bytes(archive.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(RunFolderError, match="is no zip archive that can be read"):
+        unpack_run(archive, tmp_path / "runs")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a permission on Windows")
+def test_what_a_folder_links_to_is_not_exported(tmp_path: Path) -> None:
+    shutil.copytree(RECORDED, tmp_path / "run")
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "run" / "notes.txt").symlink_to(tmp_path / "secret")
+    write_zip(tmp_path / "run", tmp_path / "run.zip")
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        assert "run/run.toml" in archive.namelist()
+        assert "run/notes.txt" not in archive.namelist()
 
 
 def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot: Any, window: Any, tmp_path: Path) -> None:

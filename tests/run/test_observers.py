@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import sys
 import types
 from pathlib import Path
@@ -106,6 +107,19 @@ def test_the_bar_shows_the_time_left_with_its_limits() -> None:
 
 def test_the_bar_has_no_end_while_the_total_is_unknown() -> None:
     assert "3M nodes" in shown(STARTED, events.Progress(time=2, phase="search", done=3e6, total=0, unit="nodes"))
+
+
+def test_names_from_a_recorded_run_drive_no_terminal() -> None:
+    hostile = "\x1b[2J\x1b]0;title\x07"
+    events_of_it = [
+        events.Progress(time=1, phase=f"p{hostile}", done=1, total=2, unit=f"u{hostile}"),
+        events.Progress(time=2, phase=f"p{hostile}", done=1e308, total=0, unit=hostile, seconds_left=math.nan),
+        events.Incumbent(time=3, objective=10**1000, bound=math.nan, gap=math.inf),
+    ]
+    output = shown(STARTED.model_copy(update={"solver": hostile}), *events_of_it, width=300)
+    assert "p\\x1b[2J" in output
+    assert "\x1b[2J" not in output
+    assert "\x07" not in output
 
 
 def test_notices_stand_above_the_bar() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -19,6 +20,11 @@ from engine.observers import Recorder
 from tests.patience import PATIENCE, wait_until
 
 LONG = Counting(10**9)
+SMALL = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+
+
+async def awaited(run: engine.Run) -> engine.Result:
+    return await run
 
 
 def kinds(folder: Path) -> list[str]:
@@ -38,7 +44,7 @@ def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path: Pa
     assert kinds(tmp_path / "r") == [event.type for event in seen]
 
 
-@pytest.mark.parametrize("call", ["wait", "join", "close", "solve"])
+@pytest.mark.parametrize("call", ["wait", "join", "close", "solve", "await", "map", "reopen", "exclusive"])
 def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
     errors: list[BaseException] = []
     box: list[engine.Run] = []
@@ -53,6 +59,10 @@ def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
                     "join": lambda: box[0].join(),
                     "close": lambda: owner.close(),
                     "solve": lambda: owner.solve(Counting(3)),
+                    "await": lambda: asyncio.run(awaited(box[0])),
+                    "map": lambda: owner.map([SMALL, SMALL]),
+                    "reopen": lambda: owner.reopen(),
+                    "exclusive": lambda: owner.exclusive().__enter__(),
                 }[call]()
             except BaseException as error:
                 errors.append(error)
