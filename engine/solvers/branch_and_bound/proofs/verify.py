@@ -208,10 +208,10 @@ def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engin
 
 def _without_schedule(proof: Proof) -> str:
     """What a proof without a schedule proves, and what it does not."""
-    text = f"there is no schedule in it: it proves that none is shorter than {proof.value}, not that there is one"
+    text = f"it proves that no schedule is shorter than {proof.value}; it contains none of this makespan"
     match = _TAILLARD.fullmatch(proof.instance.name)
     if match and 1 <= int(match[1]) <= 120 and Flowshop.taillard_best_known(int(match[1])) == proof.value:
-        text += f"; others have published that the best known schedule of {proof.instance.name} has this makespan"
+        text += f", which is the best published for {proof.instance.name}"
     return text
 
 
