@@ -196,10 +196,12 @@ class BOAPanel(Panel):
             if name in event.counters:
                 self.tile(title).show_value(value_text(event.counters[name]))
         if event.counters.get("generations") == 0:
-            self._explain_no_generation()
+            self._explain_no_generation(event.status == "optimal")
 
-    def _explain_no_generation(self) -> None:
-        text = "No generation was needed: the search ended with the first population."
+    def _explain_no_generation(self, solved: bool) -> None:
+        text = "No generation was needed: the optimum is in the first population."
+        if not solved:
+            text = "The run ended before the first generation was complete."
         self.seconds.empty = text
         for figure in (self.seconds, self.network, self.individuals, self.genes):
             figure.hint(text)

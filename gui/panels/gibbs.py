@@ -189,7 +189,8 @@ class GibbsPanel(Panel):
 
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""
-        self.tile("Phase").show_value("done")
+        if event.status == "complete":
+            self.tile("Phase").show_value("done")
         if (worst := event.counters.get("worst_r_hat")) is not None:
             self._show_r_hat(float(worst))
             self.r_hat.set_unit(f"of the traced quantities, limit {_R_HAT_LIMIT}; of all quantities {float(worst):.3f}")

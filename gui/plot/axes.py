@@ -25,6 +25,7 @@ __all__ = [
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
+_TICK_GAP = 8  # pixels between two texts of ticks
 _TITLE = 16  # pixels of a line of a title
 _MOST_LINES, _LEAST_POINTS = 3, 5.0
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -35,6 +36,10 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
     if seconds < 60 or (spacing and seconds < 120 and spacing < 1):
         decimals = 0 if spacing >= 1 else max(0, min(6, math.ceil(-math.log10(spacing)))) if spacing else 1
         return f"{seconds:.{decimals}f} s"
+    if spacing and spacing < 1 and seconds < 48 * 3600 - 1:
+        decimals = min(6, math.ceil(-math.log10(spacing) - 1e-9))
+        whole, part = divmod(round(seconds * 10**decimals), 10**decimals)
+        return f"{duration(whole, 1.0)}.{part:0{decimals}d}"
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
@@ -241,11 +246,24 @@ class TimeAxis(Axis):
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
         """Whole minutes and hours for long ranges."""
         if high - low < 100:
-            return list(super().tickSpacing(low, high, size))[:1]
+            return [
+                (self._wide_enough(step, low, high, size), first)
+                for step, first in super().tickSpacing(low, high, size)[:1]
+            ]
         wanted = (high - low) / max(2.0, size / 90)
         steps = (15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
         step = next((step for step in steps if step >= wanted), 86400 * math.ceil(wanted / 86400))
         return [(float(step), 0.0)]
+
+    def _wide_enough(self, step: float, low: float, high: float, size: float) -> float:
+        """A step that leaves room for the text of a tick, which may have many digits."""
+        metrics = QFontMetricsF(self.style["tickFont"] or QGuiApplication.font())
+        for _ in range(8):
+            if step / (high - low) * size >= metrics.horizontalAdvance(duration(high, step)) + _TICK_GAP:
+                break
+            power = 10.0 ** math.floor(math.log10(step) + 1e-9)
+            step = next(factor * power for factor in (2, 5, 10) if factor * power > 1.01 * step)
+        return step
 
 
 _LAST_PREFIX = 14  # the exponent up to which numbers are short with a prefix

@@ -7,13 +7,14 @@ from typing import Any
 import counting
 import numpy as np
 import pytest
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 
 import engine
 from engine.events import Compiling, Finished, Metric, Progress, Trace
 from engine.solver import MetricSpec
 from gui.app.theme import DARK, LIGHT
 from gui.panels import Panel, RunInfo, panel_for
-from gui.plot.axes import NumberAxis
+from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.notes import RunNote
@@ -153,3 +154,35 @@ def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
     (left, right), (bottom, top) = box.viewRange()
     assert min(x.min() - left, right - x.max()) >= 4 * wide
     assert min(y.min() - bottom, top - y.max()) >= 4 * high
+
+
+@pytest.mark.parametrize("begin", [0.0, 11.19, 75.0, 300.0, 3599.99])
+@pytest.mark.parametrize("span", [0.008, 0.02, 0.5, 3.0, 90.0, 4000.0])
+@pytest.mark.parametrize("size", [120, 300, 900])
+def test_texts_of_a_time_axis_differ_and_have_room(qtbot: Any, begin: float, span: float, size: int) -> None:
+    plot = LivePlot("Population", "s", theme=LIGHT)
+    qtbot.addWidget(plot)
+    axis = plot.plot.getAxis("bottom")
+    assert isinstance(axis, TimeAxis)
+    spacing, values = axis.tickValues(begin, begin + span, size)[0]
+    texts = axis.tickStrings([float(value) for value in values], 1.0, spacing)
+    assert len(set(texts)) == len(texts)
+    metrics = QFontMetricsF(axis.style["tickFont"] or QGuiApplication.font())
+    assert len(texts) < 2 or spacing / span * size >= max(map(metrics.horizontalAdvance, texts))
+
+
+@pytest.mark.parametrize(("status", "phase"), [("complete", "done"), ("time_limit", "sampling, 40 of 2,000")])
+def test_sampling_that_a_limit_ends_is_not_called_done(qtbot: Any, status: str, phase: str) -> None:
+    panel = panel_of(qtbot, "gibbs")
+    panel.feed([STARTED, Progress(time=1.0, phase="sampling", done=40, total=2000, unit="iterations")])
+    panel.feed([Finished(time=2.0, status=status)])
+    assert panel.tile("Phase").value == phase
+
+
+@pytest.mark.parametrize(
+    ("status", "text"), [("optimal", "No generation was needed"), ("interrupted", "The run ended")]
+)
+def test_a_stopped_run_is_not_said_to_need_no_generation(qtbot: Any, status: str, text: str) -> None:
+    panel = panel_of(qtbot, "boa")
+    panel.feed([STARTED, Finished(time=2.0, status=status, objective=3, counters={"generations": 0})])
+    assert panel.network._hint_text.startswith(text)  # type: ignore[attr-defined]
