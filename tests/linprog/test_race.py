@@ -45,7 +45,7 @@ def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS work in child processes, and decide nothing before all have begun: small programs are solved before."""
     monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(solve, "head_start", lambda _: 0.0)
+    monkeypatch.setattr(solve, "head_start", lambda *_: 0.0)
     monkeypatch.setattr(solve._Solving, "_poll_race", lambda self, *futures: (self._poll(), wait(futures, 0.05)))
 
 
@@ -65,7 +65,10 @@ def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine
         assert children() <= before
 
 
-def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, device: Member) -> None:
+def test_a_small_program_is_solved_before_the_race_begins(
+    owner: engine.Engine, device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "FIRST_WAIT", 30.0)
     problem = sparse_program(2)
     before = children()
     result = owner.solve(problem, method="race")
@@ -73,9 +76,60 @@ def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, 
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
     settle(owner)
     assert children() <= before
-    if device.info.capabilities.shares_host_cores:
-        assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
-        assert result.counters["iterations"] == 0
+    assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
+    assert result.counters["iterations"] == 0
+
+
+@pytest.mark.parametrize(
+    ("cores", "limit", "seconds", "interior"),
+    [
+        (1, 60.0, 1.0, 0),
+        (2, 60.0, 5.0, 1),
+        (2, 12.0, 3.0, 1),
+        (2, 0.1, 1.0, 1),
+        (4, 60.0, 1.0, 1),
+        (8, 60.0, start.FIRST_WAIT, 2),
+    ],
+)
+def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, device: Member, cores: int, limit: float, seconds: float, interior: int
+) -> None:
+    """Not on a GPU, whose thread needs a core."""
+    monkeypatch.setattr(start, "host_cores", lambda: cores)
+    monkeypatch.setattr(start, "HighsRacer", lambda *_: "ipm")
+    shares = device.info.capabilities.shares_host_cores
+    assert start.head_start(device, limit) == (seconds if shares else start.FIRST_WAIT)
+    began: list[Any] = start.start_highs_interior(sparse_program(0), 1e-8, None, device)  # type: ignore[arg-type]
+    assert len(began) == (interior if shares or cores >= 4 else 0)
+
+
+def test_highs_without_a_point_has_ended() -> None:
+    assert racer._news({"farkas": np.ones(2)}, final=False).ended
+    assert not racer._news({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended
+
+
+@pytest.mark.parametrize(("crossover", "asked"), [("after", ["off", "on"]), ("no", ["off"]), ("yes", ["on"])])
+def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, crossover: Any, asked: list[str]
+) -> None:
+    no_interior_point(monkeypatch)
+    problem, seen = sparse_program(3), []
+
+    def request(process: ChildProcess, name: str, model: Any, options: dict[str, Any]) -> Future[Any]:
+        seen.append(options["run_crossover"])
+        found = child.solve(model, options)
+        return start_thread(lambda: found if options["run_crossover"] == "on" else found | {"x": found["x"] + 1.0})
+
+    monkeypatch.setattr(ChildProcess, "request", request)
+    monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsRacer(problem, "ipm", 1e-8, crossover)])
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    monkeypatch.setattr(solve, "judge_by_highs", lambda *_: None)
+    monkeypatch.setattr(solve._Solving, "_solve_balanced", lambda _: None)
+    monkeypatch.setattr(solve._Solving, "_certificate", lambda *_: None)
+    result = owner.solve(problem, method="race", presolve=False)
+    assert seen == asked
+    assert (result.status == "optimal") == (asked[-1] == "on")
 
 
 def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(
@@ -170,7 +224,13 @@ def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: py
     monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
-    assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
+    assert set(result.arrays["racers"].tolist()) == {
+        "interior point",
+        "pdhg",
+        "HiGHS simplex",
+        "HiGHS ipm",
+        "HiGHS ipm with crossover",
+    }
 
 
 def test_highs_in_a_thread_finds_what_highs_finds() -> None:

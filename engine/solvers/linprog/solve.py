@@ -137,7 +137,9 @@ class _Solving(Race):
                 program, restore = self._presolved(stack)
                 no_optimum = program is None
                 if self.method == "race" and program is not None:
-                    self._await_highs(began + head_start(self.pool.members[0]))
+                    resumed = self.restored is not None
+                    alone = FIRST_WAIT if resumed else head_start(self.pool.members[0], self.run.time_left)
+                    self._await_highs(began + alone)
             if program is not None and not self._decided:
                 self._start_own(program, restore, began)
             self._race()
@@ -196,7 +198,7 @@ class _Solving(Race):
         self.racers += start_highs_simplex(*given)
         self._await_highs(began + FIRST_WAIT)
         if not self._decided:
-            self.racers += start_highs_interior(*given)
+            self.racers += start_highs_interior(*given, self.pool.members[0])
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; it may decide the race."""

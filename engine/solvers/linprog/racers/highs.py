@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,8 @@ def _news(found: dict[str, Any], final: bool) -> News:
     point = None
     if "x" in found and np.isfinite(found["x"]).all():
         point = found["x"], found["row_duals"]
-    return News(point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=final)
+    ended = final or point is None  # there is nothing to refine
+    return News(point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=ended)
 
 
 class HighsThread(Racer):
@@ -93,6 +94,15 @@ class HighsThread(Racer):
 class HighsRacer(Racer):
     """HiGHS in a child process, on the program as given.
 
+    Parameters
+    ----------
+    problem : LinearProgram
+    solver : {"simplex", "ipm"}
+    tolerance : float
+        Of infeasibilities.
+    crossover : {"after", "yes", "no"}
+        Whether an interior point is moved to a vertex: only after it was not exact enough, always, or never.
+
     Raises
     ------
     ChildError
@@ -102,15 +112,16 @@ class HighsRacer(Racer):
     problem: LinearProgram
     solver: str
     tolerance: float
+    crossover: Literal["after", "yes", "no"] = "after"
     iterations: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.name = f"HiGHS {self.solver}"
+        self.name = f"HiGHS {self.solver}{' with crossover' if self.crossover == 'yes' else ''}"
         model = model_of(self.problem)
         self._scaling = Scaling(model)
         self._model = self._scaling.scaled(model)
         self._process = new_child()
-        self._crossover = False
+        self._crossover = self.crossover == "yes"
         self._request()
 
     def _request(self) -> None:
@@ -126,7 +137,7 @@ class HighsRacer(Racer):
         except ChildError:
             return News(ended=True)
         self.iterations += int(found["iterations"])
-        return _news(found, final=self.solver != "ipm" or self._crossover)
+        return _news(found, final=self.solver != "ipm" or self._crossover or self.crossover == "no")
 
     def report(self, run: Run) -> None:
         """HiGHS reports nothing while it works."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from engine.devices import DevicePool, Member
 from engine.devices.host import host_cores
 from engine.run import Run
@@ -25,9 +27,14 @@ __all__ = [
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
 _HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
+_LONG_HEAD_START = 5.0  # the same where HiGHS's two methods have all of its cores; at most a part of the time limit
+_PART_OF_LIMIT = 0.25
 _THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
-_INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part
-_HELPERS = 2  # children that are kept ready: for HiGHS's interior-point method, and for the order of a sparse factor
+_INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
+_FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
+_CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
+_HELPERS = 2  # children that are kept ready: for HiGHS's interior-point method, and for the order of a sparse factor;
+_MORE_HELPERS = 3  # where that method takes part twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
 
@@ -41,7 +48,8 @@ def keep_helpers(pool: DevicePool) -> None:
     """
     if host_cores() >= _INTERIOR_CORES:
         pool.at_close(release_children)
-        pool.leave(start_thread(lambda: keep_children(_HELPERS)))
+        helpers = _MORE_HELPERS if host_cores() >= _CROSSOVER_CORES else _HELPERS
+        pool.leave(start_thread(lambda: keep_children(helpers)))
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
@@ -60,29 +68,47 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> l
     return _in_child(problem, "simplex", tolerance, run)
 
 
-def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
+def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run, member: Member) -> list[Racer]:
     """HiGHS's interior-point method at work in a child process, if there are cores for it.
 
     Parameters
     ----------
     problem, tolerance, run
         As for :func:`start_highs_simplex`.
+    member : Member
+        The device of our methods.
     """
-    return _in_child(problem, "ipm", tolerance, run) if host_cores() >= _INTERIOR_CORES else []
+    if host_cores() >= _CROSSOVER_CORES:
+        return [*_in_child(problem, "ipm", tolerance, run, "no"), *_in_child(problem, "ipm", tolerance, run, "yes")]
+    cores = _FEWEST_CORES if member.info.capabilities.shares_host_cores else _INTERIOR_CORES
+    return _in_child(problem, "ipm", tolerance, run) if host_cores() >= cores else []
 
 
-def _in_child(problem: LinearProgram, solver: str, tolerance: float, run: Run) -> list[Racer]:
+def _in_child(
+    problem: LinearProgram, solver: str, tolerance: float, run: Run, crossover: Literal["after", "yes", "no"] = "after"
+) -> list[Racer]:
     try:
-        return [HighsRacer(problem, solver, tolerance)]
+        return [HighsRacer(problem, solver, tolerance, crossover)]
     except ChildError as error:
         run.notice(str(error), level="warning")
         return []
 
 
-def head_start(member: Member) -> float:
-    """Seconds from the start of HiGHS's simplex method to that of our methods."""
-    few = member.info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES
-    return _HEAD_START if few else FIRST_WAIT
+def head_start(member: Member, time_left: float) -> float:
+    """Seconds from the start of HiGHS's simplex method to that of our methods.
+
+    Parameters
+    ----------
+    member : Member
+        Their device.
+    time_left : float
+        Seconds that the run may take: our methods have a point to show when they are over.
+    """
+    if not member.info.capabilities.shares_host_cores or host_cores() >= _PDHG_CORES:
+        return FIRST_WAIT
+    if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
+        return _HEAD_START
+    return max(_HEAD_START, min(_LONG_HEAD_START, _PART_OF_LIMIT * time_left))
 
 
 def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
