@@ -93,3 +93,17 @@ def test_columns_of_tiny_numbers_are_not_constant(device: Member, kind: str, pri
     assert result.arrays["mean"][1] == pytest.approx(1.0, abs=0.4)
     with pytest.raises(engine.ProblemError, match="column 'x0' has values whose inverses are beyond float64"):
         Design.of(engine.HorseshoeRegression(X * 1e-300, y), Options(kernel="hmc"))
+
+
+@pytest.mark.parametrize("apart", [1e-4, 1e-5])  # the second is collinear in float32
+def test_a_mode_that_chains_miss_between_near_copies_is_a_warning(device: Member, apart: float) -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((400, 4))
+    margin = 2.0 * X[:, 0] + X[:, 2] + random.logistic(size=400)
+    copies = X.copy()
+    copies[:, 1] = X[:, 0] + apart * X[:, 1]
+    names = ["dose", "copy", "age", "other"]
+    for effect, expected in ((2.0, 1), (0.0, 0)):
+        found = warnings_of(device, engine.HorseshoeLogit(copies, margin + effect * X[:, 1] > 0, names=names))
+        assert len(found) == expected
+        assert all(text.startswith("'dose' and 'copy' are nearly copies of each other") for text in found)

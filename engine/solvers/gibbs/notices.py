@@ -14,7 +14,7 @@ from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.options import Options
 from engine.text import counted
 
-__all__ = ["failure_text", "report_design", "report_kernel", "report_lines"]
+__all__ = ["failure_text", "report_design", "report_kernel", "report_lines", "report_missed"]
 
 _LEAST_SPREAD = 0.1  # of a target that is not standardised, without a warning
 
@@ -86,6 +86,24 @@ def report_lines(run: Run, design: Design, lines: Lines) -> None:
             f"a combination of columns separates the classes (its largest coefficients: "
             f"{_some([design.name(column) for column in lines.separating])}): only the prior bounds its length, and "
             "the coefficients have medians and intervals but no means; prior = regularized gives them means"
+        )
+        run.warn(DataWarning(message))
+
+
+def report_missed(run: Run, pairs: Sequence[tuple[str, str]]) -> None:
+    """Columns that are nearly copies, of which chains may have missed a mode.
+
+    Parameters
+    ----------
+    run : Run
+    pairs : sequence of (str, str)
+        Their names.
+    """
+    for first, second in pairs[:10]:
+        message = (
+            f"'{first}' and '{second}' are nearly copies of each other, and their difference explains the target "
+            "better than the draws do: there is a mode with large coefficients of opposite sign that the chains have "
+            "not found; replace one of the columns by the difference"
         )
         run.warn(DataWarning(message))
 

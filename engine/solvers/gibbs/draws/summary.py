@@ -11,9 +11,11 @@ from engine.errors import ConvergenceWarning
 from engine.results import Status
 from engine.run import Run
 from engine.solvers.gibbs.checkpoint import RunState
+from engine.solvers.gibbs.design.near_copies import missed_differences
 from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.families import constant_of_counts
+from engine.solvers.gibbs.notices import report_missed
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -106,6 +108,8 @@ def posterior_of(
                 arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
     if options.kernel == "hmc":
         arrays.update(_causes(state))
+        own = statistics.all()[:, :, len(REPORT) :].mean(axis=(0, 1))
+        report_missed(run, missed_differences(design, state.lines, mean, own, options.degrees))
     if others.shape[2]:
         name = {"ordinal": "thresholds", "counts": "dispersion"}.get(problem.family, "sigma")
         arrays[name] = others if problem.family == "ordinal" else others[:, :, 0]
