@@ -20,7 +20,7 @@ from engine.devices.processes import in_own_process, require_own_process
 from engine.devices.timeline import recorder_for
 from engine.errors import OutOfDeviceMemory
 
-__all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
+__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -201,7 +201,7 @@ class _PromptThreads(contextlib.AbstractContextManager[None]):
                 sys.setswitchinterval(self._before)
 
 
-_PROMPT_THREADS = _PromptThreads()
+PROMPT_THREADS = _PromptThreads()
 
 
 class DevicePool:
@@ -226,7 +226,7 @@ class DevicePool:
         self._at_close: list[Callable[[], None]] = []
         self._prompt = contextlib.ExitStack()
         if len(devices) > 1:
-            self._prompt.enter_context(_PROMPT_THREADS)
+            self._prompt.enter_context(PROMPT_THREADS)
         gpus = sum(info.capabilities.kind == "gpu" for info in devices)
         for info in (beside_gpus(info, gpus) for info in devices):
             count = seen[info.id] = seen.get(info.id, 0) + 1

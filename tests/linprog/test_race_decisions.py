@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -160,3 +161,17 @@ def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
     assert stopping.is_set()
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+
+
+def test_threads_change_promptly_during_a_race(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An audit beside a thread that computes waits for it whenever it has given the interpreter's lock away."""
+    intervals: list[float] = []
+    judged = race.Race._judged_news
+    monkeypatch.setattr(
+        race.Race, "_judged_news", lambda *given: (intervals.append(sys.getswitchinterval()), judged(*given))[1]
+    )
+    before = sys.getswitchinterval()
+    assert owner.solve(sparse_program(7), method="race").status == "optimal"
+    assert owner.solve(sparse_program(7), method="mpc").status == "optimal"
+    assert intervals[0] <= min(before, 2e-4)
+    assert intervals[-1] == sys.getswitchinterval() == before

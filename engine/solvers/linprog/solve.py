@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
+from engine.devices.pool import PROMPT_THREADS
 from engine.errors import DeviceError, ProblemError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
@@ -107,6 +108,8 @@ class _Solving(Race):
     def result(self) -> Result:
         """Presolve, solve, and judge what was found."""
         with contextlib.ExitStack() as stack:
+            if self.method == "race":  # an audit gives the interpreter's lock away a hundred times
+                stack.enter_context(PROMPT_THREADS)
             stack.callback(self._close_racers, wait_for_them=False)
             try:
                 ended = self._search(stack)
