@@ -66,6 +66,9 @@ def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device:
     several = Knapsack.read(path, copies=4)
     assert several.optimum is None
     assert_solved(one_device.solve(several), several, 280)
+    for wrong in ({"copies": 0}, {"copies": 2, "unbounded": True}):
+        with pytest.raises(ProblemError, match="copies must be at least 1, and not be given for an unbounded problem"):
+            Knapsack.read(path, **wrong)
     with pytest.raises(ProblemError, match="has no place for counts"):
         formats.write(path, profits, weights, 50, "kplib", counts=[1, 1, 1])
 

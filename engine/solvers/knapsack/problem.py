@@ -228,6 +228,9 @@ class Knapsack(Problem):
             If the file cannot be read or breaks its format or a rule of the problem, with the file and the line; or if
             it holds fewer instances.
         """
+        if copies is not None and (unbounded or copies < 1):
+            given = "unbounded as well" if unbounded else str(copies)
+            raise ProblemError(f"copies must be at least 1, and not be given for an unbounded problem; got {given}")
         parsed = formats.read(path, instance)
         name = instance_name(path, instance, parsed.instances)
         problem = cls.__new__(cls)
