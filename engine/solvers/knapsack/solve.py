@@ -36,7 +36,7 @@ _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, 
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
 _QUICK_SECONDS, _FEW_STATES = 0.01, 1 << 12  # estimated, of a dense table; states of a core that is left for it
-_SMALL_SECONDS = 0.05  # a dense table that takes no longer is not worth a sparse one
+_SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that is not worth a sparse one, by `simt`
 
 
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -147,7 +147,7 @@ def _choose(
     if short is None:
         if options.variant != "auto":
             return dense, "chosen by the option variant"
-        if dense.cells <= _SMALL_SECONDS * sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices):
+        if dense.cells <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
             return dense, f"chosen for its few cells ({dense.cells:.2g})"
         if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
             return dense, "since light items reach every capacity"
