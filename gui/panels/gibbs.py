@@ -44,7 +44,7 @@ class GibbsPanel(Panel):
         theme = self.theme
         self.trace_page = self.page("Traces", columns=3)
         self.traces: dict[str, LivePlot] = {}
-        self._warmup = self._iteration = 0.0
+        self._warmup = self._iteration = self._wanted = 0.0
         self._moments: dict[str, list[float]] = {}
         self._trace_plot("log_tau")
         page = self.page("Convergence", columns=3)
@@ -130,11 +130,15 @@ class GibbsPanel(Panel):
     # --- events -------------------------------------------------------------------------------------------------
 
     def on_started(self, event: Started) -> None:
-        """The warm-up is shaded."""
+        """The warm-up is shaded; the effective draws that end sampling are a line."""
         self._warmup = float(event.options.get("warmup") or 0)
         if self._warmup:
             for plot in self.traces.values():
                 plot.shade(0.0, self._warmup, "warm-up")
+        self._wanted = 0.0 if event.options.get("draws") else float(event.options.get("ess") or 0)
+        if self._wanted:
+            self.ess.mark(self._wanted)
+            self.ess.set_unit(f"of the slowest traced quantity; {short_number_text(self._wanted)} end sampling")
 
     def on_trace(self, event: Trace) -> None:
         """A value of one chain."""
@@ -197,7 +201,8 @@ class GibbsPanel(Panel):
         if (least := event.counters.get("least_ess")) is not None:
             slowest = short_number_text(round(least))
             self.tile("Effective draws").show_value(slowest)
-            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {slowest}")
+            wanted = f", {short_number_text(self._wanted)} asked for" if self._wanted else ""
+            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {slowest}{wanted}")
 
     # --- the result ---------------------------------------------------------------------------------------------
 

@@ -122,6 +122,15 @@ def test_a_tile_that_grows_is_never_cut_off(qtbot: Any) -> None:
         qtbot.wait(20)
 
 
+@pytest.mark.parametrize(("draws", "wanted"), [(None, 500.0), (200, None)])
+def test_the_effective_draws_that_end_sampling_are_a_line(qtbot: Any, draws: int | None, wanted: float | None) -> None:
+    panel = panel_of(qtbot, "gibbs")
+    panel.on_started(STARTED.model_copy(update={"options": {"warmup": 300, "ess": 500.0, "draws": draws}}))
+    assert panel.ess._marked == wanted
+    panel.on_finished(Finished(time=2, status="complete", counters={"least_ess": 612.0}))
+    assert panel.ess.unit.endswith("of the slowest of all 612" + (", 500 asked for" if wanted else ""))
+
+
 def test_the_mark_of_a_resumed_run_is_above_the_curves_on_a_background(qtbot: Any) -> None:
     plot = LivePlot("Best", theme=LIGHT)
     qtbot.addWidget(plot)
