@@ -11,7 +11,7 @@ import contextlib
 import csv
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,11 @@ _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*
 _MEMORY_PER_BYTE = 70
 _MEMORY_PER_NAME = 200
 _SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share that is not 0, of a sparse table
-_LONGEST_WORD = 1000
+_LONGEST_WORD, _MOST_CATEGORIES = 1000, 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
+_EMPTY = "has an empty cell; fill it or leave the row out"
+_ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
 
 
 class RowError(ProblemError):
@@ -125,7 +127,8 @@ def _numbers(values: NDArray[Any], name: str, path: str | Path | None) -> NDArra
     if values.dtype.kind in "OUST":
         for row, value in enumerate(values.tolist()):
             if isinstance(value, (str, bytes)):
-                raise ProblemError(f"column '{name}' holds text ('{str(value)[:40]}' in row {row}); {_ADVICE}", path)
+                advice = _ADVICE if path is None else _ENCODE
+                raise ProblemError(f"column '{name}' holds text ('{str(value)[:40]}' in row {row}); {advice}", path)
         try:
             return np.array([np.nan if value is None else value for value in values.tolist()], np.float64)
         except (TypeError, ValueError):
@@ -198,7 +201,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return [cell.strip().strip('"') for cell in (line.split() if separator is None else line.split(separator))]
 
 
-def read(path: str | Path, target: str | int | None = None) -> Table:
+def read(path: str | Path, target: str | int | None = None, encode: bool = False) -> Table:
     """Read a table of any of these formats.
 
     Parameters
@@ -207,12 +210,14 @@ def read(path: str | Path, target: str | int | None = None) -> Table:
     target : str or int, optional
         Name or number (from 0, negative from the end) of the target column; by default the one whose title is in
         :data:`TARGETS`, else the last. LIBSVM has its own.
+    encode : bool
+        Whether a column of text becomes one column of 0 and 1 for each of its words, called ``name=word``.
 
     Raises
     ------
     ProblemError
         If the file cannot be read, is in none of these formats, would take more memory than the limit, or a feature
-        holds text; with the column or line.
+        holds text that is not to be encoded; with the column or line.
     """
     path = Path(path)
     try:
@@ -223,9 +228,9 @@ def read(path: str | Path, target: str | int | None = None) -> Table:
         raise ProblemError(f"the table cannot be read: {error}", repr(str(path))) from error
     plain = without_compression(path)
     if plain.suffix.lower() in (".parquet", ".pq") or recognize(plain, head) == "parquet":
-        return _read_parquet(path, target)
+        return _read_parquet(path, target, encode)
     text = read_text(path, "the table")
-    return _read_libsvm(text, path) if _is_libsvm(_lines(head)) else _read_text(text, path, target)
+    return _read_libsvm(text, path) if _is_libsvm(_lines(head)) else _read_text(text, path, target, encode)
 
 
 def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
@@ -245,7 +250,7 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
     return next((lower.index(name) for name in TARGETS if name in lower), len(names) - 1)
 
 
-def _read_text(text: str, path: Path, target: str | int | None) -> Table:
+def _read_text(text: str, path: Path, target: str | int | None, encode: bool) -> Table:
     """A table of text; the first line is a header if none of its cells is a number."""
     lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()[:1] not in ("", "#")]
     if not lines:
@@ -262,10 +267,10 @@ def _read_text(text: str, path: Path, target: str | int | None) -> Table:
     rows: Sequence[tuple[int, Any]] = body
     if values is not None:
         X, y = np.delete(values, chosen, axis=1), values[:, chosen].copy()
+        features = [name for column, name in enumerate(names) if column != chosen]
     else:
         rows = _rows(body, separator, path)
-        X, y = _with_words(rows, names, chosen, path)
-    features = [name for column, name in enumerate(names) if column != chosen]
+        X, y, features = _with_words(rows, names, chosen, path, encode)
     return Table(X, y, features, names[chosen], [number for number, _ in rows])
 
 
@@ -281,22 +286,45 @@ def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArr
 
 
 def _with_words(
-    rows: Sequence[tuple[int, list[str]]], names: list[str], chosen: int, path: Path
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Features and target of a table where the target, or by mistake a feature, holds words."""
+    rows: Sequence[tuple[int, list[str]]], names: list[str], chosen: int, path: Path, encode: bool
+) -> tuple[NDArray[np.float64], NDArray[Any], list[str]]:
+    """Features, target and names of a table where the target or a feature holds words."""
     for number, row in rows:
         if len(row) != len(names):
             raise ProblemError(f"a row has {len(row)} cells; the table has {len(names)} columns", path, number)
     columns: list[Sequence[str]] = list(zip(*(row for _, row in rows), strict=True)) if rows else [()] * len(names)
     lines = [number for number, _ in rows]
-    features = [_column(columns[c], name, lines, path) for c, name in enumerate(names) if c != chosen]
+    features: dict[str, NDArray[np.float64]] = {}
+    for c, name in enumerate(names):
+        cells = [cell.strip() for cell in columns[c]] if encode and c != chosen else []
+        if not all(map(_is_number, filter(None, cells))):
+            if "" in cells:
+                raise ProblemError(f"column '{name[:40]}' {_EMPTY}", path, lines[cells.index("")])
+            features |= _encoded(cells, name, path, {*names, *features})
+        elif c != chosen:
+            features[name] = _column(columns[c], name, lines, path)
+    X, titles = np.column_stack(list(features.values())), list(features)
     words = [cell.strip() for cell in columns[chosen]]
     if all(map(_is_number, words)):
-        return np.column_stack(features), np.array(list(map(float, words)), np.float64)
+        return X, np.array(list(map(float, words)), np.float64), titles
     for number, word in zip(lines, words, strict=True):
         if len(word) > _LONGEST_WORD:
             raise ProblemError(f"a cell of the target has more than {_LONGEST_WORD} characters", path, number)
-    return np.column_stack(features), np.array(words)
+    return X, np.array(words), titles
+
+
+def _encoded(words: Sequence[str], name: str, path: Path, taken: Collection[str]) -> dict[str, NDArray[np.float64]]:
+    """A column of 0 and 1 for each of the words, in alphabetical order, none of whose names may be ``taken``."""
+    found, codes = np.unique(np.array(words), return_inverse=True)
+    if len(found) > _MOST_CATEGORIES:
+        raise ProblemError(
+            f"column '{name[:40]}' has {len(found):,} different words; at most {_MOST_CATEGORIES:,} are encoded", path
+        )
+    require_memory(8 * len(words) * len(found), f"the {len(found)} columns that encode '{name[:40]}'", path)
+    titles = [f"{name}={word[:_LONGEST_WORD]}" for word in found.tolist()]
+    if twice := [title for title in titles if title in taken or titles.count(title) > 1]:
+        raise ProblemError(f"two columns are called '{twice[0][:40]}'", path)
+    return {title: (codes == number).astype(np.float64) for number, title in enumerate(titles)}
 
 
 def _rows(lines: list[tuple[int, str]], separator: str | None, path: Path) -> list[tuple[int, list[str]]]:
@@ -331,7 +359,7 @@ def _column(cells: Sequence[str], name: str, lines: Sequence[int], path: Path) -
     if place is None:
         return np.array(list(map(float, cells)), np.float64)
     cell = cells[place].strip()
-    what = f"holds text ('{cell[:40]}'); {_ADVICE}" if cell else "has an empty cell; fill it or leave the row out"
+    what = f"holds text ('{cell[:40]}'); {_ENCODE}" if cell else _EMPTY
     raise ProblemError(f"column '{name[:40]}' {what}", path, lines[place])
 
 
@@ -410,7 +438,7 @@ def _from_entries(
     return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label", lines)
 
 
-def _read_parquet(path: Path, target: str | int | None) -> Table:
+def _read_parquet(path: Path, target: str | int | None, encode: bool) -> Table:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -430,10 +458,14 @@ def _read_parquet(path: Path, target: str | int | None) -> Table:
     _require_columns(names, path)
     chosen = _target_of(names, target, path)
     arrays = [table.column(column).to_numpy() for column in range(len(names))]
-    features = [_numbers(arrays[c], name, path) for c, name in enumerate(names) if c != chosen]
-    return Table(
-        np.column_stack(features), arrays[chosen], [n for c, n in enumerate(names) if c != chosen], names[chosen]
-    )
+    features: dict[str, NDArray[np.float64]] = {}
+    for c, name in enumerate(names):
+        values = arrays[c].tolist() if encode and c != chosen else []
+        if values and all(isinstance(value, str) for value in values):
+            features |= _encoded(values, name, path, {*names, *features})
+        elif c != chosen:
+            features[name] = _numbers(arrays[c], name, path)
+    return Table(np.column_stack(list(features.values())), arrays[chosen], list(features), names[chosen])
 
 
 def write_csv(path: Path, X: NDArray[Any], y: NDArray[Any], names: list[str]) -> None:

@@ -224,3 +224,40 @@ def test_comments_may_be_indented(tmp_path: Path) -> None:
     path.write_text("a,y\n   # note\n1,2\n\t#3,4\n5,6\n", encoding="utf-8")
     table = tables.read(path)
     assert (table.X.tolist(), table.y.tolist(), table.lines) == ([[1], [5]], [2, 6], [3, 5])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path: Path, kind: str) -> None:
+    columns = {"colour": ["red", "blue", "red", "green"], "size": [1.5, 2.0, 3.0, 4.0], "y": [1, 0, 1, 0]}
+    path = tmp_path / f"data.{kind}"
+    if kind == "csv":
+        write(
+            path,
+            "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]),
+        )
+    else:
+        arrow = pytest.importorskip("pyarrow")
+        importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), path)
+    with pytest.raises(ProblemError, match=r"column 'colour' holds text \('red'.*encode = true makes a column"):
+        engine.HorseshoeProbit.read(path)
+    for problem in (
+        engine.HorseshoeProbit.read(path, encode=True),
+        engine.HorseshoeRegression.read(path, family="normal", encode=True),
+    ):
+        assert problem.names == ("colour=blue", "colour=green", "colour=red", "size")
+        expected = [[0, 0, 1, 1.5], [1, 0, 0, 2.0], [0, 0, 1, 3.0], [0, 1, 0, 4.0]]
+        assert np.array_equal(problem.X, expected)
+        assert problem.y.tolist() == [1, 0, 1, 0]
+
+
+def test_what_cannot_be_encoded_is_refused_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "data.csv", "colour,y\nred,1\n,0\nblue,1\n")
+    with pytest.raises(ProblemError, match=r"column 'colour' has an empty cell.*line 3"):
+        tables.read(path, encode=True)
+    path = write(tmp_path / "data.csv", "colour,colour=red,y\nred,1,1\nblue,2,0\n")
+    with pytest.raises(ProblemError, match="two columns are called 'colour=red'"):
+        tables.read(path, encode=True)
+    words = "".join(f"word{number},{number % 2}\n" for number in range(1001))
+    path = write(tmp_path / "data.csv", "word,y\n" + words)
+    with pytest.raises(ProblemError, match="column 'word' has 1,001 different words; at most 1,000 are encoded"):
+        tables.read(path, encode=True)

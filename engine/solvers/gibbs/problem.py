@@ -31,6 +31,9 @@ class TargetOption(ReadOptions):
     target: str | None = Field(
         None, description="name or number of the column to predict; by default the one called target, y, label, ..."
     )
+    encode: bool = Field(
+        False, description="make one column of 0 and 1 for each word of a text column; else such columns are refused"
+    )
 
 
 class RegressionOptions(TargetOption):
@@ -98,7 +101,7 @@ class HorseshoeProbit(Problem[Posterior]):
         self.name = name or self._default_name
 
     @classmethod
-    def read(cls, path: str | Path, target: str | int | None = None) -> Self:
+    def read(cls, path: str | Path, target: str | int | None = None, *, encode: bool = False) -> Self:
         """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
 
         Parameters
@@ -106,13 +109,15 @@ class HorseshoeProbit(Problem[Posterior]):
         path : path-like
         target : str or int, optional
             Name or number of the target column; by default the one called target, y, label, ..., else the last.
+        encode : bool
+            Whether text columns become one column of 0 and 1 for each word; they are refused otherwise.
 
         Raises
         ------
         ProblemError
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
-        table = tables.read(path, target)
+        table = tables.read(path, target, encode)
         with table.located(path):
             return cls(table.X, table.y, table.names, Path(path).stem)
 
@@ -269,7 +274,9 @@ class HorseshoeRegression(HorseshoeProbit):
         self.family = family
 
     @classmethod
-    def read(cls, path: str | Path, target: str | int | None = None, family: str = "normal") -> Self:
+    def read(
+        cls, path: str | Path, target: str | int | None = None, family: str = "normal", *, encode: bool = False
+    ) -> Self:
         """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
 
         Parameters
@@ -279,13 +286,15 @@ class HorseshoeRegression(HorseshoeProbit):
             Name or number of the target column; by default the one called target, y, label, ..., else the last.
         family : str
             See the class.
+        encode : bool
+            Whether text columns become one column of 0 and 1 for each word; they are refused otherwise.
 
         Raises
         ------
         ProblemError
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
-        table = tables.read(path, target)
+        table = tables.read(path, target, encode)
         with table.located(path):
             return cls(table.X, table.y, family, table.names, Path(path).stem)
 
