@@ -49,7 +49,7 @@ class MetricSpec:
     name : str
         ``name`` of the :class:`engine.events.Metric` events.
     title, unit : str
-        Shown on the axis.
+        Shown on the axis; values of the unit ``"share"`` are from 0 to 1, and are shown in percent.
     per_device : bool
         Whether each device has a curve of its own.
     log : bool

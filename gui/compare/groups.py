@@ -27,7 +27,7 @@ class Group:
     Attributes
     ----------
     name : str
-        The instance, and the options in which the groups differ.
+        The instance, and the options in which the groups of this instance differ.
     options : dict
         Those options, and the time limit and the devices where they differ.
     runs : list of RunNote
@@ -69,9 +69,10 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
     groups = []
     for (instance, *values), runs in sorted(found.items()):
         options = dict(zip(names, values, strict=True))
+        own = {name for name in names if len({k[1 + names.index(name)] for k in found if k[0] == instance}) > 1}
         parts = [
             *([brief[instance]] if len(instances) > 1 or not names else []),
-            *(f"{k} = {v or '–'}" for k, v in options.items()),
+            *(f"{k} = {v or '–'}" for k, v in options.items() if k in own),
         ]
         groups.append(Group(", ".join(parts), instance, options, runs))
     return groups

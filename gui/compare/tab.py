@@ -65,6 +65,7 @@ class CompareTab(Cleanup, QWidget):
         self._others: dict[str, dict[str, LivePlot]] = {}
         self._counts = [Counts() for _ in notes]
         self._units: dict[str, tuple[str, str, bool]] = {}
+        self._shares: set[str] = set()
         self._devices: list[list[str]] = [[] for _ in notes]
         self._started: list[Started | None] = [None for _ in notes]
         self._resumed: list[tuple[int, float]] = []
@@ -155,6 +156,9 @@ class CompareTab(Cleanup, QWidget):
                     self._figure(metric)
                 for spec in event.metrics:
                     title, unit = str(spec.get("title", spec["name"])), str(spec.get("unit", ""))
+                    if unit == "share":
+                        unit = "%"
+                        self._shares.add(str(spec["name"]))
                     self._units.setdefault(str(spec["name"]), (title, unit, bool(spec.get("log"))))
                 if event.resumed:
                     for curve in self._curves[place]:
@@ -163,7 +167,8 @@ class CompareTab(Cleanup, QWidget):
                     for figure in self._figures.values():
                         figure.mark_session(event.time, f"{self._name(place)} resumed")
             case Metric():
-                self._point(place, event.name, "", event.time, event.value, event.device)
+                scale = 100 if event.name in self._shares else 1
+                self._point(place, event.name, "", event.time, scale * event.value, event.device)
             case Incumbent():
                 self._show_best(place, event.time, event.objective, event.bound, event.gap)
             case Finished():
@@ -236,14 +241,14 @@ class CompareTab(Cleanup, QWidget):
     def _show_numbers(self) -> None:
         """Fill the table from the events that the curves were drawn from."""
         for column, (note, summary) in enumerate(zip(self.notes, self._summaries, strict=True), start=1):
-            state = note.state if summary.live else summary.state
+            known = note if summary.live else summary  # the events of a killed run, or a damaged record, have no end
             values = (
                 note.solver.replace("_", " "),
-                state_text(state, len(summary.warnings)),
-                value_text(summary.best),
-                value_text(summary.bound),
-                gap_text(summary.gap),
-                seconds_text(summary.event_seconds),
+                state_text(known.state, len(summary.warnings)),
+                value_text(known.best),
+                value_text(known.bound),
+                gap_text(known.gap),
+                seconds_text(note.seconds if summary.live else summary.event_seconds),
             )
             for row, text in enumerate(values):
                 self.table.setItem(row, column, QTableWidgetItem(text))

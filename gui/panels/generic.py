@@ -33,9 +33,10 @@ class GenericPanel(Panel):
         self.device_page = DevicesPage(self)
 
     def _plot_of(self, spec: MetricSpec) -> None:
-        plot = LivePlot(spec.title, spec.unit, spec.log, self.theme, key=spec.name)
+        shares = spec.unit == "share"
+        plot = LivePlot(spec.title, "%" if shares else spec.unit, spec.log, self.theme, key=spec.name)
         self.add(plot, self.overview)
-        self.follow(plot, spec.name, names=[spec.title])
+        self.follow(plot, spec.name, names=[spec.title], scale=100.0 if shares else 1.0)
 
     def on_metric(self, event: Metric) -> None:
         """A metric that was not declared gets a plot at its first event."""

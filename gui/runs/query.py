@@ -60,7 +60,7 @@ class Condition:
             return self.value.lower() in searchable_text(note)
         found = value_of(note, self.field)
         if self.sign == ":":
-            return self.value.lower() in _text(found)
+            return _text(self.value) in _text(found)
         if found is None:
             return False
         number = _number(self.value)
@@ -68,7 +68,7 @@ class Condition:
             if self.sign in ("=", "!="):
                 return math.isclose(found, number, rel_tol=1e-9) == (self.sign == "=")
             return _COMPARISONS[self.sign](found, number)
-        return _COMPARISONS[self.sign](_text(found), self.value.lower())
+        return _COMPARISONS[self.sign](_text(found), _text(self.value))
 
 
 def parse(text: str) -> list[Condition]:
@@ -117,4 +117,4 @@ def _number(text: str) -> float | None:
 def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)).lower()
-    return "" if value is None else str(value).lower()
+    return "" if value is None else str(value).lower().replace("_", " ")

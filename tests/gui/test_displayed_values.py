@@ -196,6 +196,24 @@ def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Pa
         assert float(tab.table.item(rows["gap"], column).text().split()[0]) == pytest.approx(gap, abs=0.005)
 
 
+def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot: Any, tmp_path: Path) -> None:
+    spec = next(vars(one) for one in discover()["branch_and_bound"].metrics if one.name == "stealing_share")
+    begun = STARTED.model_copy(update={"metrics": [dict(spec)]})
+    point = Metric(time=1.0, name="stealing_share", value=0.0074, device="opencl:0")
+    (tmp_path / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in (begun, point)))
+    note = RunNote("a", str(tmp_path), "a", state="time_limit", best=9, bound=7, gap=2 / 9, seconds=4.0)
+    tab, panel = CompareTab([note, note], LIGHT), panel_for(RunInfo("", (MetricSpec(**spec),)), LIGHT)
+    for widget in (tab, panel):
+        qtbot.addWidget(widget)
+    panel.feed([begun, point])
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
+    figures = [figure for figure in (*tab.plots(), *panel.plots()) if figure.title == spec["title"]]
+    assert [(figure.unit, figure.curves[0].data.last) for figure in figures] == 2 * [("%", pytest.approx(0.74))]
+    rows = {tab.table.item(row, 0).text(): tab.table.item(row, 1).text() for row in range(tab.table.rowCount())}
+    shown = {name: rows[name] for name in ("state", "best", "bound", "gap", "time")}  # the record has no end
+    assert shown == {"state": "time limit", "best": "9", "bound": "7", "gap": "22.22 %", "time": "4.0 s"}
+
+
 def test_a_comparison_says_which_run_was_resumed_and_where(qtbot: Any, tmp_path: Path) -> None:
     notes = []
     for title, resumed in (("one", True), ("two", False)):

@@ -87,7 +87,10 @@ def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: 
     specs = {spec.name: spec for spec in panel.run.metrics}
     for name, device in series:
         title = device or (specs[name].title if name in specs else name.replace("_", " "))
-        assert points(figure(panel, name), title) == values_of(events, name, device)
+        percent = name in specs and specs[name].unit == "share"
+        told = [(time, 100.0 * value if percent else value) for time, value in values_of(events, name, device)]
+        assert points(figure(panel, name), title) == told
+        assert not percent or figure(panel, name).unit == "%"
     plotted = {one.key for one in panel.plots()}
     assert {spec.name for spec in panel.run.metrics} <= plotted
     assert {f"trace {event.name}" for event in events if isinstance(event, Trace)} <= plotted

@@ -56,6 +56,10 @@ NOTES = [
         ("option.strategy=ring", "a"),
         ("counter.nodes>1e9", "a"),
         ("state=optimal", "a"),
+        ("state:time_limit", "b"),
+        ("state=time_limit", "b"),
+        ('"state=time limit"', "b"),
+        ("solver:branch_and_bound", "ab"),
         ("don't", ""),
     ],
 )

@@ -108,6 +108,15 @@ def test_runs_with_other_devices_or_another_time_limit_are_another_group() -> No
     ]
 
 
+def test_a_group_is_not_named_by_options_of_other_solvers() -> None:
+    runs = [note(number, "rows", number) for number in range(4)]
+    runs[1].used = {"variant": "tiles"}
+    runs[2].problem, runs[2].options, runs[2].used = "regression: 9 rows", {}, {"warmup": 300}
+    runs[3].problem, runs[3].options, runs[3].used = "program: 2 rows", {}, {"tolerance": 1e-8}
+    names = [group.name for group in grouped(runs)]
+    assert names == ["program", "regression", "trap of 100 genes, variant = rows", "trap of 100 genes, variant = tiles"]
+
+
 def test_chains_that_have_not_mixed_are_not_solved_and_a_stranger_is_not_in_the_sweep(qtbot: Any) -> None:
     runs = [note(number, "rows", number, "complete") for number in range(3)]
     runs[0].warnings = ["not mixed"]

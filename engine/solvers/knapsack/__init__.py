@@ -33,7 +33,7 @@ SOLVER = Solver(
         MetricSpec("active_tiles", "Tiles of the sparse table", "tiles", per_device=True),
         MetricSpec("range_low", "First active capacity", "capacity", per_device=True),
         MetricSpec("range_high", "Last active capacity", "capacity", per_device=True),
-        MetricSpec("share", "Share of the active range", "", per_device=True),
+        MetricSpec("share", "Share of the active range", "share", per_device=True),
         MetricSpec("best_value", "Best value so far", "profit"),
         MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
