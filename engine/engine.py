@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from engine import config
 from engine.batch import Batch, items_of
@@ -72,6 +73,8 @@ class Engine:
     >>> one.objective, other.objective
     (220, 220)
     """
+
+    __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *arguments: Any, cluster: Any = None, **keywords: Any) -> Self:
         """An engine of this process, or one of a cluster."""
@@ -531,6 +534,16 @@ class Engine:
                 pool.close()
             except Exception as error:
                 run.notice(f"closing the devices: {error}", level="warning")
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a method as its class is called, without ``self`` and the annotation of what it returns."""
+    signature = inspect.signature(function)
+    _, *parameters = signature.parameters.values()
+    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+
+
+Engine.__signature__ = _signature_of(Engine.__init__)  # help() would show that of __new__
 
 
 def _cluster_engine() -> type[Engine]:

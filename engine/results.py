@@ -296,13 +296,13 @@ def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = N
     return DataFrame(list(rows), columns=None if columns is None else list(columns))
 
 
-def missing_package(user: str, package: str) -> ModuleNotFoundError:
+def missing_package(user: str, package: str, obtain: str = "Quintet's extra statistics has it") -> ModuleNotFoundError:
     """The error of a function whose package is not installed.
 
     Parameters
     ----------
-    user, package : str
-        Name of the function, and of a package of the extra ``statistics``.
+    user, package, obtain : str
+        Names of the function and the package, and what installs it.
     """
-    message = f"{user} needs the package {package}, which is not installed (Quintet's extra statistics has it)"
+    message = f"{user} needs the package {package}, which is not installed ({obtain})"
     return ModuleNotFoundError(message, name=package)

@@ -66,6 +66,8 @@ def solver_named(name: str) -> Solver:
 
 def solver_for(problem: Problem) -> Solver:
     """The solver that takes this problem."""
+    if isinstance(problem, (str, Path)):
+        raise InputError(f"the problem must be read first, as in engine.Knapsack.read({str(problem)!r}); got its path")
     return solver_for_class(type(problem))
 
 

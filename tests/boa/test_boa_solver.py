@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -351,13 +352,16 @@ def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith("optimal 26.0 ")
 
 
-def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -> None:
+def test_result_has_the_network_of_the_last_generation(running: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     result = running.solve(engine.BOA("trap-5", 30), population=2000)
     place = {int(gene): rank for rank, gene in enumerate(result.arrays["order"])}
     assert sorted(place) == list(range(30))
     edges = result.arrays["edges"].tolist()
     assert len(edges) == result.counters["edges"] > 0
     assert all(place[source] < place[target] for source, target in edges)
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(ModuleNotFoundError, match=r"network_graph needs the package networkx.*pip install networkx"):
+        engine.network_graph(result)
     dot = engine.network_dot(result)
     assert dot.startswith("digraph boa {")
     assert all(f"  {source} -> {target};" in dot for source, target in edges)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -115,3 +116,12 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
         "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.config'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)
+
+
+def test_help_shows_how_an_engine_is_made() -> None:
+    assert list(inspect.signature(engine.Engine).parameters) == ["backend", "devices", "config_file", "cluster"]
+
+
+def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it() -> None:
+    with pytest.raises(engine.InputError, match=r"must be read first, as in engine\.Knapsack\.read\('items\.txt'\)"):
+        engine.solve("items.txt")  # type: ignore[arg-type]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from engine.results import Result
+from engine.results import Result, missing_package
 
 __all__ = ["Network", "bit_planes", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
 
@@ -146,7 +145,7 @@ def network_graph(result: Result) -> Any:
 
     Raises
     ------
-    ImportError
+    ModuleNotFoundError
         If it is not.
     KeyError
         If the result is of another solver.
@@ -158,7 +157,10 @@ def network_graph(result: Result) -> Any:
     >>> engine.network_graph(result).number_of_nodes()
     20
     """
-    import networkx  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    try:
+        import networkx  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ModuleNotFoundError as error:
+        raise missing_package("network_graph", "networkx", "pip install networkx") from error
 
     graph = networkx.DiGraph()
     graph.add_nodes_from(result.arrays["order"].tolist())
