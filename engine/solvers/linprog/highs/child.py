@@ -70,7 +70,17 @@ def to_highs(model: Model) -> Any:
 
 
 def pass_model(highs: Any, model: Model) -> Any:
-    """Give a program to a HiGHS instance; its status. Arrays are passed whole where they can be, not by numbers."""
+    """Give a program to a HiGHS instance; arrays are passed whole where that is possible, not number by number.
+
+    Parameters
+    ----------
+    highs : highspy.Highs
+    model : Model
+
+    Returns
+    -------
+    highspy.HighsStatus
+    """
     n, m, entries = len(model["c"]), len(model["row_lower"]), len(model["values"])
     if not m or not entries or entries > _MOST_ENTRIES:
         return highs.passModel(to_highs(model))

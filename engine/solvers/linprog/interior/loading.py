@@ -50,7 +50,15 @@ class Launches:
         self._launches: dict[Any, Launch] = {}
 
     def run(self, key: Any, prepare: Callable[[], Launch]) -> None:
-        """Launch what ``prepare`` returns, which is called only the first time for a key."""
+        """Launch what ``prepare`` returns.
+
+        Parameters
+        ----------
+        key : hashable
+            Identifies the launch.
+        prepare : callable
+            Called only the first time for a key.
+        """
         launch = self._launches.get(key)
         if launch is None:
             self._launches[key] = launch_new(self._device, prepare)
