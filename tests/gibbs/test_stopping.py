@@ -13,9 +13,11 @@ import engine
 from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
+from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.draws.convergence import check_points
 from engine.solvers.gibbs.posterior import verdict
 from tests.engines import engine_of
+from tests.patience import PATIENCE
 from tests.stopping import stop_at
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
@@ -148,3 +150,17 @@ def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
     with pytest.warns(engine.ConvergenceWarning, match="do not trust the posterior yet") as caught:
         engine.solve(engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int)), draws=8, warmup=2)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("work", ["make_gram", "factorise_fixed"])
+def test_a_time_limit_cancels_the_large_products_and_factors_of_the_start(
+    device: Member, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    def waits(self: Matrices, *_: object) -> Any:
+        assert self.cancelled.wait(PATIENCE), "nobody cancels"
+        return np.zeros((0, 0))
+
+    monkeypatch.setattr(Matrices, work, waits)
+    assert engine_of(device).solve(problem_of(), time_limit=0.2).status == "time_limit"
+    monkeypatch.undo()
+    assert engine_of(device).solve(problem_of(), draws=5, warmup=5).status == "complete"

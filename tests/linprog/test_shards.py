@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
+from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.solvers.linprog.forms.standard import Prepared, prepare
 from engine.solvers.linprog.interior import staged_copy
-from engine.solvers.linprog.interior.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison

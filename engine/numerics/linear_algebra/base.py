@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from typing import Literal
 
@@ -27,6 +28,9 @@ class LinearAlgebra(Closing):
     """
 
     provider: Provider
+
+    cancelled: threading.Event | None = None
+    """Once it is set, large products and factors on the host end before their next block, unfinished."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

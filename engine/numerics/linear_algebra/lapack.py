@@ -23,6 +23,8 @@ __all__ = ["Lapack"]
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
 _ONE_THREAD = 1e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _INDEXABLE_BYTES = 1 << 31
+_OPERATIONS, _LEAST_ROWS = 4_000_000_000, 128  # of a product that is not interrupted, and rows that are the least
+_IN_BLOCKS = 1500  # rows from which a factor that may be cancelled is made in blocks
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
 
@@ -62,12 +64,14 @@ class Lapack(LinearAlgebra):
         if batch > 1 and p <= _SMALL:
             self._kernels._gram_columns(matrix, scale, out, batch, rows, p)
             return
-        strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p))))
+        strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p)), max(_LEAST_ROWS, _OPERATIONS // (p * p))))
         with self._arrays(p * p * rows, matrix, out, scale) as (x, c, s):
             for x_k, c_k, s_k in _each(x, c, s, 2):
                 if rows == 0:
                     c_k[:] = 0.0
                 for first in range(0, rows, strip):
+                    if self.cancelled is not None and self.cancelled.is_set():
+                        return
                     part = slice(first, min(first + strip, rows))
                     scaled = x_k[part].astype(np.float64, copy=False)
                     if s_k is not None:
@@ -89,6 +93,11 @@ class Lapack(LinearAlgebra):
         _require_indexable(n)
         with self._arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
+                if self.cancelled is not None and n >= _IN_BLOCKS:
+                    from engine.numerics.linear_algebra.blocked import cholesky_in_blocks  # SciPy is slow to import
+
+                    info[k] = cholesky_in_blocks(a_k, self.cancelled, self.threads)
+                    continue
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)
 

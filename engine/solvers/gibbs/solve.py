@@ -214,14 +214,16 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
         run.progress("mode", step, max(20, step + 1), "steps")
         run.poll()
 
-    gram = sampler.make_gram(weighted=False)
-    state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
-    if options.kernel == "hmc":
-        _set_lines(run, sampler, state, gram)
-        sampler.make_gram(weighted=True)
-        sampler.workers.first(Worker.factorise, prior)
-        if options.warmup:
-            sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
+    with sampler.attended(run.poll):
+        gram = sampler.make_gram(weighted=False)
+        run.poll()
+        state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+        if options.kernel == "hmc":
+            _set_lines(run, sampler, state, gram)
+            sampler.make_gram(weighted=True)
+            sampler.factorise(prior)
+    if options.kernel == "hmc" and options.warmup:
+        sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
     given = _given(sampler.design, options)
     begin = start_state(sampler, state.mode if given is None else given, run.seed)
     if options.coefficients is None:

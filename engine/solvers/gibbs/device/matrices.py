@@ -6,7 +6,9 @@ it solved for to the others. Small ones are factorised by every device.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -66,6 +68,8 @@ class Matrices:
         Factorisations that have failed so far.
     concurrent : bool
         Whether the factorisations run on streams of their own, beside the passes over the rows.
+    cancelled : threading.Event
+        Once it is set, :meth:`make_gram` and :meth:`factorise_fixed` return unfinished work.
     """
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings, number: int) -> None:
@@ -86,6 +90,7 @@ class Matrices:
         algebra = self._algebra("kernels" if own else settings.provider)
         self.groups = self._grouped(algebra)
         self.gram_algebra = self._algebra(None) if own else algebra
+        self.cancelled = threading.Event()
 
     def close(self) -> None:
         """Give scratch memory of the linear algebra back."""
@@ -118,10 +123,19 @@ class Matrices:
 
     def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
         """See :meth:`Rows.make_gram`; on a single device the matrix is in use afterwards."""
-        parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
+        with self._may_be_cancelled(self.gram_algebra):
+            parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
         if self._rows.peer is None:
             self._take_diagonal()
         return parts
+
+    @contextlib.contextmanager
+    def _may_be_cancelled(self, algebra: LinearAlgebra) -> Iterator[None]:
+        algebra.cancelled = self.cancelled
+        try:
+            yield
+        finally:
+            algebra.cancelled = None
 
     def set_gram(self, gram: NDArray[np.float64]) -> None:
         """Take G over from the coordinator."""
@@ -211,8 +225,9 @@ class Matrices:
         scale = 1.0 / np.sqrt(self.device.get(self.diagonal) + prior)
         self.device.put(np.tile(scale, self._settings.chains), self.scale)
         self.build(group)
-        group.algebra.cholesky(group.matrix, group.status)
-        if self.device.get(group.status).any():
+        with self._may_be_cancelled(group.algebra):
+            group.algebra.cholesky(group.matrix, group.status)
+        if self.device.get(group.status).any() and not self.cancelled.is_set():
             raise DeviceError("X'X plus its prior has no Cholesky factor")
         self._fixed_scale = scale
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -211,11 +212,12 @@ class Rows:
         def add(to: Buffer, summand: Buffer) -> None:
             programs.precision.add_matrix(programs.spread(q * q), programs.block, total=to, part=summand, q=q)
 
+        ended = threading.Event() if algebra.cancelled is None else algebra.cancelled
         for shard in range(self.first_shard, self.last_shard):
             device.zero(total)
             begin, end = (layout.bounds[shard + i] - self.first_strip for i in (0, 1))
             at = begin
-            while at < end:
+            while at < end and not ended.is_set():
                 strips = self._expand(at, min(wide_strips, end - at), weight, wide)
                 used = Buffer(wide.handle, wide.argument, (strips * layout.strip_rows, q), wide.dtype)
                 algebra.gram_columns(used, None, part)

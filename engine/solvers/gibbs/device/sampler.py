@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from engine.devices import DeviceInfo, DevicePool
 from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.info import bytes_text
+from engine.devices.slices import SLICE_SECONDS
 from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
 from engine.solvers.gibbs.design.entries import SEGMENT, entry_bytes
 from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
@@ -26,6 +29,7 @@ from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def required_bytes(
@@ -134,6 +138,7 @@ class Sampler:
         arguments = [(design, settings, number, count, communicator, direct) for number in range(count)]
         self.workers = WorkerGroup(members, Worker, arguments)
         self._several = count > 1
+        self._poll: Callable[[], None] | None = None
         if communicator is not None:
             self.workers.on_failure(communicator.abort)
 
@@ -159,9 +164,43 @@ class Sampler:
 
     # --- what the coordinator asks for ----------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def attended(self, poll: Callable[[], None]) -> Iterator[None]:
+        """Within this block, :meth:`make_gram` and :meth:`factorise` end when ``poll`` raises: then no state is whole.
+
+        Parameters
+        ----------
+        poll : callable
+            Called at intervals, on the thread that waits.
+        """
+        self._poll = poll
+        try:
+            yield
+        finally:
+            self._poll = None
+
+    def _gathered(self, futures: dict[int, Future[T]]) -> dict[int, T]:
+        if self._poll is not None:
+            try:
+                while wait(futures.values(), timeout=SLICE_SECONDS).not_done:
+                    self._poll()
+                self._poll()
+            except BaseException:
+                for index in futures:
+                    self.workers.worker(index).cancel()
+                wait(futures.values())
+                raise
+        return self.workers.gather(futures)
+
+    def factorise(self, prior: Floats) -> None:
+        """See :meth:`Worker.factorise`: on the first device."""
+        index = self.workers.alive[0]
+        self._gathered({index: self.workers.submit(index, Worker.factorise, prior)})
+
     def make_gram(self, weighted: bool) -> Floats:
         """X'X, or X'WX: on every device, and here (full, symmetric)."""
-        parts = self.workers.each(Worker.make_gram, weighted)
+        futures = {index: self.workers.submit(index, Worker.make_gram, weighted) for index in self.workers.alive}
+        parts = [part for _, part in sorted(self._gathered(futures).items())]
         if not self._several:
             gram = self.workers.first(Worker.gram)
         else:

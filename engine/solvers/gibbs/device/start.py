@@ -64,7 +64,7 @@ def find_mode(
     if family.targeted:
         sampler.set_auxiliary(auxiliary)
     for round_ in range(_ROUNDS):
-        sampler.workers.first(Worker.factorise, prior)
+        sampler.factorise(prior)
         beta = _maximise(sampler, beta, prior, between)
         if family.targeted:
             margins = sampler.margins_at(beta)

@@ -117,6 +117,11 @@ class Worker:
         """See :meth:`Matrices.make_gram`; with the weights of the kernel ``hmc``, or without."""
         return self.matrices.make_gram(self.hamiltonian.weight if weighted else None)
 
+    def cancel(self) -> None:
+        """Let :meth:`make_gram` and :meth:`factorise` end soon; from any thread."""
+        if isinstance(self.matrices, Matrices):
+            self.matrices.cancelled.set()
+
     def set_gram(self, gram: NDArray[np.float64]) -> None:
         """Take X'X over from the coordinator."""
         if isinstance(self.matrices, Matrices):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
+from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.interior.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.solvers.linprog.interior.loading import Launch
 from engine.solvers.linprog.interior.shard import ShardData, Target
 from engine.solvers.linprog.interior.worker import EXTENTS, MEASURES, MODES, DeviceShard
