@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,11 @@ import pytest
 
 import engine
 from engine.devices import Member
+from engine.solvers.linprog import solve
 from engine.solvers.linprog.interior import loading
+from engine.solvers.linprog.racers import start
+from engine.solvers.linprog.racers.highs import HighsRacer
+from tests.linprog.races import sparse_program
 
 
 def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:
@@ -21,6 +27,28 @@ def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:
         first, second = (owner.solve(program, method="mpc").counters for _ in range(2))
     assert first["seconds_kernels"] > 0.0 == second["seconds_kernels"]
     assert second["seconds_products"] > 0.0
+
+
+def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+
+    def takes(seconds: float, function: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(*given: Any, **named: Any) -> Any:
+            now[0] += seconds
+            return function(*given, **named)
+
+        return slow
+
+    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
+    monkeypatch.setattr(solve, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(solve._Solving, "_await_highs", takes(50.0, lambda *_: None))
+    monkeypatch.setattr(solve, "Presolve", takes(2.0, solve.Presolve))
+    monkeypatch.setattr(solve, "prepare", takes(1.0, solve.prepare))
+    with engine.Engine(devices=[device.info.id]) as owner:
+        result = owner.solve(sparse_program(7), method="race")
+    assert result.arrays["racers"][0] in ("interior point", "pdhg")
+    assert result.counters["seconds_prepare"] == 3.0
 
 
 def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,15 +136,18 @@ class _Solving(Race):
                 self._start_highs(began)
             program = self.problem if self._form == "given" else None
             restore: Restore = unchanged
+            presolving = 0.0
             if not self._decided and self._form == "presolved":
+                since = time.perf_counter()
                 program, restore = self._presolved(stack)
+                presolving = time.perf_counter() - since
                 no_optimum = program is None
                 if self.method == "race" and program is not None:
                     resumed = self.restored is not None
                     alone = FIRST_WAIT if resumed else head_start(self.pool.members[0], self.run.time_left)
                     self._await_highs(began + alone)
             if program is not None and not self._decided:
-                self._start_own(program, restore, began)
+                self._start_own(program, restore, presolving)
             self._race()
         return None if self._decided else self._without_optimum(no_optimum)
 
@@ -189,7 +192,7 @@ class _Solving(Race):
         except ProblemError:  # some numbers differ by more powers of ten than there are
             return
         with contextlib.suppress(Decided):
-            self._start_own(scaled.program, scaled.restore, time.perf_counter())
+            self._start_own(scaled.program, scaled.restore)
             self._race()
         if not self._decided and self.options.method in ("auto", "race"):
             judge_balanced_by_highs(scaled, self.verdict, self._poll)
@@ -244,12 +247,12 @@ class _Solving(Race):
             program = program.to_dense()
         return program, presolve.restore
 
-    def _start_own(self, program: LinearProgram, restore: Restore, began: float) -> None:
-        """Start our own methods on the reduced program, unless it is decided without."""
-        self._pdhg = None
+    def _start_own(self, program: LinearProgram, restore: Restore, presolving: float = 0.0) -> None:
+        """Start our own methods on the program, unless it is decided without; presolve took so many seconds."""
+        self._pdhg, since = None, time.perf_counter()
         prepared = self._beside(lambda: prepare(program, scale=self.options.scale))
         self._poll()
-        self.counters["seconds_prepare"] = time.perf_counter() - began
+        self.counters["seconds_prepare"] = presolving + time.perf_counter() - since
         if isinstance(prepared, NoOptimum):
             if program is self.problem:
                 self.verdict.judge_no_optimum(prepared)
@@ -330,7 +333,7 @@ class _Solving(Race):
         self.racers = [racer for racer in self.racers if racer not in own]
         self.finished = [racer for racer in self.finished if racer not in own]
         self.run.notice("presolve could not restore the optimum; the program is solved without it")
-        self._start_own(self.problem, unchanged, time.perf_counter())
+        self._start_own(self.problem, unchanged)
 
     # --- certificates -------------------------------------------------------------------------------------------
 
