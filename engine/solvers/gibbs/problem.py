@@ -193,7 +193,7 @@ class HorseshoeLogit(HorseshoeProbit):
 
 
 class HorseshoeRegression(HorseshoeProbit):
-    """Regression with a horseshoe prior of a number, or of an ordered category.
+    """Regression of a number, a count or an ordered category, with a horseshoe prior.
 
     With the margin m_i = b_0 + x_i . beta and the prior of :class:`HorseshoeProbit`:
 
