@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from engine import errors
 from engine.engine import Engine, wait_or_stop
 from engine.problem import Problem
 from engine.solvers.gibbs.posterior import Posterior, verdict
@@ -50,7 +51,10 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
         standardize = self.standardize and bool((high > low).any())
         with Engine(self.backend, self.devices) as owner:
             run = owner.start(problem, seed=seed, standardize=standardize, intercept=self.fit_intercept, **options)
-            result = wait_or_stop(run, warn=False)  # scikit-learn's own class of warning follows
+            result = wait_or_stop(run, warn=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", errors.ConvergenceWarning)  # scikit-learn's own class follows
+                run.wait()
         assert isinstance(result, Posterior)
         assert result.solution is not None
         self.result_ = result

@@ -94,6 +94,14 @@ def test_a_fit_with_too_few_draws_warns_in_words() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_warns_of_columns_that_separate_the_classes() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.warns(engine.DataWarning, match="a combination of columns separates the classes") as caught:
+        engine.HorseshoeClassifier(draws=20, warmup=20, random_state=1).fit(X, X[:, 0] > 0)
+    assert [one.category for one in caught].count(engine.ConvergenceWarning) == 0  # scikit-learn's class is used
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None:
     pandas = pytest.importorskip("pandas")
     random = np.random.default_rng(5)
