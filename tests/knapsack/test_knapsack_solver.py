@@ -26,7 +26,9 @@ from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import Shapes, ValueType
 from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
+from engine.storage import Checkpoint
 from tests.stopping import stop_at
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
@@ -308,6 +310,19 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     assert stopped.status is Status.INTERRUPTED
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
     assert_solved(result, problem, int(whole.objective or 0))
+
+
+def test_open_items_of_a_checkpoint_that_all_fit_are_taken() -> None:
+    """A run that is stopped while it walks back leaves such ones; another stop then saved too few cells."""
+    problem = Knapsack([5, 4, 3, 6], [5, 4, 3, 6], 14)
+    arrays = {"taken": [0], "open": [1, 2], "best": [3]}
+    state = {"phase": "items", "capacity": 8, "objective": 6, "bound": 12}
+    reduced, _, start = restore(
+        problem, Checkpoint({name: np.array(values, np.int64) for name, values in arrays.items()}, state, 0.0)
+    )
+    assert reduced.solved
+    assert start is None
+    assert (sorted(reduced.best.tolist()), reduced.objective) == ([0, 1, 2], 12)
 
 
 @pytest.mark.parametrize("variant", ["rows", "sparse"])

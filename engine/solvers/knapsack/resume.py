@@ -118,10 +118,12 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
     _require(weight <= problem.capacity, "its best solution does not fit the capacity")
     reduced = Reduced(taken, open_, state.capacity, best, state.objective, state.bound)
     progress = Progress(state.items_fixed, state.cells, state.exchanged_bytes)
+    if int(problem.weights[open_].sum()) <= state.capacity:  # all that was not decided fits
+        everything = np.concatenate([taken, open_])
+        reduced.improve(everything, int(problem.profits[everything].sum()))
+        reduced.close()
+        return reduced, progress, None
     if state.phase == "items":
-        if not len(open_):  # everything was decided when the run was stopped
-            reduced.improve(taken, int(problem.profits[taken].sum()))
-            reduced.close()
         return reduced, progress, None
     done = arrays["done"]
     _require(_is_set(done, problem.n) and bool(np.isin(done, open_).all()), "the items of its table are not open items")
