@@ -8,6 +8,7 @@ ended if it does not obey a stop or the time limit. What the child does is in :m
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import queue
 import signal
@@ -196,6 +197,9 @@ class _Child:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if os.name == "posix":  # what the snippet has started, too: it would keep the pipe open
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
         self._reader.join()

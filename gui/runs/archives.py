@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from engine.errors import QuintetError, RunFolderError
 from engine.folder import RunFolder
+from engine.formats.source import limit
+from engine.text import bytes_text
 
 __all__ = ["unpack_run", "write_zip"]
 
@@ -79,7 +81,11 @@ def _checked(
 ) -> tuple[str, list[tuple[zipfile.ZipInfo, tuple[str, ...]]]]:
     """The name of the run folder, and each file with the parts of its path in it."""
     files = [member for member in packed.infolist() if not member.is_dir()]
-    if len(files) > _MOST_FILES or sum(member.file_size for member in files) > room:
+    size = sum(member.file_size for member in files)
+    if size > limit():
+        most = f"the limit is {bytes_text(limit())} (QUINTET_MAX_READ_BYTES)"
+        raise RunFolderError(f"{archive} is not unpacked: it holds {bytes_text(size)}; {most}")
+    if len(files) > _MOST_FILES or size > room:
         raise RunFolderError(f"{archive} holds more than there is room for")
     found: list[tuple[zipfile.ZipInfo, tuple[str, ...]]] = []
     tops: set[str] = set()

@@ -18,6 +18,7 @@ from PySide6.QtCore import Qt
 import engine
 from engine.errors import RunFolderError
 from engine.folder import RunFolder
+from engine.formats.source import limited
 from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
@@ -110,6 +111,15 @@ def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(
     assert "unpacking" not in str(refusal.value)
     assert list(runs.iterdir()) == []
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["odd.zip"]
+
+
+def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("run/run.toml", (RECORDED / "run.toml").read_bytes())
+        archive.writestr("run/events.jsonl", bytes(1 << 22))
+    with limited(1 << 20), pytest.raises(RunFolderError, match=r"it holds 4\.2 MB; the limit is 1\.0 MB"):
+        unpack_run(tmp_path / "bomb.zip", tmp_path / "runs")
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,20 @@ def test_a_snippet_gives_the_answer_of_the_function_it_is(tmp_path: Path) -> Non
 def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld() -> None:
     with pytest.raises(AuditError, match="but the devices found"):
         engine.solve(snippet(ONES, host=lambda bits: 2 * bits.sum(axis=1)), devices=CPUS[:1], population=100)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="the snippet makes system calls of Linux on x86-64",
+)
+def test_processes_that_a_snippet_starts_end_with_the_run() -> None:
+    call = '__asm__ volatile ("syscall" : "=a"(r) : "0"({}L) : "rcx", "r11", "memory");'
+    fork, pause = call.format(57), call.format(34)
+    problem = snippet(f"long r; {fork} if (r == 0) for (;;) {{ {pause} }} fitness = BIT(0);")
+    with engine.Engine(devices=CPUS[:1]) as owner:
+        run = owner.start(problem, population=8, max_generations=1, local_search="none", time_limit=5 * PATIENCE)
+        assert run.join(PATIENCE), "the run waits for a pipe that they hold open"
+        assert run.outcome().objective == 1
 
 
 def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
