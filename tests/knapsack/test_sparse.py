@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse import worker
 from engine.solvers.knapsack.sparse.items import SparseItems
@@ -112,13 +114,17 @@ def test_vectors_of_64_bit_values_find_the_same(
         assert_solved(one_device, problem, reduce=False)
 
 
-@given(problem=problems())
+@given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))
 @settings(max_examples=60)
-def test_every_relaxation_bounds_the_best_of_the_items_left(problem: Knapsack) -> None:
+def test_every_relaxation_bounds_the_best_of_the_items_left(
+    monkeypatch: pytest.MonkeyPatch, problem: Knapsack, entries: int
+) -> None:
     """Prefix sums of gains, interpolated, against Bellman's recurrence over the items still to come."""
     indices = np.arange(problem.n)
     items = SparseItems.of(indices, problem.weights, problem.profits, problem.capacity)
-    relaxations = items.relaxations()
+    with monkeypatch.context() as patch:
+        patch.setattr(sparse_items, "_TABLE_ENTRIES", entries)  # with few, several steps share one
+        relaxations = items.relaxations()
     for step in {0, 1, len(items) // 2, len(items)}:
         first, count = int(relaxations.first[step]), int(relaxations.count[step])
         weights = relaxations.weights[first : first + count + 1]
@@ -129,6 +135,19 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(problem: Knapsack) -
         fitting = min(residual, int(weights[-1]))
         bound = np.interp(fitting, weights, gains) + items.multiplier * fitting
         assert bound >= optimal_value(left) - 1e-6 * abs(bound) or residual < 1
+
+
+@given(problem=problems())
+@settings(max_examples=60)
+def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) -> None:
+    items = SparseItems.of(np.arange(problem.n), problem.weights, problem.profits, problem.capacity)
+    relaxations = items.relaxations()
+    order = np.array(sorted(range(problem.n), key=lambda j: -Fraction(int(items.gains[j]), int(items.weights[j]))))
+    for step, (first, count) in enumerate(zip(relaxations.first, relaxations.count, strict=True)):
+        left = order[order >= step]
+        assert count == len(left)
+        for sums, values in ((relaxations.weights, items.weights), (relaxations.gains, items.gains)):
+            assert sums[first : first + count + 1].tolist() == [0, *np.cumsum(values[left]).tolist()]
 
 
 @pytest.mark.parametrize("keep", [None, 0.3])

@@ -119,6 +119,8 @@ class SparseItems:
         n = len(self)
         order = _exactly_by_efficiency(self.gains, self.weights)
         shared = max(1, -(-n * n // (2 * _TABLE_ENTRIES)))
+        if shared == 1:
+            return self._relaxations_of_each_step(order)
         weights, gains = [], []
         first, count = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
         at = 0
@@ -130,6 +132,26 @@ class SparseItems:
             count[step : step + shared] = len(order)
             at += len(order) + 1
         return Relaxations(np.concatenate(weights), np.concatenate(gains), first, count)
+
+    def _relaxations_of_each_step(self, order: NDArray[np.int64]) -> Relaxations:
+        """Those of a step are those before without one item: it leaves one sum out, and lowers those after it."""
+        n = len(self)
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        before = [int(np.count_nonzero(place[step + 1 :] < place[step])) for step in range(n)]
+        count = n - np.arange(n + 1)
+        first = np.cumsum(count + 1) - (count + 1)
+        sums = []
+        for values in (self.weights, self.gains):
+            found = np.zeros(int(first[-1]) + 1, np.int64)
+            np.cumsum(values[order], out=found[1 : n + 1])
+            starts = first.tolist()
+            for at, to, item, value in zip(starts, starts[1:], before, values.tolist(), strict=False):
+                found[to : to + item + 1] = found[at : at + item + 1]
+                end = 2 * to - at - 1
+                np.subtract(found[at + item + 2 : to], value, out=found[to + item + 1 : end])
+            sums.append(found)
+        return Relaxations(sums[0], sums[1], first, count)
 
 
 def _sum_of_gains(profits: NDArray[np.int64], weights: NDArray[np.int64], multiplier: int) -> int:
