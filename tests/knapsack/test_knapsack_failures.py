@@ -24,14 +24,14 @@ def halves(seed: int) -> Knapsack:
 
 
 @pytest.mark.parametrize("launch", [1, 40, 150])
-def test_the_sparse_table_begins_anew_on_the_next_device(device: Member, launch: int) -> None:
+def test_the_sparse_table_starts_again_on_the_next_device(device: Member, launch: int) -> None:
     problem, name, events = halves(3), device.info.id, list[Event]()
     with Engine(devices=[name, name]) as engine, failing(name, at_launch=launch) as failures:
         result = engine.solve(problem, variant="sparse", reduce=False, on_event=events.append)
     assert failures[0] > 0
     assert result.status is Status.OPTIMAL
     assert result.objective == optimal_value(problem)
-    assert any(isinstance(event, Notice) and "begins anew" in event.message for event in events)
+    assert any(isinstance(event, Notice) and "starts again" in event.message for event in events)
 
 
 def test_the_last_device_of_a_sparse_table_fails_with_its_error(device: Member) -> None:
