@@ -27,12 +27,13 @@ from typing import Any
 import platformdirs
 
 from engine.errors import QuintetError, RunFolderError
-from engine.files import read_regular, write_whole
+from engine.files import read_regular, remove_temporaries, write_whole
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
 __all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
 
 _START_SECONDS, _SCAN_SECONDS = 2.0, 0.4
+_HOUR = 3600.0
 _LEAST_TAKEN_IN = 3  # folders in one scan, however long they take
 
 TRASH_DAYS = 30
@@ -83,6 +84,8 @@ class Library:
         self.notes, self._stamps = [], {}
         self.rescan(lambda _note: False, _START_SECONDS)
         self.empty_trash()
+        for folder in (self.home, self.runs):  # what a kill has left of files that were being written or unpacked
+            remove_temporaries(folder, r".+\.json|unpacking", older_than=_HOUR)
 
     def rescan(self, held: Callable[[RunNote], bool], seconds: float | None = None) -> bool:
         """Follow changes that other windows and people made to the folder.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,3 +31,19 @@ def test_a_note_with_a_value_of_another_type_is_left_out(change: dict[str, Any] 
         read_note(library.runs / "bad.json")
     library.load()
     assert [note.key for note in library.notes] == ["good"]
+
+
+def test_what_a_kill_has_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    library.save(RunNote("good", str(library.runs / "good"), "good", state="optimal"))
+    left = [tmp_path / ".index.json-0123abcd", library.runs / ".good.json-0123abcd", tmp_path / ".unpacking-0123abcd"]
+    left[2].mkdir()
+    for path in (*left[:2], left[2] / "run.toml"):
+        path.write_text("{")
+    library.load()
+    assert all(path.exists() for path in left)  # another window may be writing them
+    for path in left:
+        os.utime(path, (0, 0))
+    library.load()
+    assert not any(path.exists() for path in left)
+    assert [path.name for path in library.runs.iterdir()] == ["good.json"]

@@ -16,6 +16,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -42,6 +43,7 @@ from engine.formats.source import limited  # noqa: E402
 from engine.solvers import problem_classes, recognize  # noqa: E402
 
 LIMIT = 1 << 28
+_OWNER = json.dumps({"host": socket.gethostname(), "pid": 4, "process_start": 5, "since": "now"}).encode()
 CONFIG = b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\npatience = 3\n'
 
 
@@ -111,7 +113,15 @@ def _targets(home: Path) -> dict[str, Target]:
     matrix = Target({"q.dat": b"2\n0 1\n1 0\n0 3\n2 0\n"}, (lambda folder: qaplib.read(folder / "q.dat"),))
     weights = Target({"w.lop": b"title\n2\n0 1\n3 0\n"}, (lambda folder: lolib.read(folder / "w.lop"),))
     run = _stopped_run(home)
-    note = {"key": "a", "folder": str(home / "r"), "title": "t", "state": "running", "options": {"x": 1}, "best": 3}
+    note = {
+        "key": "a",
+        "folder": str(home / "r"),
+        "title": "t",
+        "state": "running",
+        "options": {"x": 1},
+        "best": 3,
+        "window": 4,
+    }
     return {
         **found,
         "reader q.dat": matrix,
@@ -121,7 +131,7 @@ def _targets(home: Path) -> dict[str, Target]:
         "notes": Target({"run.json": json.dumps(note).encode()}, (_note,), (QuintetError, ValueError, OSError)),
         "events": Target({"events.jsonl": run["events.jsonl"]}, (_events,)),
         "config": Target({"q.toml": CONFIG}, (lambda folder: config.resolve(file=folder / "q.toml"),)),
-        "run.lock": Target({"run.lock": b'{"host": "a", "pid": 4, "since": "now"}'}, (_lock,)),
+        "run.lock": Target({"run.lock": _OWNER}, (_lock,)),
         "trusted.json": Target({"quintet/trusted.json": b'{"abc": {"kind": "C"}}'}, (_trusted,)),
         "snippet": Target(
             {"x.boa": b"boa snippet n=20 scale=2\nfitness = BIT(1);\n"},
@@ -131,6 +141,7 @@ def _targets(home: Path) -> dict[str, Target]:
 
 
 def _lock(folder: Path) -> None:
+    lock.writer_of(folder)
     lock.FolderLock(folder).release()
 
 
