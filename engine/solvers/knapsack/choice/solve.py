@@ -28,7 +28,7 @@ _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
 _SHARE = 0.6  # of the free memory
 _PIECE = 1 << 25  # cells that are copied at once
-_VALIDATION_SECONDS = 2.0  # for bounds before the run begins
+_VALIDATION_SECONDS = 0.2  # for bounds before the run begins
 
 ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
 
