@@ -102,3 +102,17 @@ def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
             found for found in differences(name, result, whole) if found.startswith(("status", "objective", "items"))
         ]
         assert wrong == [], what  # the way there may be another
+
+
+def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path: Path) -> None:
+    folder = stopped("knapsack", tmp_path / "r", DEVICES)
+    kept = None if folder is None else folder.checkpoint()
+    if folder is None or kept is None:
+        pytest.skip(f"{DEVICES[0]} solved the problem before the stop")
+    state = {**kept.state.model_dump(), "phase": "items", "low": 0}
+    arrays = {name: kept.arrays[name] for name in ("taken", "open", "best")}
+    signed(folder, tmp_path / "sound", arrays, state)
+    assert differences("knapsack", engine.resume(tmp_path / "sound"), solve_whole("knapsack", DEVICES)) == []
+    signed(folder, tmp_path / "forged", arrays, {**state, "capacity": state["capacity"] - 1})
+    with pytest.raises(AuditError, match="the capacity in the checkpoint allows"):
+        engine.resume(tmp_path / "forged")

@@ -39,13 +39,18 @@ class StartTiles:
 
 @dataclass
 class Progress:
-    """Work done, over all starts of a run, and whether this one has written a checkpoint."""
+    """Work done, over all starts of a run, and whether this one has written a checkpoint.
+
+    ``optimum`` is the value that a resumed run has to reach: that of the items of which some were known, where the
+    capacity in the checkpoint is that of the others alone.
+    """
 
     items_fixed: int = 0
     cells: int = 0
     exchanged_bytes: int = 0
     device_bytes: int = 0
     is_saved: bool = False
+    optimum: int | None = None
 
     def save(self, run: Run, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
         """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items).
@@ -118,6 +123,8 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
     _require(weight <= problem.capacity, "its best solution does not fit the capacity")
     reduced = Reduced(taken, open_, state.capacity, best, state.objective, state.bound)
     progress = Progress(state.items_fixed, state.cells, state.exchanged_bytes)
+    if state.capacity < left:  # less than that is known to be enough only once the optimum is known
+        progress.optimum = state.bound
     if int(problem.weights[open_].sum()) <= state.capacity:  # all that was not decided fits
         everything = np.concatenate([taken, open_])
         reduced.improve(everything, int(problem.profits[everything].sum()))

@@ -240,6 +240,12 @@ class _Solving:
         self._publish()
         try:
             self._solve()
+            optimum = self._progress.optimum
+            if optimum is not None and reduced.bound != optimum:
+                raise AuditError(
+                    f"the capacity in the checkpoint allows {reduced.bound}, but its bound is {optimum}; begin again "
+                    "with --from-start"
+                )
         except StopRequested:
             if not self._progress.is_saved:  # no table was begun
                 self._progress.save(run, reduced, self._start)
