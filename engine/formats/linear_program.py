@@ -32,6 +32,7 @@ _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANG
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
 _BOUNDS_WITHOUT = ("FR", "MI", "PL", "BV")
 _SENSES = ("MAX", "MAXIMIZE", "MIN", "MINIMIZE")
+_PLACE = re.compile(r"^\s*-->\s.*:(\d+):\d+$", re.MULTILINE)  # line and column, as HiGHS prints them from 1.16 on
 _MEMORY_PER_BYTE = 6
 _LARGEST_ENTRY = 1e15  # of the matrix, for HiGHS
 _INFINITY = 1e20  # likewise, of costs and bounds
@@ -131,7 +132,9 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
         errors = [line.partition("ERROR:")[2].strip() for line in printed.splitlines() if line.startswith("ERROR")]
         about = "; ".join(error for error in errors if not error.startswith("Parser error"))
         line = None
-        if file.suffix == ".lp":
+        if (place := _PLACE.search(printed)) is not None:
+            line = int(place[1])
+        elif file.suffix == ".lp":
             line = faulty_line(file.read_text(encoding="utf-8"), _reads_lp)
             about = about or ("it cannot be read from here on" if line else "it ends without 'end'")
         raise ProblemError(f"the linear program breaks its format{': ' + about if about else ''}", path, line)

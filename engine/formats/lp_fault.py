@@ -1,4 +1,4 @@
-"""The line at which an LP file breaks its format; the errors of HiGHS, which reads such files, have no line."""
+"""The line at which an LP file breaks its format, for versions of HiGHS before 1.16, whose errors have no line."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import pytest
 
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
+from engine.formats.lp_fault import faulty_line
 
 GOOD = """* a comment
 NAME          SMALL
@@ -115,11 +116,11 @@ end
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (" c2: x - y <= 5", " c2: x^2 + y <= 5", "cannot be read from here on .*, line 7"),
-        (" c2: x - y <= 5", " c2: x + y => ", "cannot be read from here on .*, line 7"),
-        (" y <= 8", " y <= x", "cannot be read from here on .*, line 9"),
-        ("end\n", "", "it ends without 'end'"),
-        (SOUND_LP, "minimize\n obj: x +\nsubject to\n c1 x > $\n", "line 4"),
+        (" c2: x - y <= 5", " c2: x^2 + y <= 5", "(cannot be read from here on|quadratic terms) .*, line 7"),
+        (" c2: x - y <= 5", " c2: x + y => ", "(cannot be read from here on .*, line 7|expected a number, .*, line 8)"),
+        (" y <= 8", " y <= x", "(cannot be read from here on|expected a number, found `x`) .*, line 9"),
+        ("end\n", "", "(it ends without 'end'|expected `end`, found end of file .*, line 10)"),
+        (SOUND_LP, "minimize\n obj: x +\nsubject to\n c1 x > $\n", "line [34]"),
         (SOUND_LP, " \n", "is an empty file"),
     ],
 )
@@ -127,6 +128,19 @@ def test_a_faulty_lp_file_is_told_with_its_line(tmp_path: Path, old: str, new: s
     assert formats.read(write(tmp_path, SOUND_LP, "small.lp")).c.tolist() == [1.0, -2.0, 0.0]
     with pytest.raises(ProblemError, match=message):
         formats.read(write(tmp_path, SOUND_LP.replace(old, new), "bad.lp"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (" c2: x - y <= 5", " c2: x^2 + y <= 5", 7),
+        ("   + 3 z", "   + 3 z ] 4", 4),
+        (" y <= 8", " y <= x", 9),
+        ("end\n", "", None),
+    ],
+)
+def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new: str, line: int | None) -> None:
+    assert faulty_line(SOUND_LP.replace(old, new), formats._reads_lp) == line
 
 
 @pytest.mark.parametrize(
