@@ -147,6 +147,16 @@ def test_bad_arguments_are_value_errors_that_say_why(given: dict[str, Any], mess
         engine.linprog(**given, backend="opencl")
 
 
+@pytest.mark.parametrize("slice_seconds", [0.0, 60.0])
+def test_the_last_iterate_of_a_limited_run_is_measured(
+    device: Member, monkeypatch: pytest.MonkeyPatch, slice_seconds: float
+) -> None:
+    monkeypatch.setattr(interior, "SLICE_SECONDS", slice_seconds)
+    given: dict[str, Any] = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    limited = engine.linprog(**given, options={"maxiter": 1, "presolve": False})
+    assert (limited.status, limited.nit) == (1, 1)
+
+
 def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> None:
     given: dict[str, Any] = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     assert engine.linprog(**given, method="highs", options={"maxiter": 50, "disp": False, "tol": 1e-9}).status == 0

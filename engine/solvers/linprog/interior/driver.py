@@ -211,7 +211,7 @@ def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
 def iterate(
     method: InteriorPoint, most: int, note: Callable[[Measures], None] | None = None, seconds: float = SLICE_SECONDS
 ) -> Measures:
-    """Iterate for the length of a slice; the last measures.
+    """Iterate for the length of a slice; the last measures. The last of all iterates is measured, too.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def iterate(
         if (method.done | method.stuck).all() or method.state.iteration >= most:
             return measures
         method.iterate()
-        if time.perf_counter() - began >= seconds:
+        if time.perf_counter() - began >= seconds and method.state.iteration < most:
             return measures
 
 
