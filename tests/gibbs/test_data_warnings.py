@@ -52,6 +52,15 @@ def test_separated_classes_are_a_python_warning_with_columns(device: Member) -> 
     assert "'b'" in found
 
 
+def test_classes_that_are_separated_beside_the_intercept_are_a_python_warning(device: Member) -> None:
+    X = np.random.default_rng(2).normal([0.5, 0.0, 0.0], size=(80, 3))
+    names = ["a", "b", "c"]
+    (found,) = warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0.0, names=names))
+    assert found.startswith("a combination of columns and the intercept separates the classes")
+    assert "coefficients: 'a')" in found
+    assert warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] + X[:, 1:].sum(1) ** 2 > 0.5, names=names)) == []
+
+
 def test_the_command_line_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = rare_flag()
     file = tmp_path / "rare.csv"

@@ -57,7 +57,7 @@ def _report_unit(run: Run, design: Design, options: Options) -> None:
         run.warn(DataWarning(message))
 
 
-def report_lines(run: Run, design: Design, lines: Lines) -> None:
+def report_lines(run: Run, design: Design, lines: Lines, beside_intercept: Sequence[int]) -> None:
     """Collinear and separable columns, by name; of the latter means exist only if the prior has a slab.
 
     Parameters
@@ -65,6 +65,8 @@ def report_lines(run: Run, design: Design, lines: Lines) -> None:
     run : Run
     design : Design
     lines : Lines
+    beside_intercept : sequence of int
+        Columns of the design that separate the classes together with the intercept; empty if there are none.
     """
     bounded = bool(design.slab.any())
     groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
@@ -81,13 +83,18 @@ def report_lines(run: Run, design: Design, lines: Lines) -> None:
             "bounded on one side by the prior alone" + ("" if bounded else " and has no mean")
         )
         run.warn(DataWarning(message))
-    if lines.separating and not bounded:
-        message = (
-            f"a combination of columns separates the classes (its largest coefficients: "
-            f"{_some([design.name(column) for column in lines.separating])}): only the prior bounds its length, and "
-            "the coefficients have medians and intervals but no means; prior = regularized gives them means"
+    if (lines.separating or beside_intercept) and not bounded:
+        names = [design.name(column) for column in lines.separating or beside_intercept]
+        separates = f"separates the classes (its largest coefficients: {_some(names)})"
+        run.warn(
+            DataWarning(
+                f"a combination of columns {separates}: only the prior bounds its length, and the coefficients have "
+                "medians and intervals but no means; prior = regularized gives them means"
+                if lines.separating
+                else f"a combination of columns and the intercept {separates}: only the priors bound its length, so "
+                "intervals are wide and many draws are needed; prior = regularized has a tighter bound"
+            )
         )
-        run.warn(DataWarning(message))
 
 
 def report_missed(run: Run, pairs: Sequence[tuple[str, str]]) -> None:

@@ -20,7 +20,7 @@ from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoin
 from engine.solvers.gibbs.choice import kernel_for, with_kernel
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.design.separation import separating_columns
+from engine.solvers.gibbs.design.separation import separating_columns, separating_with_intercept
 from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
 from engine.solvers.gibbs.device.start import find_mode, start_state
@@ -271,12 +271,13 @@ def restore_chains(
 def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
     """Find the directions of slow movement at the mode, and report them."""
     lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
-    separating = separating_columns(state.design, state.mode, sampler.margins())
+    margins = sampler.margins()
+    separating = separating_columns(state.design, state.mode, margins)
     state.lines = dataclasses.replace(lines, separating=separating)
     sampler.set_lines(state.lines)
     state.steps = FIRST_STEPS
     if run.restored is None:
-        report_lines(run, state.design, state.lines)
+        report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
 
 
 def _largest(state: RunState) -> NDArray[np.int64]:

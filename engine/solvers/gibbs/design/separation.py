@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.solvers.gibbs.design.lines import chunks
 from engine.solvers.gibbs.design.matrix import Design
 
-__all__ = ["separating_columns"]
+__all__ = ["separating_columns", "separating_with_intercept"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,26 @@ def separating_columns(design: Design, beta: Floats, margins: Floats) -> tuple[i
             coefficients = _interpolating_direction(design)
         else:
             coefficients = np.zeros(1)
+    return _largest(design, coefficients)
+
+
+def separating_with_intercept(design: Design, beta: Floats, margins: Floats) -> tuple[int, ...]:
+    """The largest coefficients, by column of the design, of a mode that separates the classes; empty if it does not.
+
+    With an intercept, whose prior is normal, a multiple of the mode is not more likely without end, but its
+    coefficients are large.
+
+    Parameters
+    ----------
+    design, beta, margins
+        As for :func:`separating_columns`.
+    """
+    if design.family.targeted or not (margins > 0.0).all():
+        return ()
+    return _largest(design, beta[design.first :])
+
+
+def _largest(design: Design, coefficients: Floats) -> tuple[int, ...]:
     size = np.abs(coefficients)
     order = np.argsort(-size, kind="stable")[:_NAMED]
     return tuple(int(j) + design.first for j in order[size[order] > 0.1 * size.max()])
