@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,6 +145,33 @@ def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_bette
     more[0] += arcs.max()
     assert not is_packing(arcs, cycles, more)
     assert best_packing(arcs, cycles, lambda: True) is None
+
+
+def test_bounds_do_not_depend_on_the_threads_that_highs_has_had() -> None:
+    costs = np.random.default_rng(5).integers(1, 100, (12, 12))
+    costs[:6, 6:] += 300  # an assignment has two subtours at least
+    costs[6:, :6] += 300
+
+    def bounds(prepared: bool = True) -> list[int]:
+        trees = ordering(9, 3).tree(), engine.ATSP(costs).tree()
+        for tree in trees if prepared else ():
+            tree.prepare(lambda: False)
+        return [tree.lower_bound() for tree in trees]
+
+    found = []
+    try:
+        for threads in (1, 2):
+            highspy.Highs.resetGlobalScheduler(True)
+            model = highspy.Highs()
+            model.setOptionValue("output_flag", False)
+            model.setOptionValue("threads", threads)
+            model.addVar(0.0, 1.0)
+            model.run()
+            found.append(bounds())
+    finally:
+        highspy.Highs.resetGlobalScheduler(True)
+    assert found[0] == found[1]
+    assert all(bound > plain for bound, plain in zip(found[0], bounds(prepared=False), strict=True))
 
 
 def test_a_packing_is_restored_from_what_a_checkpoint_keeps() -> None:

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.branch_and_bound.problems.simplex import new_simplex
+
 __all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
 
 _ROUNDS = 40
@@ -160,13 +162,9 @@ class _Program:
         self._tails, self._heads = np.nonzero(arcs)
         self._index = np.zeros(arcs.shape, np.int32)
         self._index[self._tails, self._heads] = np.arange(len(self._tails))
-        make: Any = highspy.Highs
-        self._highs = make()
+        self._highs = new_simplex(simplex_iteration_limit=_BETWEEN_POLLS)
         self._solved, self._limit = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kIterationLimit
         self._left = _ITERATIONS
-        options = {"output_flag": False, "threads": 1, "presolve": "off", "solver": "simplex"}
-        for name, value in {**options, "simplex_iteration_limit": _BETWEEN_POLLS}.items():
-            self._highs.setOptionValue(name, value)
         count = len(self._tails)
         cost = arcs[self._tails, self._heads].astype(np.float64)
         none = np.zeros(0, np.int32)

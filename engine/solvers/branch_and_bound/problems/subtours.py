@@ -21,10 +21,11 @@ Programming 53 (1992) 173-197.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.solvers.branch_and_bound.problems.simplex import new_simplex
 
 __all__ = ["SubtourRelaxation"]
 
@@ -112,11 +113,8 @@ class _Program:
         self._tails, self._heads = np.nonzero(~np.eye(n, dtype=np.bool_))
         import highspy
 
-        make: Any = highspy.Highs
-        self._highs = make()
+        self._highs = new_simplex()
         self._solved = highspy.HighsModelStatus.kOptimal
-        for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("solver", "simplex")):
-            self._highs.setOptionValue(name, value)
         arcs = len(self._tails)
         none = np.zeros(0, np.int32)
         zeros = np.zeros(arcs, np.int32)
