@@ -11,9 +11,11 @@ import pytest
 
 import engine
 from engine.devices import Member
-from engine.errors import DeviceError, RunFolderError
+from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.folder import RunFolder
+from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs.device.matrices import Matrices
+from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
 from engine.solvers.gibbs.posterior import verdict
 from tests.engines import engine_of
@@ -92,24 +94,56 @@ def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
-@pytest.mark.parametrize("devices", [1, 2])
-def test_a_device_that_fails_ends_the_run_with_its_error_and_leaves_a_checkpoint(
-    device: Member, kernel: str, devices: int, tmp_path: Path
+def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
+    device: Member, kernel: str, tmp_path: Path
 ) -> None:
     problem = problem_of(500, 6)
     options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
     folder = tmp_path / "run"
-    owner = engine_of(device, devices)
+    owner = engine_of(device)
     whole = owner.solve(problem, **options)
-    label = device.info.id if devices == 1 else f"{device.info.id}#2"
-    with failing(label, at_launch=3000) as failures:
+    with failing(device.info.id, at_launch=3000) as failures:
         run = owner.start(problem, run_folder=folder, checkpoint_interval=1e-3, **options)
         with pytest.raises(DeviceError, match="fallen off the bus"):
             run.wait(120)
         assert failures[0] > 0
-    owner = engine_of(device, devices)
+    owner = engine_of(device)
     result = owner.resume(folder).wait()
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
+
+
+@pytest.mark.parametrize("launch", [1, 3000])
+@pytest.mark.parametrize("lost", [1, 2])
+@pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg"])
+def test_the_chains_go_on_without_a_device_that_fails(
+    device: Member, kernel: str, lost: int, launch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve_module, "_SNAPSHOT_INTERVAL", 0.0)
+    problem = problem_of(500, 6)
+    options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
+    whole = engine_of(device).solve(problem, **options)
+    name, events = device.info.id, list[Any]()
+    with (
+        engine.Engine(devices=[name] * 3) as owner,
+        failing(name if lost == 1 else f"{name}#{lost}", at_launch=launch) as failures,
+    ):
+        result = owner.solve(problem, on_event=events.append, **options)
+    assert failures[0] > 0
+    assert result.status == "complete"
+    for array in ("beta", "log_tau", "quantiles"):
+        assert np.array_equal(result.arrays[array], whole.arrays[array]), array
+    notices = [event.message for event in events if event.type == "notice" and "was lost" in event.message]
+    assert len(notices) == 1
+    assert ("begin again" if launch == 1 else "go on from iteration") in notices[0]
+
+
+def test_too_little_memory_on_a_device_is_an_error_of_the_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Sampler, weighted: bool) -> Any:
+        raise DeviceLost("x", 0, OutOfDeviceMemory("no memory left")) from OutOfDeviceMemory("no memory left")
+
+    monkeypatch.setattr(Sampler, "make_gram", full)
+    with pytest.raises(OutOfDeviceMemory, match="no memory left"):
+        engine_of(device, 2).solve(problem_of(100, 4), draws=10, warmup=10, chains=2)
 
 
 def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_path: Path) -> None:

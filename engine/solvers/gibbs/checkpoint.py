@@ -14,6 +14,7 @@ from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.store import Draws
+from engine.storage import Checkpoint
 
 __all__ = ["Rate", "RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
 
@@ -70,6 +71,14 @@ class RunState:
     small : ndarray
         How often every column's coefficient was small beside tau in the warm-up, for the kernels ``hmc`` and
         ``cg``.
+    restored : Checkpoint, optional
+        What this goes on from after a device was lost.
+    told : bool
+        Whether the notices of the start have been given.
+    others : bool
+        Whether there are other devices to go on with.
+    snapshot : Snapshot, optional
+        The last one.
     """
 
     design: Design
@@ -95,6 +104,11 @@ class RunState:
     rate: Rate = field(default_factory=Rate)
     traced_at: float = 0.0
     diagnosed_at: float = field(default_factory=time.monotonic)
+    restored: Checkpoint | None = None
+    told: bool = False
+    others: bool = False
+    snapshot: Snapshot | None = None
+    snapshot_at: float = 0.0
 
     def kept(self) -> list[tuple[str, Draws]]:
         """The stores of draws that there are, by name."""

@@ -33,6 +33,7 @@ from engine.solvers.gibbs.draws.summary import posterior_of
 from engine.solvers.gibbs.notices import report_design
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.reporting import report_progress
 from engine.solvers.gibbs.schema import CheckpointState
 from engine.storage import Checkpoint
 
@@ -230,7 +231,7 @@ class FarmedSampling(FarmedRun):
                     self._converged = True
                     return
             self._note_snapshot()
-            single._report(options, self._run, state, self._total)
+            report_progress(options, self._run, state, self._total)
 
     def _take_between(self, first: int, last: int) -> None:
         """Take in the draws of iterations from ``first`` to before ``last``."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool
+from engine.devices import DeviceInfo, DevicePool, Member
 from engine.devices.info import bytes_text
 from engine.devices.slices import SliceLength
-from engine.errors import AuditError, OptionError
+from engine.errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
 from engine.results import Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
@@ -25,8 +25,7 @@ from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
 from engine.solvers.gibbs.device.start import find_mode, start_state
 from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.draws.convergence import CHECKS, Mixing, check_points, mixing_of
-from engine.solvers.gibbs.draws.diagnostics import diagnose
+from engine.solvers.gibbs.draws.convergence import CHECKS, check_points, mixing_of
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
 from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
@@ -34,7 +33,9 @@ from engine.solvers.gibbs.notices import failure_text, report_design, report_ker
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.reporting import report_mixing, report_progress, trace
 from engine.solvers.gibbs.schema import CheckpointState
+from engine.storage import Checkpoint
 
 __all__ = ["settings_for", "solve", "validate"]
 
@@ -42,8 +43,7 @@ Floats = NDArray[np.float64]
 
 _TRACED = 6
 _TRACE_INTERVAL = 0.1
-_DIAGNOSE_INTERVAL = 2.0
-_DIAGNOSED = 2000
+_SNAPSHOT_INTERVAL = 2.0
 _METRIC_WARMUP = 4 * REFRESH
 _SMALL = 3.0  # in units of tau
 _MOSTLY = 0.5
@@ -126,36 +126,71 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     engine.errors.AuditError
         If a chain has reached a number that is not finite.
     engine.errors.DeviceError
-        If a device fails; the draws up to the last checkpoint are in the run folder.
+        If the last device fails; the draws up to the last checkpoint are in the run folder. While there are others,
+        the chains go on with them.
     """
     asked, options = options.kernel, with_kernel(problem, options)
     design = Design.of(problem, options)
-    state = _new_state(design, options)
     report_design(run, design, options)
     if asked == "auto":
         report_kernel(run, design, options.kernel)
     settings = settings_for(design, options, run.seed)
     if settings.wide and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
-    status = Status.COMPLETE
-    with Sampler(pool, design, settings) as sampler:
-        streamed = sampler.streamed
-        if streamed:
-            size = design.layout.strips * design.layout.strip_rows * design.layout.stride
-            size *= 4 if design.storage == "float32" else 2
-            run.notice(
-                f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "
-                "about a second for 25 to 50 GB. More chains share each pass",
-                level="warning",
-            )
+    members, left = pool.members, None
+    state = _new_state(design, options)
+    state.told = run.restored is not None
+    while True:
+        state.others = len(members) > 1
         try:
-            snapshot = _begin(options, run, sampler, state)
-            _sample(options, run, sampler, state, snapshot)
-        except StopRequested as stop:
-            status = stop.status
-        _take(options, run, state, *sampler.collect())
-        exchanged = state.exchanged_before + sampler.exchanged_bytes()
+            with Sampler(pool, design, settings, left, tolerant=True) as sampler:
+                return _draw(problem, options, run, sampler, state)
+        except DeviceLost as lost:
+            members = left = _others(lost, members)
+            state = _state_without(state, options, run, lost, members)
+
+
+def _draw(problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler, state: RunState) -> Posterior:
+    """All draws, or those up to a stop."""
+    design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
+    if streamed:
+        size = design.layout.strips * design.layout.strip_rows * design.layout.stride
+        size *= 4 if design.storage == "float32" else 2
+        run.notice(
+            f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "
+            "about a second for 25 to 50 GB. More chains share each pass",
+            level="warning",
+        )
+    try:
+        snapshot = _begin(options, run, sampler, state)
+        _sample(options, run, sampler, state, snapshot)
+    except StopRequested as stop:
+        status = stop.status
+    _take(options, run, state, *sampler.collect())
+    exchanged = state.exchanged_before + sampler.exchanged_bytes()
     return posterior_of(problem, options, run, state, status, bool(streamed), exchanged)
+
+
+def _others(lost: DeviceLost, members: list[Member]) -> list[Member]:
+    """The devices that can go on; the error of the one that is lost if there are none, or its memory was too small."""
+    left = [member for member in members if member.label != lost.label]
+    if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
+        raise lost.__cause__ or lost from None
+    return left
+
+
+def _state_without(state: RunState, options: Options, run: Run, lost: DeviceLost, left: list[Member]) -> RunState:
+    """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
+    again = _new_state(state.design, options)
+    again.restored, again.told = state.restored or run.restored, state.told
+    if state.snapshot is not None:
+        again.restored = Checkpoint(*checkpoint_of(state, state.snapshot, state.exchanged_before), run.elapsed)
+    where = "begin again"
+    if again.restored is not None:
+        saved = CheckpointState.model_validate(again.restored.state, from_attributes=True)
+        where = f"go on from iteration {saved.iteration}"
+    run.notice(f"{lost}; the chains {where} on {', '.join(member.label for member in left)}", level="warning")
+    return again
 
 
 def _chosen(problem: HorseshoeProbit, options: Options) -> NDArray[np.int64] | None:
@@ -207,8 +242,9 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
     """Bring the devices to the first iteration, or to the iteration of a checkpoint."""
     run.progress("mode", 0, 1, "steps")
     run.poll()
-    if run.restored is not None:
-        return _resume(options, run, sampler, state)
+    restored = state.restored or run.restored
+    if restored is not None:
+        return _resume(options, run, sampler, state, restored)
 
     def between(step: int) -> None:
         run.progress("mode", step, max(20, step + 1), "steps")
@@ -234,10 +270,9 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
     return None
 
 
-def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Snapshot:
+def _resume(options: Options, run: Run, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
     """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
-    assert run.restored is not None
-    arrays, saved = run.restored.arrays, CheckpointState.model_validate(run.restored.state, from_attributes=True)
+    arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
     state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
     state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
     state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
@@ -245,7 +280,8 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sn
     audit(state, arrays, options, run.folder.path if run.folder is not None else "this run folder")
     restore_chains(options, run, sampler, state, arrays, saved)
     state.began_at = state.iteration
-    return snapshot_of(sampler, state)
+    state.snapshot = snapshot_of(sampler, state)
+    return state.snapshot
 
 
 def restore_chains(
@@ -276,7 +312,8 @@ def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> Non
     state.lines = dataclasses.replace(lines, separating=separating)
     sampler.set_lines(state.lines)
     state.steps = FIRST_STEPS
-    if run.restored is None:
+    if run.restored is None and not state.told:
+        state.told = True
         report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
 
 
@@ -317,9 +354,10 @@ def _sample(
             if _has_converged(options, run, state):
                 break
         leave = step % REFRESH == 0 and ends(step)
-        if leave or (step % REFRESH == 0 and run.folder is not None):
+        if leave or (step % REFRESH == 0 and _is_kept(run, state)):
             _take(options, run, state, *sampler.collect())
-            snapshot = snapshot_of(sampler, state)
+            snapshot = state.snapshot = snapshot_of(sampler, state)
+            state.snapshot_at = time.monotonic()
         if leave:
             return snapshot
         _poll(run, sampler, state, snapshot)
@@ -337,8 +375,14 @@ def _sample(
             state.passes += _passes(options, state, step, count)
         _take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
-        _report(options, run, state, total)
+        report_progress(options, run, state, total)
     return None
+
+
+def _is_kept(run: Run, state: RunState) -> bool:
+    """Whether a snapshot is due: for a run folder, or now and then for the case that one of several devices fails."""
+    due = state.others and time.monotonic() - state.snapshot_at >= _SNAPSHOT_INTERVAL
+    return due or run.folder is not None
 
 
 def _poll(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
@@ -416,15 +460,9 @@ def _has_converged(options: Options, run: Run, state: RunState) -> bool:
     good = found is not None and found.reaches(options.ess, options.r_hat)
     state.passed = state.passed + 1 if good else 0
     if found is not None:
-        _report_mixing(run, found)
+        report_mixing(run, found)
         state.expected = int(state.draws.count * max(1.25, 1.25 * options.ess / max(found.ess, 1.0)))
     return state.passed >= CHECKS
-
-
-def _report_mixing(run: Run, found: Mixing) -> None:
-    run.metric("r_hat", found.r_hat)
-    run.metric("ess", found.ess)
-    run.metric("ess_per_second", found.ess / max(1e-9, run.elapsed))
 
 
 def _take(options: Options, run: Run, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
@@ -453,50 +491,4 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
     now = time.monotonic()
     if now - state.traced_at >= _TRACE_INTERVAL:
         state.traced_at = now
-        _trace(run, state, iterations[-1], rows[-1])
-
-
-def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
-    """The latest values of the traced coefficients and of log tau, chain by chain."""
-    q = state.design.layout.columns
-    names = ["intercept", *state.design.problem.names]
-    values = state.design.unscaled(row[:, :q])[:, state.traced]
-    for chain in range(min(len(row), 16)):
-        run.trace("log_tau", iteration, [float(-0.5 * np.log(row[chain, q]))], chain)
-        for place, number in enumerate(state.traced.tolist()):
-            run.trace(names[number], iteration, [float(values[chain, place])], chain)
-
-
-def _report(options: Options, run: Run, state: RunState, total: int) -> None:
-    """Progress, speed, and at intervals how well the chains mix."""
-    now, step = time.monotonic(), state.iteration
-    rate = state.rate.at(now, step)
-    if rate is not None:
-        run.metric("iterations_per_second", rate)
-    if step > options.warmup and options.draws is not None and now - state.diagnosed_at >= _DIAGNOSE_INTERVAL:
-        _diagnose(run, state)
-    if step <= options.warmup and options.warmup:
-        run.progress("warm-up", step, options.warmup, "iterations")
-        if rate is not None:
-            run.metric("eta", (total - step) / rate)
-        return
-    wanted = total - options.warmup
-    if options.draws is None and state.expected:
-        wanted = min(wanted, max(step - options.warmup, state.expected * options.thin))
-    run.progress("sampling", step - options.warmup, wanted, "iterations")
-    if rate is not None:
-        run.metric("eta", (options.warmup + wanted - step) / rate)
-
-
-def _diagnose(run: Run, state: RunState) -> None:
-    """R-hat and ESS of the traced quantities, from their latest draws."""
-    latest = state.draws.tail(state.traced, _DIAGNOSED)
-    every = state.draws.every
-    log_tau = -0.5 * np.log(state.statistics.tail(np.array([0]), _DIAGNOSED * every)[:, ::every])
-    count = min(latest.shape[1], log_tau.shape[1])
-    if count >= 8:
-        found = diagnose(np.concatenate([latest[:, -count:], log_tau[:, -count:]], axis=2))
-        if np.isfinite(found.r_hat).any():
-            ess = float(np.nanmin(found.ess_bulk)) * state.draws.count / count / every
-            _report_mixing(run, Mixing(ess, float(np.nanmax(found.r_hat)), state.watched))
-    state.diagnosed_at = time.monotonic()
+        trace(run, state, iterations[-1], rows[-1])

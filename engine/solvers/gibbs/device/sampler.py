@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool
+from engine.devices import DeviceInfo, DevicePool, Member
 from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.devices.slices import SLICE_SECONDS
@@ -120,23 +120,36 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
 class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
-    A device that fails ends the run: each has its share of the rows. Settings that are ``wide`` use the first device.
+    A device that fails ends it: each has its share of the rows. Settings that are ``wide`` use the first device.
 
     Parameters
     ----------
     pool : DevicePool
     design : Design
     settings : Settings
+    left : list of Member, optional
+        Those that are to be used, where others of the pool have failed.
+    tolerant : bool
+        Raise :class:`engine.errors.DeviceLost` for a device that fails, which names it.
     """
 
-    def __init__(self, pool: DevicePool, design: Design, settings: Settings) -> None:
+    def __init__(
+        self,
+        pool: DevicePool,
+        design: Design,
+        settings: Settings,
+        left: list[Member] | None = None,
+        *,
+        tolerant: bool = False,
+    ) -> None:
         self.design, self.settings = design, settings
-        members = pool.members[:1] if settings.wide else pool.members
+        members = pool.members if left is None else left
+        members = members[:1] if settings.wide else members
         count = len(members)
         communicator = Communicator(count) if count > 1 else None
-        direct = count > 1 and pool.enable_peers()
+        direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing
         arguments = [(design, settings, number, count, communicator, direct) for number in range(count)]
-        self.workers = WorkerGroup(members, Worker, arguments)
+        self.workers = WorkerGroup(members, Worker, arguments, tolerant=tolerant)
         self._several = count > 1
         self._poll: Callable[[], None] | None = None
         if communicator is not None:
