@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,11 +15,12 @@ from numpy.typing import ArrayLike
 from engine import config
 from engine.devices import Backend
 from engine.engine import Engine
-from engine.errors import ProblemError
+from engine.errors import OptionError, ProblemError
 from engine.events import Progress
 from engine.publisher import as_observers
 from engine.results import Result
 from engine.solvers import solver_named
+from engine.solvers.linprog.batches.by_highs import solved_by_highs
 from engine.solvers.linprog.batches.family import VARYING, Family
 from engine.solvers.linprog.batches.results import FamilyResult, Solved
 from engine.solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
@@ -54,6 +57,7 @@ def solve_many(
     upper: ArrayLike | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
+    engine: Engine | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
     **options: Any,
 ) -> list[Result] | FamilyResult:
@@ -63,10 +67,11 @@ def solve_many(
     ones take all steps together, with batched products and factors. Both use the method ``mpc`` without centrality
     correctors. Only fixed variables, and rows and columns without entries, are removed first.
 
-    Programs that do not reach an audited optimum in this way are solved one after the other, as :func:`engine.solve`
-    does: those that are infeasible or unbounded (with checked certificates), or hard. So are sparse programs of more
-    than 40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver, a
-    basis, or an initial point.
+    Programs of up to 128 rows that do not reach an audited optimum in this way, because they are infeasible, unbounded
+    or hard, are solved by HiGHS on the host, with audits and checked certificates, unless ``method`` is given. All
+    others without an answer are solved one after the other, as :func:`engine.solve` does. So are sparse programs of
+    more than 40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver,
+    a basis, or an initial point.
 
     Parameters
     ----------
@@ -80,6 +85,8 @@ def solve_many(
         Sides of all rows, for programs that were read from files.
     backend, devices : optional
         As for :func:`engine.solve`; the programs of a batch are distributed evenly.
+    engine : Engine, optional
+        An engine whose devices are used instead: to open a GPU takes longer than many batches.
     on_event : callable or sequence of callables, optional
         Called with an :class:`engine.events.Progress` (programs done, of all) some ten times a second, on this thread.
     **options
@@ -118,7 +125,7 @@ def solve_many(
     if isinstance(problems, LinearProgram):
         family = Family.varied(problems, varying)
         report = _ProgressReport(len(family), as_observers(on_event))
-        with Engine(backend, devices) as owner:
+        with _owner(engine, backend, devices) as owner:
             return _solved_family(owner, family, chosen, options, report)
     if varied:
         raise ProblemError(f"{', '.join(varied)} vary one program; got a sequence of programs")
@@ -126,26 +133,30 @@ def solve_many(
         if not isinstance(problem, LinearProgram):
             raise ProblemError(f"entry {index} of problems must be a LinearProgram; got {type(problem).__name__}")
     report = _ProgressReport(len(problems), as_observers(on_event))
-    results: dict[int, Result] = {}
-    with Engine(backend, devices) as owner:
-        report.emit(0)
-        if _together(chosen):
-            for indices in _families(problems, chosen):
-                family = Family.of([problems[index].to_dense() for index in indices])
-                add = functools.partial(report.add, report.done)
-                solved = solve_family(owner._open(), family, chosen, owner.backend, add)
-                results |= {indices[place]: solved.result(place) for place in np.flatnonzero(solved.good).tolist()}
-                report.emit(len(results))
-            rest = [index for index in range(len(problems)) if index not in results]
-            for batch in batches([problems[index] for index in rest], chosen):
-                add = functools.partial(report.add, report.done)
-                found = solve_batch(owner._open(), batch, chosen, owner.backend, add)
-                results |= {rest[place]: result for place, result in found.items()}
-        for index, problem in enumerate(problems):
-            if index not in results:
-                results[index] = owner.solve(problem, **options)
-                report.emit(len(results))
-    return [results[index] for index in range(len(problems))]
+    with _owner(engine, backend, devices) as owner:
+        return _solved_list(owner, problems, chosen, options, report)
+
+
+def _owner(
+    engine: Engine | None, backend: Backend | None, devices: Sequence[str] | None
+) -> contextlib.AbstractContextManager[Engine]:
+    """The engine given, or one that is closed at the end."""
+    if engine is None:
+        return Engine(backend, devices)
+    if backend is not None or devices is not None:
+        raise OptionError("an engine has devices of its own; give either engine, or backend and devices")
+    if type(engine) is not Engine:
+        raise OptionError("programs are solved together on devices of this process; got the engine of a cluster")
+    return contextlib.nullcontext(engine)
+
+
+def _by_highs(
+    programs: Mapping[int, Callable[[], LinearProgram]], options: Any, solved: Solved
+) -> Iterator[tuple[int, Result]]:
+    """What HiGHS finds for programs that the kernel for many programs has left, if any method may be used."""
+    if options.method == "auto" and programs:
+        for index, result in solved_by_highs(programs, options):
+            yield index, replace(result, backend=solved.backend, devices=solved.devices)
 
 
 def _together(options: Any) -> bool:
@@ -165,19 +176,58 @@ def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]
     return [indices for indices in shapes.values() if len(indices) >= _FAMILY]
 
 
+def _solved_list(
+    owner: Engine, problems: Sequence[LinearProgram], chosen: Any, options: dict[str, Any], report: _ProgressReport
+) -> list[Result]:
+    """All programs of a list: families first, then batches, then what is left one after the other."""
+    results: dict[int, Result] = {}
+    report.emit(0)
+    if _together(chosen):
+        for indices in _families(problems, chosen):
+            family = Family.of([problems[index].to_dense() for index in indices])
+            add = functools.partial(report.add, report.done)
+            with owner.exclusive() as pool:
+                solved = solve_family(pool, family, chosen, owner.backend, add)
+            results |= {indices[place]: solved.result(place) for place in np.flatnonzero(solved.good).tolist()}
+            report.emit(len(results))
+            left = [indices[place] for place in np.flatnonzero(~solved.good).tolist()]
+            makers = {index: functools.partial(problems.__getitem__, index) for index in left}
+            for index, result in _by_highs(makers, chosen, solved):
+                results[index] = result
+                report.emit(len(results))
+        rest = [index for index in range(len(problems)) if index not in results]
+        for batch in batches([problems[index] for index in rest], chosen):
+            add = functools.partial(report.add, report.done)
+            with owner.exclusive() as pool:
+                found = solve_batch(pool, batch, chosen, owner.backend, add)
+            results |= {rest[place]: result for place, result in found.items()}
+    for index, problem in enumerate(problems):
+        if index not in results:
+            results[index] = owner.solve(problem, **options)
+            report.emit(len(results))
+    return [results[index] for index in range(len(problems))]
+
+
 def _solved_family(
     owner: Engine, family: Family, chosen: Any, options: dict[str, Any], report: _ProgressReport
 ) -> FamilyResult:
     """All programs of a family: those that the kernel for many programs does not solve, one after the other."""
     report.emit(0)
+    others: dict[int, Result] = {}
     if _together(chosen) and fits(*family.A.shape[1:]) and chosen.provider == "auto":
-        solved = solve_family(owner._open(), family, chosen, owner.backend, report.emit)
+        with owner.exclusive() as pool:
+            solved = solve_family(pool, family, chosen, owner.backend, report.emit)
+        left = np.flatnonzero(~solved.good).tolist()
+        makers = {index: functools.partial(family.program, index) for index in left}
+        for index, result in _by_highs(makers, chosen, solved):
+            others[index] = result
     else:
         solved = Solved.none(family)
-    others: dict[int, Result] = {}
+    done = int(solved.good.sum())
     for index in np.flatnonzero(~solved.good).tolist():
-        others[index] = owner.solve(family.program(index), **options)
-        report.emit(len(family) - int((~solved.good).sum()) + len(others))
+        if index not in others:
+            others[index] = owner.solve(family.program(index), **options)
+        report.emit(done + len(others))
     report.emit(len(family))
     return FamilyResult(solved, others)
 

@@ -460,13 +460,13 @@ ${each()} {
 ${each_row()}
                     dy[i] = rp[i] - q[i];
                 solve(m, M, inverse, dy);
-                for (i32 turn = 0; turn < 3; ++turn) {  // dx, and refinement of dy while A dx is not rp
+                for (i32 turn = 0; turn < 9; ++turn) {  // dx, and refinement of dy while A dx is not rp
                     multiply_transposed(m, n, a, sign, dy, v);
 ${each()} {
                         dx[i] = theta[i] * (v[i] + g[i]);
                         v[i] = sign[i] * dx[i];
                     }
-                    if (turn == 2)
+                    if (turn == 8)
                         break;
                     multiply(m, n, a, at, v, q);
                     f64 lacking = 0.0;

@@ -13,6 +13,7 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Progress
+from engine.solvers.linprog.batches import chunks
 from engine.solvers.linprog.batches.audits import audit_family
 from engine.solvers.linprog.batches.family import Family
 from engine.solvers.linprog.batches.solve_family import solve_family
@@ -155,6 +156,75 @@ def test_audits_of_a_family_are_those_of_its_programs() -> None:
         assert found.size[k] == pytest.approx(alone.size, rel=1e-13)
         assert found.objective_error[k] == pytest.approx(alone.objective_error, rel=1e-12)
         assert found.error[k] >= alone.error * (1.0 - 1e-12)
+
+
+def controlled(k: int) -> tuple[LinearProgram, np.ndarray]:
+    """A controlled system from k states: most rows, one for each state later on, have the side 0."""
+    random = np.random.default_rng(4)
+    steps, states = 6, 3
+    dynamics, inputs = np.eye(states) + 0.1 * random.standard_normal((states, states)), random.standard_normal(states)
+    width = 2 * states + 2
+    a = np.zeros((steps * states, steps * width))
+    for step in range(steps):
+        rows, first = slice(step * states, (step + 1) * states), step * width
+        a[rows, first : first + 2 * states] = np.kron([1.0, -1.0], np.eye(states))
+        a[rows, first + 2 * states] = -inputs
+        a[rows, first + 2 * states + 1] = inputs
+        if step:
+            a[rows, first - width : first - width + 2 * states] = np.kron([-1.0, 1.0], dynamics)
+    sides = np.zeros((k, len(a)))
+    sides[:, :states] = 0.3 * random.standard_normal((k, states)) @ dynamics.T
+    return LinearProgram(np.ones(a.shape[1]), A_eq=a, b_eq=sides[0], bounds=(0, 2)), sides
+
+
+def test_rows_with_the_side_zero_are_judged_by_what_they_add_up(owner: engine.Engine) -> None:
+    base, sides = controlled(30)
+    programs = Family.varied(base, {"b_eq": sides})
+    solved = solve_family(owner._open(), programs, Options(), "", lambda _: None)
+    assert solved.good.all()
+    random = np.random.default_rng(1)
+    for noise in (0.0, 1e-12, 1e-9, 1e-5):
+        x = solved.audits.x * (1.0 + noise * random.standard_normal(solved.audits.x.shape))
+        y = solved.audits.y * (1.0 + noise * random.standard_normal(solved.audits.y.shape))
+        found = audit_family(programs, np.arange(30), x, y)
+        for k in range(0, 30, 5):
+            alone = audit(programs.program(k), found.x[k], found.y[k])
+            assert alone.error * (1.0 - 1e-9) - 1e-14 <= found.error[k] <= max(1e-9, 10.0 * alone.error)
+
+
+def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = family(2, 40, 5, 8)
+    random = np.random.default_rng(0)
+    x, y = random.random((40, 8)), random.standard_normal((40, 5))
+    expected = audit_family(programs, np.arange(40), x, y)
+    monkeypatch.setattr(chunks, "_CHUNK", 13 * 3)
+    monkeypatch.setattr(chunks, "host_cores", lambda: 3)
+    places = np.arange(39, -1, -1)
+    found = audit_family(programs, places, x[places], y[places])
+    assert np.allclose(found.error[places], expected.error, rtol=1e-12)
+    assert np.array_equal(found.x[places], expected.x)
+
+
+def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner: engine.Engine) -> None:
+    base, sides = controlled(12)
+    sides[3, :3] = 90.0
+    found = engine.solve_many(base, b_eq=sides, engine=owner)
+    assert [place for place in range(12) if found.status[place] == "infeasible"] == [3]
+    assert found[3].arrays["racers"].tolist() == ["HiGHS simplex"]
+    assert "farkas" in found[3].arrays
+    assert "racers" not in found[4].arrays
+    programs = [LinearProgram(base.c, A_eq=base.A, b_eq=side, bounds=(0, 2)) for side in sides]
+    assert engine.solve_many(programs, engine=owner)[3].arrays["racers"].tolist() == ["HiGHS simplex"]
+    assert "racers" not in engine.solve_many(programs, engine=owner, method="mpc")[3].arrays
+
+
+def test_an_engine_is_used_again_and_stays_open(owner: engine.Engine) -> None:
+    base, sides = controlled(9)
+    first, second = (engine.solve_many(base, b_eq=sides, engine=owner) for _ in range(2))
+    assert np.array_equal(first.solution, second.solution)
+    assert owner.solve(base).status == "optimal"
+    with pytest.raises(OptionError, match="give either engine, or backend and devices"):
+        engine.solve_many(base, b_eq=sides, engine=owner, devices=["opencl:0"])
 
 
 def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused() -> None:

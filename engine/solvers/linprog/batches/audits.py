@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.batches.chunks import by_chunks, places
 from engine.solvers.linprog.batches.family import Family
 
 __all__ = ["Audits", "audit_family", "products"]
 
 Vector = NDArray[np.float64]
-_CHUNK = 1 << 22  # elements of the matrices that are worked on at a time
 _BLOCK = 32  # columns whose products are added without compensation
 _CANCELLED, _ZERO_OBJECTIVE = 1e-5, 1e-6  # see the audit of one program
+_LENIENT, _CLOSER_LOOK, _EMPTY = 100.0, 1e-9, 1e-9  # the same
+_CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Audits:
     x, reduced_costs : ndarray, shape (k, n)
     y, activities : ndarray, shape (k, m)
     primal, dual, objective_error, primal_infeasibility, dual_infeasibility, size : ndarray, shape (k,)
-        As of :class:`engine.solvers.linprog.verification.audit.Audit`; the infeasibilities are relative to sides and
-        costs alone, and so never less than those of the audit of one program.
+        As of :class:`engine.solvers.linprog.verification.audit.Audit`; the infeasibilities, which do not consider how
+        little a repair may change the objective, are never less than those of the audit of one program.
     """
 
     x: Vector
@@ -65,17 +67,16 @@ def audit_family(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector
         Row duals, as of minimizations.
     """
     m, n = family.A.shape[1:]
-    step = max(1, _CHUNK // (m + n if family.shared else m * n))
-    parts = [
-        _audit(family, chosen[begin : begin + step], x[begin : begin + step], y[begin : begin + step])
-        for begin in range(0, chosen.size, step)
-    ]
-    names = Audits.__dataclass_fields__
-    return Audits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    parts = by_chunks(
+        lambda here: _audit(family, places(chosen[here]), x[here], y[here]),
+        chosen.size,
+        m + n if family.shared else m * n,
+    )
+    return Audits(*(np.concatenate([getattr(part, name) for part in parts]) for name in Audits.__dataclass_fields__))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows fails the audit
-def _audit(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector) -> Audits:
+def _audit(family: Family, chosen: slice | NDArray[np.int64], x: Vector, y: Vector) -> Audits:
     lower, upper, costs = family.lower[chosen], family.upper[chosen], family.c[chosen]
     low, high, offset = family.row_lower[chosen], family.row_upper[chosen], family.offset[chosen]
     matrices = family.A if family.A.shape[0] == 1 else family.A[chosen]
@@ -83,20 +84,17 @@ def _audit(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector) -> A
     y = np.where((y > 0) & np.isneginf(low) | (y < 0) & np.isposinf(high), 0.0, y)
     activities, reduced = products(matrices, x), costs - products(matrices.transpose(0, 2, 1), y)
     row_side, column_side = _sides(y, low, high), _sides(reduced, lower, upper)
-    below = np.maximum(np.maximum(low - activities, activities - high), 0.0)
-    crossed = np.where(activities > high, high, low)
-    crossed = np.abs(np.where(np.isfinite(crossed), crossed, 0.0))
-    priceless = ~np.isfinite(np.where(reduced > 0, lower, upper)) & (reduced != 0.0)
-    wrong = np.where(priceless, np.abs(reduced), 0.0)
-    mismatch = (np.abs(y) * np.abs(activities - row_side)).sum(axis=1)
-    mismatch += (np.abs(reduced) * np.abs(x - column_side)).sum(axis=1)
-    primal = _total(costs * x) + offset
+    mismatch = np.einsum("kr,kr->k", np.abs(y), np.abs(activities - row_side))
+    mismatch += np.einsum("kr,kr->k", np.abs(reduced), np.abs(x - column_side))
+    worth = costs * x
+    primal = _total(worth) + offset
     dual = _total(y * row_side) + _total(reduced * column_side) + offset
-    terms = np.abs(costs * x).sum(axis=1)
     size = np.maximum(np.abs(primal), np.abs(dual))
     size = np.minimum(size, np.maximum(np.abs(primal - offset), np.abs(dual - offset)))
-    size = np.maximum(size, _CANCELLED * (terms + np.abs(offset)))
-    size = np.maximum(size, _ZERO_OBJECTIVE * _units(matrices, [lower, upper], [low, high]) * _unit(costs))
+    size = np.maximum(size, _CANCELLED * (np.abs(worth).sum(axis=1) + np.abs(offset)))
+    if not (size >= _ZERO_OBJECTIVE).all():  # units are at most 1
+        units = _units(matrices, [lower, upper], [low, high]) * _unit(costs)
+        size = np.maximum(size, _ZERO_OBJECTIVE * units)
     return Audits(
         x=x,
         y=y,
@@ -105,10 +103,60 @@ def _audit(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector) -> A
         primal=primal,
         dual=dual,
         objective_error=mismatch / size,
-        primal_infeasibility=_largest_quotient(below, crossed),
-        dual_infeasibility=_largest_quotient(wrong, np.abs(costs)),
+        primal_infeasibility=_of_rows(matrices, x, activities, low, high, [lower, upper]),
+        dual_infeasibility=_of_columns(matrices, y, reduced, lower, upper, costs),
         size=size,
     )
+
+
+def _of_rows(matrices: Any, x: Vector, activities: Vector, low: Vector, high: Vector, bounds: list[Vector]) -> Vector:
+    """The primal infeasibility of each program."""
+    below = np.maximum(np.maximum(low - activities, activities - high), 0.0)
+    sides = np.where(activities > high, high, low)
+    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
+    found = _largest_quotient(below, sides)
+    unclear = np.flatnonzero(found > _CLEAR)
+    if unclear.size:
+        own = matrices if matrices.shape[0] == 1 else matrices[unclear]
+        sizes, sides_of_rows = _row_sizes(own), [low[unclear], high[unclear]]
+        unit = _units(own, [bound[unclear] for bound in bounds], sides_of_rows)[:, None]
+        clear = _CLEAR * sides[unclear]
+        empty = _EMPTY * _unit(np.concatenate(sides_of_rows, axis=1))[:, None]
+        clear = np.where(sizes > 0.0, clear, empty)
+        units = np.clip(_LENIENT * unit * sizes, 1e-300, 1.0)
+        found[unclear] = _judged(below[unclear], sides[unclear], units, _term_sizes(own, x[unclear]), clear)
+    return found
+
+
+def _of_columns(matrices: Any, y: Vector, reduced: Vector, lower: Vector, upper: Vector, costs: Vector) -> Vector:
+    """The dual infeasibility of each program."""
+    priceless = ~np.isfinite(np.where(reduced > 0, lower, upper)) & (reduced != 0.0)
+    wrong, sizes = np.where(priceless, np.abs(reduced), 0.0), np.abs(costs)
+    found = _largest_quotient(wrong, sizes)
+    unclear = np.flatnonzero(found > _CLEAR)
+    if unclear.size:
+        own = (matrices if matrices.shape[0] == 1 else matrices[unclear]).transpose(0, 2, 1)
+        unit, sizes = _unit(costs[unclear])[:, None], sizes[unclear]
+        found[unclear] = _judged(wrong[unclear], sizes, unit, _term_sizes(own, y[unclear]), _CLEAR * sizes)
+    return found
+
+
+def _judged(violations: Vector, sizes: Vector, units: Vector, terms: Vector, clear: Vector) -> Vector:
+    """The largest violation of each program: relative to a unit, and to what its line adds up, the greater of both."""
+    by_unit = violations / (units + sizes)
+    by_unit = np.where(by_unit > _CLOSER_LOOK, violations / np.maximum(units + sizes, 1.0 + terms), by_unit)
+    by_line = np.where(violations > clear, violations / (sizes + terms + 1e-300), 0.0)
+    return np.asarray(np.maximum(by_unit, by_line).max(axis=1, initial=0.0))
+
+
+def _term_sizes(matrices: Any, vectors: Vector) -> Vector:
+    """``sqrt(sum_j (a_ij v_j)^2)`` of each program and row; 0, which excuses nothing, where that overflows."""
+    squares = matrices**2
+    if matrices.shape[0] == 1:
+        found = np.sqrt(vectors**2 @ squares[0].T)
+    else:
+        found = np.sqrt(np.matmul(squares, vectors[:, :, None] ** 2)[:, :, 0])
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def _total(terms: Vector) -> Vector:
@@ -125,6 +173,8 @@ def _sides(duals: Vector, low: Vector, high: Vector) -> Vector:
 def _largest_quotient(violations: Vector, sizes: Vector) -> Vector:
     """The largest violation of each program relative to its size."""
     there = violations > 0.0
+    if not there.any():
+        return np.zeros(len(violations))
     with np.errstate(divide="ignore"):
         return np.asarray(np.where(there, violations / np.where(there, sizes, 1.0), 0.0).max(axis=1, initial=0.0))
 
@@ -137,9 +187,14 @@ def _unit(values: Vector) -> Vector:
 
 def _units(matrices: Vector, bounds: list[Vector], sides: list[Vector]) -> Vector:
     """The unit of values of each program."""
-    largest = np.maximum(matrices.max(axis=2), -matrices.min(axis=2))
+    largest = _row_sizes(matrices)
     largest = np.where(largest > 0.0, largest, 1.0)
     return _unit(np.concatenate([*bounds, *(side / largest for side in sides)], axis=1))
+
+
+def _row_sizes(matrices: Any) -> Vector:
+    """The largest entry of each row by size."""
+    return np.asarray(np.maximum(matrices.max(axis=2, initial=0.0), -matrices.min(axis=2, initial=0.0)))
 
 
 def products(matrices: Any, vectors: Vector) -> Vector:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
+from engine.solvers.linprog.batches.chunks import by_chunks
 from engine.solvers.linprog.forms.standard import equilibrate
 from engine.solvers.linprog.problem import LinearProgram
 
@@ -61,7 +62,7 @@ class Family:
         first = problems[0].A
         one = all(problem.A is first for problem in problems)
         return cls(
-            A=np.asarray(first)[None] if one else np.stack([np.asarray(problem.A) for problem in problems]),
+            A=np.asarray(first)[None] if one else _stacked([np.asarray(problem.A) for problem in problems]),
             c=np.stack([problem.c for problem in problems]) * sign[:, None],
             offset=np.array([problem.offset for problem in problems]) * sign,
             sign=sign,
@@ -160,7 +161,9 @@ class Family:
 
     def scales(self) -> tuple[Vector, Vector]:
         """Powers of two for rows (1, m) or (k, m), and columns (1, n) or (k, n), that bring large entries near one."""
-        in_rows, in_columns = (np.maximum(self.A.max(axis=axis), -self.A.min(axis=axis)) for axis in (2, 1))
+        count, m, n = self.A.shape
+        found = by_chunks(lambda here: _largest(self.A[here]), count, m * n)
+        in_rows, in_columns = (np.concatenate([part[place] for part in found]) for place in range(2))
         rows, columns = np.ones_like(in_rows), np.ones_like(in_columns)
         low, high = _NEAR_ONE
         near = ((in_rows == 0.0) | (in_rows > low) & (in_rows < high)).all(axis=1)
@@ -168,6 +171,23 @@ class Family:
         for index in np.flatnonzero(~near):
             rows[index], columns[index] = equilibrate(self.A[index])
         return rows, columns
+
+
+def _stacked(matrices: Sequence[Vector]) -> Vector:
+    """Matrices of one shape in one array."""
+    out = np.empty((len(matrices), *matrices[0].shape))
+
+    def copy(here: slice) -> None:
+        np.stack(matrices[here], out=out[here])
+
+    by_chunks(copy, len(matrices), matrices[0].size)
+    return out
+
+
+def _largest(matrices: Vector) -> tuple[Vector, Vector]:
+    """The largest entry of each row, and of each column, by size."""
+    sizes = np.abs(matrices)
+    return sizes.max(axis=2), sizes.max(axis=1)
 
 
 def _row(wrong: NDArray[np.bool_]) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.devices import Capabilities, Device
 from engine.devices.slices import SliceLength
 from engine.numerics.memory import Memory
+from engine.solvers.linprog.batches.chunks import places
 from engine.solvers.linprog.batches.family import Family
 
 __all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "together_bytes"]
@@ -26,7 +27,7 @@ _VECTORS, _ROW_VECTORS = 19, 6  # that a group keeps; see the kernel
 _BLOCK = 64
 _CHUNK_BYTES = 1 << 28  # of matrices and vectors on the device at a time
 _PATIENCE = 12  # iterations without a better point
-_CLOSER = 1e-2  # part of the tolerance that the iterations go on to: a point is audited once
+_CLOSER = 1e-4  # part of the tolerance that the iterations go on to: a point is audited once
 
 
 def fits(m: int, n: int) -> bool:
@@ -180,7 +181,7 @@ class TogetherWorker:
     ) -> tuple[dict[str, Any], int]:
         """The matrices by rows and, where work-items run side by side, by columns; and how far apart they are."""
         family, memory, m, n = self._family, self._memory, self._m, self._n
-        given = family.A if family.A.shape[0] == 1 else family.A[chosen]
+        given = family.A if family.A.shape[0] == 1 else family.A[places(chosen)]
         if (row_scale != 1.0).any() or (column_scale != 1.0).any():
             given = given * row_scale[:, :, None] * column_scale[:, None, :]
         by_rows = memory.put(np.ascontiguousarray(given))
