@@ -22,6 +22,7 @@ from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.multifrontal import choice, equations, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
+from engine.solvers.linprog.racers import interior as racer
 
 
 def with_identity(columns: Any) -> Any:
@@ -330,22 +331,15 @@ def test_an_order_that_takes_long_ends_with_the_run(
     slow = tmp_path / "slow.py"
     slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
     monkeypatch.setattr(equations.orders, "__file__", str(slow))
-    pattern, found, refused = lower_pattern(MATRICES["grid"]), on(device, data(MATRICES["grid"]), []), []
-
-    def dissect() -> None:
-        try:
-            found._dissected(pattern.shape[0], *ordering.below_diagonal(pattern.indices, pattern.indptr))
-        except ChildError as error:
-            refused.append(error)
-
-    thread = threading.Thread(target=dissect)
-    thread.start()
+    found = on(device, data(MATRICES["grid"]), [])
+    analysis = found._analysis
+    assert analysis is not None
     while found._ordering is None:
         time.sleep(0.01)
     found.close()
-    thread.join(60)
-    assert not thread.is_alive()
-    assert refused
+    assert isinstance(analysis.exception(timeout=60), ChildError)
+    found.form(np.ones(MATRICES["grid"].shape[1]))
+    assert found.factor(np.zeros(1), np.zeros(1)).any()
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
@@ -387,7 +381,9 @@ def test_devices_factorise_what_they_are_fast_at() -> None:
     assert predicted(many, dense_fits=True, simt=False) == "host"
     assert predicted(many, dense_fits=False, launch_cost=1.0) == "host"
     assert choice.is_surely_dense(400, CUDA_GPU)
+    assert choice.dense_for_a_while(400, CUDA_GPU)
     assert not choice.is_surely_dense(120**2, CUDA_GPU)
+    assert not choice.dense_for_a_while(120**2, CUDA_GPU)
 
 
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
@@ -405,3 +401,63 @@ def test_the_optimum_does_not_depend_on_who_factorises(
     assert result.objective == pytest.approx(expected.objective, rel=1e-8)
     assert ("fronts" in result.counters) == (who == "device")
     assert ("factor_nonzeros" in result.counters) == (who != "dense")
+
+
+@pytest.mark.parametrize("who", ["device", "host", "dense"])
+def test_the_first_iterations_of_a_race_have_a_dense_factor(
+    device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
+) -> None:
+    analysed, formed = threading.Event(), []
+
+    def held(*arguments: Any) -> Any:
+        analysed.wait(60)
+        return best_tree(*arguments)
+
+    def form(self: equations.MultifrontalNormalEquations, theta: Any) -> None:
+        analysis = self._analysis
+        if len(formed) == 4 and analysis is not None:
+            analysed.set()
+            analysis.result(60)
+        real_form(self, theta)
+        formed.append(self.is_undecided)
+
+    best_tree, real_form = equations.best_tree, equations.MultifrontalNormalEquations.form
+    monkeypatch.setattr(equations, "best_tree", held)
+    monkeypatch.setattr(equations.MultifrontalNormalEquations, "form", form)
+    monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
+    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
+    monkeypatch.setattr(equations, "fastest", lambda *_: who)
+    problem = sparse_problem(260)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        result = owner.solve(problem, method="mpc", presolve=False)
+        expected = owner.solve(problem, method="mpc", presolve=False, linear_solver="cholesky")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(expected.objective, rel=1e-8)
+    assert formed[:5] == [True] * 4 + [False]
+    assert ("fronts" in result.counters) == (who == "device")
+    assert ("factor_nonzeros" in result.counters) == (who != "dense")
+
+
+def test_a_race_may_end_before_the_analysis(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(equations, "best_tree", lambda *_: ended.wait(60))
+    monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
+    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        result = owner.solve(sparse_problem(260), method="mpc", presolve=False)
+    assert not ended.is_set()
+    assert result.status == "optimal"
+    assert not {"fronts", "factor_nonzeros"} & set(result.counters)
+    ended.set()
+
+
+def test_a_matrix_without_zeros_is_not_analysed(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equations, "best_tree", lambda *_: pytest.fail("analysed"))
+    found = equations.MultifrontalNormalEquations(
+        data(MATRICES["dense"]), device.info, "auto", True, lambda _: pytest.fail("on the device"), pytest.fail
+    )
+    found.form(np.ones(MATRICES["dense"].shape[1]))
+    assert found.leaves_to_shard
+    found.close()

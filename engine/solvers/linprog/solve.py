@@ -301,7 +301,7 @@ class _Solving(Race):
         members = self.pool.members[:1] if self.method == "race" else self.pool.members
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
         initial = self._initial if program is self.problem else None
-        given = (self.options, self.pool, members, self._notice, self.counters, restored, initial)
+        given = self.options, self.pool, members, self._notice, self.counters, restored, initial, self.method == "race"
         try:
             racer = self._beside(lambda: InteriorRacer(prepared, constant, self.sign, *given))
             racer.restore = restore

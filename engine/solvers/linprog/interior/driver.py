@@ -20,7 +20,7 @@ from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal.choice import is_surely_dense
+from engine.solvers.linprog.multifrontal.choice import dense_for_a_while, is_surely_dense
 from engine.solvers.linprog.multifrontal.equations import MultifrontalNormalEquations
 from engine.solvers.linprog.multifrontal.factor import multifrontal_runs_on
 from engine.solvers.linprog.options import Options
@@ -106,6 +106,7 @@ def open_system(
     members: Sequence[Member],
     counters: Counters,
     notice: Callable[[str], None],
+    at_once: bool = False,
 ) -> PoolSystem:
     """A system on members of a pool, to be used as a context manager; its memory is planned first.
 
@@ -124,6 +125,8 @@ def open_system(
         Gets the planned memory of a device.
     notice : callable
         Called with a sentence if the linear algebra is not the fastest one.
+    at_once : bool
+        Whether a dense factor may be used until a sparse one's pattern has been analysed.
 
     Raises
     ------
@@ -163,7 +166,9 @@ def open_system(
             return system.first(DeviceShard.call, function)
 
         warn = system.warnings.append
-        system.normal_equations = MultifrontalNormalEquations(data, infos[0], sparse, dense_fits, on_device, warn)
+        meanwhile = at_once and dense_fits and dense_for_a_while(data.m, infos[0].capabilities)
+        given = data, infos[0], sparse, dense_fits, on_device, warn, meanwhile
+        system.normal_equations = MultifrontalNormalEquations(*given)
     return system
 
 
@@ -250,7 +255,7 @@ def add_counters(counters: Counters, system: System, method: InteriorPoint, sinc
     counters["factorizations"] += system.factorizations
     counters["refinements"] += method.refinements
     equations = system.normal_equations  # the system may be at work, and drop them
-    if equations is not None:
+    if equations is not None and not equations.is_undecided:
         counters["factor_nonzeros"] = equations.factor_nonzeros
         if equations.fronts:
             counters["fronts"] = equations.fronts

@@ -73,7 +73,9 @@ class _ChildFactors:
 
 
 class SparseNormalEquations:
-    """``A diag(theta) A^T`` of a sparse program; see :class:`~engine.solvers.linprog.interior.system.NormalEquations`.
+    """``A diag(theta) A^T`` of a sparse program, factorised on the host.
+
+    See :class:`~engine.solvers.linprog.interior.normal_equations.NormalEquations`.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ class SparseNormalEquations:
         One program with a sparse matrix.
     """
 
-    reads_shard = leaves_to_shard = False
+    reads_shard = leaves_to_shard = is_undecided = False
     fronts = device_bytes = 0
 
     def __init__(self, data: ShardData) -> None:

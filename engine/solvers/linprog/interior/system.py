@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,59 +12,18 @@ from numpy.typing import NDArray
 from engine.devices import Device, DevicePool, Member
 from engine.devices.group import WorkerGroup
 from engine.solvers.linprog.interior.loading import PhaseSeconds, devices_of
+from engine.solvers.linprog.interior.normal_equations import NormalEquations
 from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, cut
 from engine.solvers.linprog.interior.staged_copy import StagedCopy
 from engine.solvers.linprog.interior.worker import DeviceShard
 
-__all__ = ["NormalEquations", "PoolSystem", "System"]
+__all__ = ["PoolSystem", "System"]
 
 _UPDATES_RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-class NormalEquations(Protocol):
-    """A solver for ``A Theta A^T`` in place of the dense factor of the first shard."""
-
-    @property
-    def factor_nonzeros(self) -> int:
-        """Entries of the last factor."""
-
-    @property
-    def fronts(self) -> int:
-        """Fronts of a factor on the device, else 0."""
-
-    @property
-    def device_bytes(self) -> int:
-        """Bytes that the factor takes on the device."""
-
-    @property
-    def leaves_to_shard(self) -> bool:
-        """Whether the first :meth:`form` has found that the first shard's dense factor is the better choice."""
-
-    @property
-    def reads_shard(self) -> bool:
-        """Whether the only shard's theta is read on its device: :meth:`form` is then given None."""
-
-    def form(self, theta: Vector | None) -> None:
-        """Compute the matrix for theta (N,)."""
-
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise with a larger diagonal, as :meth:`DeviceShard.factor`; not 0 if that failed, (1,).
-
-        Parameters
-        ----------
-        relative, absolute : ndarray, shape (1,)
-            What is added to the diagonal: this part of each entry, and this amount.
-        """
-
-    def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (1, m)."""
-
-    def close(self) -> None:
-        """End a factorisation that is at work, and release everything; called from any thread."""
 
 
 class System:
@@ -210,9 +169,15 @@ class System:
             self.normal_equations.form(None if there else self._joined(self.each(Shard.get_theta))[0])
             if self.normal_equations.leaves_to_shard:
                 self.normal_equations = None
-        if self.normal_equations is None:
+        if self._present_equations is None:
             self._form()
         self._phases.end("form", began)
+
+    @property
+    def _present_equations(self) -> NormalEquations | None:
+        """What factorises the matrix of the last :meth:`form`; None if the first shard does."""
+        found = self.normal_equations
+        return None if found is None or found.is_undecided else found
 
     def _form(self) -> None:
         self.first(Shard.form)
@@ -222,8 +187,9 @@ class System:
         if self.updating:
             return self._update(relative, absolute)
         began = self._phases.begin()
-        if self.normal_equations is not None:
-            status = self.normal_equations.factor(relative, absolute)
+        equations = self._present_equations
+        if equations is not None:
+            status = equations.factor(relative, absolute)
         else:
             status = self.first(DeviceShard.factor, relative, absolute)
         self.factorizations += 1
@@ -275,10 +241,8 @@ class System:
         if self.updating:
             return self._solve_by_updates(rhs)
         began = self._phases.begin()
-        if self.normal_equations is not None:
-            found = self.normal_equations.solve(rhs)
-        else:
-            found = self.first(DeviceShard.solve, rhs)
+        equations = self._present_equations
+        found = equations.solve(rhs) if equations is not None else self.first(DeviceShard.solve, rhs)
         self._phases.end("solve", began)
         return found
 
@@ -323,7 +287,7 @@ class System:
             dy, and A dx, which is rp but for rounding errors.
         """
         small = len(self.shards) == 1 and getattr(self.shards[0], "small", False)
-        if small and not self.updating and self.normal_equations is None:
+        if small and not self.updating and self._present_equations is None:
             began = self._phases.begin()
             found: tuple[Vector, Vector] = self.shards[0].search_direction(
                 kind, sigma_mu, primal, dual, rp, keep_previous

@@ -31,14 +31,19 @@ __all__ = ["MultifrontalNormalEquations"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
+_Analysis = tuple[DenseColumns, Fronts, Plan] | str | None
 
 _WAIT_SECONDS = 0.02
 _MOST_PRODUCTS = 1_000_000_000  # of two entries, for which A A^T is not formed
+_DENSE_PRODUCTS = 2  # times the entries of a full matrix: there A A^T has hardly any zeros
 _ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on
 
 
 class MultifrontalNormalEquations:
-    """``A diag(theta) A^T`` of a sparse program; see :class:`~engine.solvers.linprog.interior.system.NormalEquations`.
+    """``A diag(theta) A^T`` of a sparse program, factorised on a device where that is fast.
+
+    See :class:`~engine.solvers.linprog.interior.normal_equations.NormalEquations`. The pattern is analysed on a thread
+    of its own, from the start on.
 
     Parameters
     ----------
@@ -55,6 +60,9 @@ class MultifrontalNormalEquations:
         Calls a function with the device's shard, on the device's thread; the shard then owns the factor.
     warn : callable
         Called with the reason where the host factorises although the device would be faster, or was asked for.
+    dense_meanwhile : bool
+        Whether :meth:`form` leaves the matrix to the shard's dense factor until the pattern has been analysed. The
+        rounding errors then depend on when that is.
 
     Attributes
     ----------
@@ -63,7 +71,9 @@ class MultifrontalNormalEquations:
     device_bytes : int
         Bytes that the factor takes there.
     leaves_to_shard : bool
-        Whether the shard is to factorise a dense matrix; known after the first :meth:`form`.
+        Whether the shard is to factorise a dense matrix from now on.
+    is_undecided : bool
+        Whether the shard factorises the matrix of the last :meth:`form`, as the pattern is still analysed.
     """
 
     def __init__(
@@ -74,8 +84,9 @@ class MultifrontalNormalEquations:
         dense_fits: bool,
         on_device: Callable[[Callable[[DeviceShard], Any]], Any],
         warn: Callable[[str], None],
+        dense_meanwhile: bool = False,
     ) -> None:
-        self._data: ShardData | None = data
+        self._data, self._dense_meanwhile = data, dense_meanwhile
         self._info, self._choice, self._dense_fits = info, choice, dense_fits
         self._on_device, self._warn = on_device, warn
         self._host: SparseNormalEquations | None = None
@@ -86,7 +97,8 @@ class MultifrontalNormalEquations:
         self._nonzeros = 0
         self.fronts = 0
         self.device_bytes = 0
-        self.leaves_to_shard = False
+        self.leaves_to_shard = self.is_undecided = False
+        self._analysis: Future[_Analysis] | None = self._analysing()
 
     @property
     def factor_nonzeros(self) -> int:
@@ -98,25 +110,27 @@ class MultifrontalNormalEquations:
         """Whether the device factorises."""
         return self._factors is not None
 
-    def _choose(self, data: ShardData) -> None:
-        """Find the fronts, and who factorises."""
-        found = self._unless_closed(lambda: self._analysed(data))
+    def _choose(self, found: _Analysis) -> None:
+        """Decide who factorises, by what the analysis has found."""
+        if found is None:
+            self.leaves_to_shard = True
+            return None
         if isinstance(found, str):
-            return self._use_host(data, found)
+            return self._use_host(found)
         self._dense, fronts, plan = found
         kept = self._dense.kept
         if self._choice == "auto":
             choice = fastest(fronts, plan, self._info.capabilities, self._dense_fits)
             self.leaves_to_shard = choice == "dense"
             if choice == "host":
-                self._use_host(data, "")
+                self._use_host("")
             if choice != "device":
                 return None
         needed = plan.nbytes + matrix_bytes(kept.nnz, *kept.shape)
         largest, free = self._info.max_allocation, self._on_device(lambda shard: shard.device.memory().free)
         if needed > free or plan.largest > largest:
             return self._use_host(
-                data, f"it takes {bytes_text(needed)} on {self._info.id}, which has {bytes_text(free)} free"
+                f"it takes {bytes_text(needed)} on {self._info.id}, which has {bytes_text(free)} free"
             )
 
         def make(shard: DeviceShard) -> Multifrontal:
@@ -129,18 +143,20 @@ class MultifrontalNormalEquations:
         try:
             self._factors = self._on_device(make)
         except OutOfDeviceMemory as error:
-            return self._use_host(data, str(error))
+            return self._use_host(str(error))
         self._nonzeros, self.fronts, self.device_bytes = fronts.nonzeros, fronts.count, needed
         return None
 
-    def _analysed(self, data: ShardData) -> tuple[DenseColumns, Fronts, Plan] | str:
-        """The columns, fronts and plan for the device; or why it cannot factorise."""
+    def _analysed(self, data: ShardData) -> _Analysis:
+        """The columns, fronts and plan for the device; or why it cannot factorise; or None for a dense factor."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         dense = DenseColumns(columns)
         products = float((np.diff(dense.kept.indptr).astype(np.float64) ** 2).sum())
         if products > _MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"
+        if self._choice == "auto" and self._dense_fits and products > _DENSE_PRODUCTS * data.m**2:
+            return None
         pattern = lower_pattern(dense.kept)
         fronts = analyse(best_tree(pattern.indices, pattern.indptr, self._dissected))
         return dense, fronts, make_plan(fronts)
@@ -163,46 +179,53 @@ class MultifrontalNormalEquations:
         if self._closed.is_set():
             raise ChildError("the run has ended")
 
-    def _unless_closed(self, function: Callable[[], T]) -> T:
-        """Call a function on a thread that is abandoned when the run ends."""
-        found: Future[T] = Future()
+    def _analysing(self) -> Future[_Analysis]:
+        """The analysis, on a thread that is abandoned when the run ends."""
+        found: Future[_Analysis] = Future()
 
         def work() -> None:
             try:
-                found.set_result(function())
+                found.set_result(self._analysed(self._data))
             except BaseException as error:  # raised again where it is waited for
                 found.set_exception(error)
 
         threading.Thread(target=work, name="quintet-analysis", daemon=True).start()
+        return found
+
+    def _unless_closed(self, future: Future[T]) -> T:
+        """Wait for a future, unless the run ends."""
         while not self._closed.is_set():
             with contextlib.suppress(TimeoutError):
-                return found.result(timeout=_WAIT_SECONDS)
+                return future.result(timeout=_WAIT_SECONDS)
         raise ChildError("the run has ended")
 
-    def _use_host(self, data: ShardData, reason: str) -> None:
+    def _use_host(self, reason: str) -> None:
         if reason:
             self._warn(f"the sparse factor is computed on the host: {reason}")
         with self._lock:
             self._require_going_on()
-            self._host = SparseNormalEquations(data)
+            self._host = SparseNormalEquations(self._data)
 
     @property
     def reads_shard(self) -> bool:
         """Whether theta is read on the device; not before the first :meth:`form`, which may leave all to the host."""
-        return self._factors is not None
+        return self._factors is not None or self._dense_meanwhile
 
     def form(self, theta: Vector | None) -> None:
-        """Take theta (N,), or that of the only shard; the first call analyses the pattern.
+        """Take theta (N,), or that of the only shard; the first call waits for the analysis, or leaves it to the shard.
 
         If the run ends meanwhile, :meth:`factor` reports a failure.
         """
-        if self._data is not None:
-            data, self._data = self._data, None
+        if self._analysis is not None:
+            self.is_undecided = self._dense_meanwhile and not self._analysis.done()
+            if self.is_undecided:
+                return
+            analysis, self._analysis = self._analysis, None
             with contextlib.suppress(ChildError):
-                self._choose(data)
+                self._choose(self._unless_closed(analysis))
         factors = self._factors
         if self._host is not None:
-            self._host.form(theta)
+            self._host.form(self._on_device(lambda shard: shard.get_theta()[0]) if theta is None else theta)
         elif factors is not None and theta is not None:
             self._on_device(lambda _: factors.form(theta))
         elif factors is not None:

@@ -108,6 +108,12 @@ class Plan:
         )
 
     @property
+    def solution_launches(self) -> int:
+        """Launches of a solution."""
+        once = sum(bool(own.count) for level in self.levels for own in (level.forward, level.gather, level.backward))
+        return once + sum(len(level.forward_spans) + len(level.backward_spans) for level in self.levels)
+
+    @property
     def nbytes(self) -> int:
         """Bytes on the device, without the matrix A."""
         indices = self.tasks.nbytes + self.contribution_starts.nbytes + 2 * self.contribution_front.nbytes

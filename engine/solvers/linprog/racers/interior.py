@@ -51,6 +51,8 @@ class InteriorRacer(Racer):
         A checkpoint to go on from.
     initial : tuple of ndarray, optional
         Values and row duals of the program to begin near.
+    at_once : bool
+        Whether the first iterations do not wait for the analysis of a sparse factor; rounding errors then vary.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class InteriorRacer(Racer):
         counters: Counters,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None = None,
+        at_once: bool = False,
     ) -> None:
         self.name = "interior point"
         self.prepared, self.options = prepared, options
@@ -75,7 +78,8 @@ class InteriorRacer(Racer):
         if options.method == "pdas" and options.start == "big_m":
             standard, first_point = big_m(standard)
         self.standard: Standard = standard
-        self._system: PoolSystem = open_system(shard_data([standard]), options, pool, members, counters, notice)
+        given = options, pool, members, counters, notice, at_once
+        self._system: PoolSystem = open_system(shard_data([standard]), *given)
         try:
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
             if options.linear_solver == "sherman_morrison":
