@@ -16,7 +16,7 @@ import engine
 from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
 from engine.solvers.linprog.interior import driver, sparse_cholesky
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.multifrontal import choice, equations, ordering, orders, plan, symbolic
@@ -316,12 +316,35 @@ def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypat
     rows, columns = ordering.below_diagonal(pattern.indices, pattern.indptr)
     here = orders.nested_dissection(pattern.shape[0], rows, columns)
     found = on(device, data(MATRICES["grid"]), [])
+    found.form(np.ones(MATRICES["grid"].shape[1]))  # its own analysis has ended
     with monkeypatch.context() as patched:
         patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
         assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
-    monkeypatch.setattr(equations, "new_child", lambda: (_ for _ in ()).throw(ChildError("no process")))
+    monkeypatch.setattr(equations, "new_child", lambda _: (_ for _ in ()).throw(ChildError("no process")))
     assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
     found.close()
+
+
+@pytest.mark.usefixtures("ordered_elsewhere")
+def test_the_process_of_orders_is_kept_for_the_next_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[ChildProcess] = []
+    take = equations.new_child
+    monkeypatch.setattr(equations, "new_child", lambda module: (used.append(take(module)), used[-1])[1])
+    keep_children(1, orders.__file__)
+    try:
+        for _ in range(2):
+            found = on(device, data(MATRICES["grid"]), [])
+            found.form(np.ones(MATRICES["grid"].shape[1]))
+            found.close()
+        assert used[0] is used[1]
+        assert used[0].is_alive
+    finally:
+        release_children()
+    assert not used[0].is_alive
+    found = on(device, data(MATRICES["grid"]), [])  # none is kept from here on
+    found.form(np.ones(MATRICES["grid"].shape[1]))
+    found.close()
+    assert not used[2].is_alive
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")

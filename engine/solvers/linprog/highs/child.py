@@ -370,6 +370,9 @@ def _serve() -> None:
             path, kind, indices, starts = arguments
             factors = getattr(_module(path), kind)(indices, starts)
             answer = True
+        elif name == "load":
+            _module(*arguments).load()
+            answer = True
         elif name == "order":
             path, function, *pattern = arguments
             answer = getattr(_module(path), function)(*pattern)

@@ -14,13 +14,13 @@ import queue
 import subprocess
 import sys
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ChildError", "ChildProcess", "keep_children", "new_child", "release_children"]
+__all__ = ["ChildError", "ChildProcess", "give_back", "keep_children", "new_child", "release_children"]
 
 _CHILD = Path(__file__).with_name("child.py")
 _WAIT_SECONDS = 0.02
@@ -163,28 +163,40 @@ class ChildProcess:
                 return answer.result(timeout=_WAIT_SECONDS)
 
 
-_ready: deque[ChildProcess] = deque()
+_ready: defaultdict[str, deque[ChildProcess]] = defaultdict(deque)  # by the module that they have loaded, or ""
+_wanted: dict[str, int] = {}
 _filling = threading.Lock()
 
 
-def keep_children(count: int) -> None:
+def keep_children(count: int, module: str = "") -> None:
     """Start children that wait for :func:`new_child`: their imports take longer than many a small program.
 
     Parameters
     ----------
     count : int
         How many are to be ready; they end at :func:`release_children`, or with this process.
+    module : str
+        Path of a module that they load, and whose function ``load`` they call, before they are needed.
     """
     with _filling:
-        while len(_ready) < count:
+        _wanted[module] = count
+        while len(_ready[module]) < count:
             try:
-                _ready.append(ChildProcess())
+                process = ChildProcess()
             except ChildError:  # who needs one is told
                 return
+            if module:
+                process.request("load", module)
+            _ready[module].append(process)
 
 
-def new_child() -> ChildProcess:
+def new_child(module: str = "") -> ChildProcess:
     """A child that has started already, if one is ready; else a new one.
+
+    Parameters
+    ----------
+    module : str
+        What it has loaded if it was ready; see :func:`keep_children`.
 
     Raises
     ------
@@ -193,7 +205,7 @@ def new_child() -> ChildProcess:
     """
     while True:
         try:
-            process = _ready.popleft()
+            process = _ready[module].popleft()
         except IndexError:
             return ChildProcess()
         if process.is_alive:
@@ -201,8 +213,26 @@ def new_child() -> ChildProcess:
         process.close()
 
 
+def give_back(process: ChildProcess, module: str = "") -> None:
+    """Keep a child that has answered all requests for the next :func:`new_child`, or end it if enough are ready.
+
+    Parameters
+    ----------
+    process : ChildProcess
+    module : str
+        What it has loaded.
+    """
+    with _filling:
+        if len(_ready[module]) < _wanted.get(module, 0):
+            _ready[module].append(process)
+            return
+    process.close()
+
+
 def release_children() -> None:
     """End the children that are ready."""
     with _filling:
-        while _ready:
-            _ready.popleft().close()
+        _wanted.clear()
+        for ready in _ready.values():
+            while ready:
+                ready.popleft().close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, Literal, TypeVar
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, new_child
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, give_back, new_child
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
@@ -162,18 +162,30 @@ class MultifrontalNormalEquations:
         return dense, fronts, make_plan(fronts)
 
     def _dissected(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The order of METIS, by a child process, which ends with the run; here if there can be none."""
+        """The order of METIS, by a child process, which ends if the run does; here if there can be none."""
         self._require_going_on()
         if rows.size > _ORDERED_HERE:
-            with contextlib.suppress(ChildError), new_child() as process:
-                with self._lock:
-                    self._ordering = process
-                    ended = self._closed.is_set()
-                if not ended:
-                    order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
-                    return np.asarray(order)
+            with contextlib.suppress(ChildError), self._order_child() as process:
+                order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
+                return np.asarray(order)
             self._require_going_on()
         return orders.nested_dissection(m, rows, columns)
+
+    @contextlib.contextmanager
+    def _order_child(self) -> Iterator[ChildProcess]:
+        """A child process that :meth:`close` ends; kept for the next run if it has done its work."""
+        process = new_child(orders.__file__)
+        try:
+            with self._lock:
+                self._require_going_on()
+                self._ordering = process
+            yield process
+        except BaseException:
+            process.close()
+            raise
+        with self._lock:
+            self._ordering = None
+        give_back(process, orders.__file__)
 
     def _require_going_on(self) -> None:
         if self._closed.is_set():

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["has_metis", "minimum_degree", "nested_dissection"]
+__all__ = ["has_metis", "load", "minimum_degree", "nested_dissection"]
 
 sp: Any = sparse
 Index = NDArray[np.int64]
@@ -24,6 +24,11 @@ Index = NDArray[np.int64]
 def has_metis() -> bool:
     """Whether pymetis is installed."""
     return importlib.util.find_spec("pymetis") is not None
+
+
+def load() -> None:
+    """Import what :func:`nested_dissection` needs, which takes longer than many an order."""
+    importlib.import_module("pymetis")
 
 
 def _graph(m: int, rows: Index, columns: Index, diagonal: float) -> Any:

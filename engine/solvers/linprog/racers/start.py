@@ -9,6 +9,8 @@ from engine.devices.host import host_cores
 from engine.run import Run
 from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
 from engine.solvers.linprog.highs.threads import start_thread
+from engine.solvers.linprog.multifrontal import orders
+from engine.solvers.linprog.multifrontal.orders import has_metis
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
@@ -33,8 +35,7 @@ _THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
-_HELPERS = 2  # children that are kept ready: for HiGHS's interior-point method, and for the order of a sparse factor;
-_MORE_HELPERS = 3  # where that method takes part twice
+_HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point method: where it takes part once, twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
 
@@ -48,8 +49,13 @@ def keep_helpers(pool: DevicePool) -> None:
     """
     if host_cores() >= _INTERIOR_CORES:
         pool.at_close(release_children)
-        helpers = _MORE_HELPERS if host_cores() >= _CROSSOVER_CORES else _HELPERS
-        pool.leave(start_thread(lambda: keep_children(helpers)))
+        pool.leave(start_thread(_keep_children))
+
+
+def _keep_children() -> None:
+    keep_children(_MORE_HELPERS if host_cores() >= _CROSSOVER_CORES else _HELPERS)
+    if has_metis():
+        keep_children(1, orders.__file__)
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
