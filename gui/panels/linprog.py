@@ -16,15 +16,17 @@ from engine.schema import HISTORY, Schema
 from engine.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.charts import Bars
+from gui.plot.charts import Bars, Pixels
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.stacked import StackedPlot
+from gui.problem.preview_data import shades, sparsity_pattern
 from gui.runs.summary import NO_SOLUTION
 
 __all__ = ["LinearProgramPanel"]
 
+_TRIANGLE = 256  # rows of the picture of a dense factor
 _PHASES = ("kernels", "products", "form", "factor", "solve")
 
 
@@ -82,6 +84,22 @@ class LinearProgramPanel(Panel):
         self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
         empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
         self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
+        patterns = self.page("Factor", columns=2)
+        self.matrix: Pixels = self.add(
+            Pixels("Matrix A", "nonzeros", theme=theme, key="matrix", across="variable", down="row"), patterns
+        )
+        self.factor: Pixels = self.add(
+            Pixels(
+                "Factor L of A D Aᵀ",
+                theme=theme,
+                key="factor",
+                across="row of A, in the order of elimination",
+                down="row of A, in the order of elimination",
+            ),
+            patterns,
+        )
+        for pixels in (self.matrix, self.factor):
+            pixels.hint("The pattern is shown when the run ends.")
         more = self.page("Time", columns=2)
         self.totals = self.add(Bars("Time of each part in total", "% of the measured time", theme=theme), more, wide=2)
         self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
@@ -175,6 +193,15 @@ class LinearProgramPanel(Panel):
                 headers, rows, unit = processed[name]
                 listing.put(headers, rows)
                 listing.set_unit(unit)
+        for pixels, name in ((self.matrix, "matrix"), (self.factor, "factor")):
+            if name in processed:
+                shown, size, unit = processed[name]
+                pixels.show_matrix(shown, size=size)
+                pixels.set_unit(unit)
+        if "factor" not in processed:
+            self.factor.hint(processed["no factor"])
+        if "matrix" not in processed:
+            self.matrix.hint("The problem of this run is not at hand.")
         if "racers" not in processed:
             self.racers.explain("One method solved the program: there was no race.")
 
@@ -190,8 +217,11 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     arrays = result.arrays
     if len(arrays.get("racers", ())):
         made |= _postprocess_race(arrays)
+    made |= _postprocess_factor(result)
     if problem is None:
         return made
+    pattern = sparsity_pattern(problem.A)
+    made["matrix"] = pattern.matrix, problem.A.shape, f"{value_text(problem.nonzeros)} nonzeros"
     if result.solution is None:
         return made | _postprocess_certificate(arrays, problem)
     names = problem.names or [f"x{j}" for j in range(problem.n)]
@@ -214,6 +244,29 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
             f"{value_text(problem.m)}, {value_text(binding)} of them with a dual",
         )
     return made
+
+
+def _postprocess_factor(result: Result) -> dict[str, Any]:
+    """What a sparse factor looks like; else, in words, what there was instead."""
+    counters, arrays = result.counters, result.arrays
+    entries, fronts = arrays.get("factor_entries", np.zeros((0, 0))), arrays.get("factor_fronts", np.zeros((0, 3)))
+    rows, nonzeros = int(counters.get("rows") or 0), int(counters.get("factor_nonzeros") or 0)
+    text = f"{value_text(nonzeros)} entries"
+    if len(fronts):
+        _, pivots, size = fronts[np.argmax(fronts[:, 2])].tolist()
+        text += (
+            f" in {counted(len(fronts), 'front')}, the largest of {value_text(size)} rows, {value_text(pivots)} pivots"
+        )
+    if entries.size:
+        return {"factor": (shades(entries), (rows, rows), f"{text}; {counted(rows, 'row')}")}
+    if len(fronts):
+        return {"no factor": f"The host's library does not tell which rows its factor has: {text}."}
+    if nonzeros:
+        return {"no factor": f"The pattern of the factor was not kept: {text}."}
+    if counters.get("factorizations"):
+        shown = np.tril(np.ones((min(rows, _TRIANGLE),) * 2))
+        return {"factor": (shown, (rows, rows), f"dense: a full lower triangle of {counted(rows, 'row')}")}
+    return {"no factor": "No method has computed a factor."}
 
 
 def _count_nonzero(values: NDArray[Any]) -> int:

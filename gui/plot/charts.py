@@ -259,6 +259,7 @@ class Pixels(Figure):
         self._matrix: Floats = np.zeros((0, 0))
         self._across, self._down, self._binary = across, down, binary
         self._rows: Sequence[float] | None = None
+        self._size: tuple[int, int] | None = None
         self._top = 1.0
         self.image: pg.ImageItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
@@ -275,9 +276,26 @@ class Pixels(Figure):
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self._colour_image()
 
-    def show_matrix(self, matrix: NDArray[Any], rows: Sequence[float] | None = None, top: float = 1.0) -> None:
-        """Show another matrix, scaled from 0 to ``top``; ``rows`` are the numbers of its rows."""
+    def show_matrix(
+        self,
+        matrix: NDArray[Any],
+        rows: Sequence[float] | None = None,
+        top: float = 1.0,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        """Show another matrix, scaled from 0 to ``top``.
+
+        Parameters
+        ----------
+        matrix : ndarray
+        rows : sequence of float, optional
+            The numbers of its rows.
+        top : float
+        size : tuple of int, optional
+            Rows and columns of what the matrix shows in blocks.
+        """
         self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
+        self._size = size
         self.hint("")
         self.dirty = True
 
@@ -287,6 +305,8 @@ class Pixels(Figure):
         if not count or self.image is None:
             return
         begin, end = (self._rows[0], self._rows[-1] + 1) if self._rows else (0, count)
+        if self._size is not None:
+            end, columns = self._size
         self.image.setImage(self._matrix, autoLevels=False, levels=(0, self._top), autoDownsample=False)
         self.image.setRect(QRectF(0, begin, columns, max(end - begin, 1)))
         self.plot.setRange(xRange=(0, columns), yRange=(begin, max(end, begin + 1)), padding=0)

@@ -15,7 +15,17 @@ from engine.solvers import solver_for
 from engine.text import share_text, value_text
 from gui.pictures.board import queens_placement
 
-__all__ = ["HeatMap", "Placement", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
+__all__ = [
+    "HeatMap",
+    "Placement",
+    "Points",
+    "PreviewData",
+    "Rows",
+    "Shares",
+    "preview_data",
+    "shades",
+    "sparsity_pattern",
+]
 
 Floats = NDArray[np.float64]
 _MOST_CELLS, _MOST_POINTS, _MOST_FEATURES = 400, 5000, 2000
@@ -255,26 +265,37 @@ def ordered_weights(weights: NDArray[np.int64], order: NDArray[np.int64]) -> tup
 
 
 def _linear_program(problem: Any, data: PreviewData) -> None:
-    matrix = problem.A.tocoo()
     data.numbers.extend(
         [
             ("Variables", value_text(problem.n)),
             ("Constraints", value_text(problem.m)),
-            ("Nonzeros", value_text(matrix.nnz)),
-            ("Density", share_text(matrix.nnz / max(1, problem.n * problem.m))),
+            ("Nonzeros", value_text(problem.nonzeros)),
+            ("Density", share_text(problem.nonzeros / max(1, problem.n * problem.m))),
         ]
     )
+    data.figures.append(sparsity_pattern(problem.A))
+
+
+def sparsity_pattern(given: Any) -> HeatMap:
+    """Where a matrix, sparse or not, has entries: counted in blocks of rows and columns if it is large."""
+    from scipy.sparse import coo_array
+
+    matrix = coo_array(given)
     shape = tuple(max(1, min(_MOST_CELLS, size)) for size in matrix.shape)
     row = matrix.row.astype(np.int64) * shape[0] // max(1, matrix.shape[0])
     column = matrix.col.astype(np.int64) * shape[1] // max(1, matrix.shape[1])
     counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1]).reshape(shape)
     unit = "nonzeros" if shape == matrix.shape else "nonzeros in blocks of rows and columns"
-    pattern = np.minimum(1.0, counts / max(1.0, np.quantile(counts[counts > 0], 0.9) if counts.any() else 1.0))
     scale = (
-        f"variable{'' if shape[1] == problem.n else ' (blocks)'}",
-        f"row{'' if shape[0] == problem.m else ' (blocks)'}",
+        f"variable{'' if shape[1] == matrix.shape[1] else ' (blocks)'}",
+        f"row{'' if shape[0] == matrix.shape[0] else ' (blocks)'}",
     )
-    data.figures.append(HeatMap("Sparsity pattern", unit, pattern, *scale))
+    return HeatMap("Sparsity pattern", unit, shades(counts), *scale)
+
+
+def shades(counts: NDArray[Any]) -> Floats:
+    """Counts of entries in blocks from 0 to 1, which nine tenths of the blocks with entries are below."""
+    return np.minimum(1.0, counts / max(1.0, np.quantile(counts[counts > 0], 0.9) if counts.any() else 1.0))
 
 
 def _boa(problem: Any, data: PreviewData) -> None:

@@ -15,10 +15,12 @@ import engine
 from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.results import Result
 from engine.solvers.boa.schema import COLUMNS
+from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.text import value_text
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
 from gui.panels.knapsack import chosen_items
+from gui.panels.linprog import _postprocess_factor
 from gui.pictures.network import network_places
 
 
@@ -334,6 +336,45 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
     activities = [row[1] for row in figure(panel, "rows").table()[1]]
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("solver", "unit"),
+    [
+        ("multifrontal", "fronts, the largest of"),
+        ("sparse_cholesky", "entries; 50 rows"),
+        ("cholesky", "dense: a full lower triangle of 50 rows"),
+    ],
+)
+def test_the_patterns_of_a_program_and_of_its_factor_are_shown(
+    qtbot: Any, tmp_path: Path, solver: str, unit: str
+) -> None:
+    problem = generate(GeneratorOptions(type="transport", m=20, n=30, seed=1))
+    options = {"method": "mpc", "presolve": False, "linear_solver": solver}
+    result = engine.solve(problem, run_folder=tmp_path / "run", backend="opencl", **options)
+    panel = played(qtbot, tmp_path / "run")
+    panel.pages.setCurrentIndex([panel.pages.tabText(page) for page in range(panel.pages.count())].index("Factor"))
+    matrix, factor = figure(panel, "matrix"), figure(panel, "factor")
+    assert matrix.unit == "1,200 nonzeros"
+    shown = np.array([row[1:] for row in matrix.table()[1]])
+    assert shown.shape == (50, 400)  # 600 columns in blocks
+    assert ((shown > 0).sum(axis=1) > 0).all()
+    assert unit in factor.unit
+    drawn = np.array([row[1:] for row in factor.table()[1]])
+    assert (drawn > 0).sum() == result.counters.get("factor_nonzeros", 50 * 51 // 2)
+    assert not np.triu(drawn, 1).any()
+    panel.grab()
+
+
+def test_what_is_known_of_a_factor_without_a_pattern_is_said_in_words(qtbot: Any, tmp_path: Path) -> None:
+    problem = engine.LinearProgram([1.0], A_ub=[[1.0]], b_ub=[-1.0])
+    engine.solve(problem, run_folder=tmp_path / "run", backend="opencl")
+    panel = played(qtbot, tmp_path / "run")
+    assert figure(panel, "factor")._hint_text == "No method has computed a factor."
+    fronts = {"factor_entries": np.zeros((0, 0), np.int32), "factor_fronts": np.array([[0, 3, 9], [3, 6, 6]])}
+    result = Result("optimal", 0.0, 0.0, None, counters={"factor_nonzeros": 45, "rows": 9}, arrays=fronts)  # type: ignore[arg-type]
+    said = _postprocess_factor(result)["no factor"]
+    assert said.endswith("which rows its factor has: 45 entries in 2 fronts, the largest of 9 rows, 3 pivots.")
 
 
 def test_a_part_of_the_time_has_one_colour(qtbot: Any) -> None:

@@ -64,6 +64,16 @@ SCHEMA = Schema(
             "racer_outcomes", "text", ("racers",), title="Won, stopped, or ended without an answer", optional=True
         ),
         ArraySpec("racer_errors", "float64", ("racers",), title="Error of each method's best point", optional=True),
+        ArraySpec(
+            "factor_entries",
+            "int32",
+            ("blocks", "blocks"),
+            title="Entries of a sparse factor in blocks of rows and columns, for runs with a folder",
+            optional=True,
+        ),
+        ArraySpec(
+            "factor_fronts", "int64", ("fronts", 3), title="First pivot, pivots and rows of its fronts", optional=True
+        ),
     ),
     counters=(
         CounterSpec("iterations", "Interior-point iterations", "iterations"),

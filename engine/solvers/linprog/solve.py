@@ -399,6 +399,7 @@ class _Solving(Race):
             if verdict.best.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
+        result.arrays.update(self.factor_arrays)
         if self.method == "race" and not self._solved_at_once:
             report_race(self.run, self.winner, self._closed, self.finished, result)
         if self.history:

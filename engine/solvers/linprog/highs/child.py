@@ -378,6 +378,8 @@ def _serve() -> None:
             answer = getattr(_module(path), function)(*pattern)
         elif name == "factor":
             answer = factors.factor(*arguments), factors.nonzeros
+        elif name == "picture_of_factor":
+            answer = factors.picture()
         elif name == "solve_factor":
             answer = factors.solve(*arguments)
         else:

@@ -13,9 +13,12 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["Factors", "SuperLU", "Supernodal", "rslab"]
+__all__ = ["PICTURED", "Factors", "Picture", "SuperLU", "Supernodal", "rslab"]
 
+PICTURED = 256
+"""Blocks of rows, and of columns, that the entries of a factor are counted in."""
 Vector = NDArray[np.float64]
+Picture = tuple[NDArray[np.int32], NDArray[np.int64]]
 sp: Any = sparse
 
 
@@ -35,6 +38,13 @@ class Factors(Protocol):
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve for one right-hand side (m,) or several (m, k)."""
+
+    def picture(self) -> Picture:
+        """Entries of the last factor in blocks of rows and columns (k, k), in the order of elimination.
+
+        And first pivot, pivots, and rows of each front (count, 3). One of both is empty where the library does not
+        tell.
+        """
 
 
 @functools.cache
@@ -81,6 +91,12 @@ class Supernodal:
             return np.asarray(self._numeric.solve(rhs))
         return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
 
+    def picture(self) -> Picture:
+        """See :class:`Factors`; rslab tells the sizes of its fronts."""
+        sizes = np.array(self._symbolic.front_dims, np.int64).reshape(-1, 2)
+        first = np.cumsum(sizes[:, 0]) - sizes[:, 0]
+        return np.zeros((0, 0), np.int32), np.column_stack([first, sizes])
+
 
 class SuperLU:
     """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots.
@@ -116,3 +132,13 @@ class SuperLU:
     def solve(self, rhs: Vector) -> Vector:
         """See :class:`Factors`."""
         return np.asarray(self._numeric.solve(rhs))
+
+    def picture(self) -> Picture:
+        """See :class:`Factors`; SuperLU has no fronts."""
+        lower = self._numeric.L
+        m = lower.shape[0]
+        k = min(PICTURED, m)
+        block = np.arange(m) * k // max(1, m)
+        places = block[lower.indices] * k + np.repeat(block, np.diff(lower.indptr))
+        counts = np.bincount(places, minlength=k * k).reshape(k, k).astype(np.int32)
+        return counts, np.zeros((0, 3), np.int64)

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.interior.factors import Picture
+
 __all__ = ["NormalEquations"]
 
 Vector = NDArray[np.float64]
@@ -26,6 +28,10 @@ class NormalEquations(Protocol):
     @property
     def device_bytes(self) -> int:
         """Bytes that the factor takes on the device."""
+
+    @property
+    def picture(self) -> Picture | None:
+        """See :meth:`~engine.solvers.linprog.interior.factors.Factors.picture`; None if there has been no factor."""
 
     @property
     def leaves_to_shard(self) -> bool:

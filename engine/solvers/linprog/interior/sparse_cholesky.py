@@ -22,7 +22,7 @@ from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, new_child
 from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.factors import Factors
+from engine.solvers.linprog.interior.factors import Factors, Picture
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.problem import sp
 
@@ -67,6 +67,11 @@ class _ChildFactors:
             return np.asarray(self._process.request("solve_factor", rhs).result())
         return np.full_like(rhs, np.nan)
 
+    def picture(self) -> Picture:
+        """See :class:`Factors`."""
+        counts, fronts = self._process.request("picture_of_factor").result()
+        return np.asarray(counts), np.asarray(fronts)
+
     def close(self) -> None:
         """End the process."""
         self._process.close()
@@ -81,6 +86,11 @@ class SparseNormalEquations:
     ----------
     data : ShardData
         One program with a sparse matrix.
+
+    Attributes
+    ----------
+    picture : tuple of ndarray or None
+        See :meth:`~engine.solvers.linprog.interior.factors.Factors.picture`; known after the first :meth:`factor`.
     """
 
     reads_shard = leaves_to_shard = is_undecided = False
@@ -92,6 +102,7 @@ class SparseNormalEquations:
         self._lock = threading.Lock()
         self._child: _ChildFactors | None = None
         self._factors: Factors | None = None
+        self.picture: Picture | None = None
 
     def _analyse(self, data: ShardData) -> Factors:
         """Find the pattern of the matrix and of its factor; it takes as long as a factorisation or more."""
@@ -154,6 +165,9 @@ class SparseNormalEquations:
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
         if not np.isfinite(values).all() or not self._factors.factor(values):
             return np.ones(1, np.int32)
+        if self.picture is None:
+            with contextlib.suppress(ChildError):
+                self.picture = self._factors.picture()
         self._dense.prepare(self._theta, self._factors.solve)
         return np.zeros(1, np.int32)
 

@@ -16,6 +16,7 @@ from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, give_back, new_child
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
+from engine.solvers.linprog.interior.factors import Picture
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
 from engine.solvers.linprog.interior.worker import DeviceShard
@@ -23,6 +24,7 @@ from engine.solvers.linprog.multifrontal import orders
 from engine.solvers.linprog.multifrontal.choice import fastest
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
 from engine.solvers.linprog.multifrontal.ordering import best_tree
+from engine.solvers.linprog.multifrontal.picture import picture_of_fronts
 from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
 from engine.solvers.linprog.problem import sp
@@ -91,6 +93,7 @@ class MultifrontalNormalEquations:
         self._on_device, self._warn = on_device, warn
         self._host: SparseNormalEquations | None = None
         self._factors: Multifrontal | None = None
+        self._symbolic: Fronts | None = None
         self._ordering: ChildProcess | None = None
         self._closed = threading.Event()
         self._lock = threading.Lock()
@@ -104,6 +107,13 @@ class MultifrontalNormalEquations:
     def factor_nonzeros(self) -> int:
         """Entries of the last factor."""
         return self._nonzeros if self._host is None else self._host.factor_nonzeros
+
+    @property
+    def picture(self) -> Picture | None:
+        """See :meth:`~engine.solvers.linprog.interior.factors.Factors.picture`; None before there is a factor."""
+        if self._host is not None:
+            return self._host.picture
+        return None if self._symbolic is None else picture_of_fronts(self._symbolic)
 
     @property
     def is_on_device(self) -> bool:
@@ -144,6 +154,7 @@ class MultifrontalNormalEquations:
             self._factors = self._on_device(make)
         except OutOfDeviceMemory as error:
             return self._use_host(str(error))
+        self._symbolic = fronts
         self._nonzeros, self.fronts, self.device_bytes = fronts.nonzeros, fronts.count, needed
         return None
 

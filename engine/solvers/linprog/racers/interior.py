@@ -224,6 +224,12 @@ class InteriorRacer(Racer):
         """See :class:`Racer`."""
         add_counters(counters, self._system, self.method, self._first_iteration)
 
+    def factor_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a sparse factor looks like, as arrays of a result."""
+        equations = self._system.normal_equations
+        picture = None if equations is None else equations.picture
+        return {} if picture is None else {"factor_entries": picture[0], "factor_fronts": picture[1]}
+
     def close(self) -> None:
         """See :class:`Racer`."""
         self._system.__exit__(None, None, None)

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from numpy.typing import NDArray
+
 from engine.devices import DevicePool
 from engine.errors import DeviceError
 from engine.run import Run
@@ -85,6 +87,7 @@ class Race:
         self.winner: Racer | None = None
         self._cases: list[_Case] = []
         self._closed: list[Racer] = []
+        self.factor_arrays: dict[str, NDArray[Any]] = {}
         self._ended = threading.Event()
         self._solved_at_once = False
         self._unpresolve = False
@@ -267,6 +270,8 @@ class Race:
             with suppress(DeviceError):
                 racer.close()
         racer.count(self.counters)
+        if isinstance(racer, InteriorRacer) and self.run.folder is not None:
+            self.factor_arrays = racer.factor_arrays() or self.factor_arrays
         own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
         self.history += list(getattr(racer, "history", [])) if own else []
         if not wait_for_it:
