@@ -13,7 +13,11 @@
 // expand_tiles and advance_tiles, from one pair of tables to the other.
 //
 // status: 0: the step that ran out of slots, 1: gain of the best complete state over the first incumbent, 2: as 0, by
-// advance_tiles. After a step has run out of slots, launches do nothing, and the step can be done again with more memory.
+// advance_tiles, 3: status 1 before the step. After a step has run out of slots, launches do nothing, and the step can be done
+// again with more memory.
+//
+// A device may make only the tiles from first_tile to last_tile of the next table. Of the present one it then needs those, and
+// those that the item takes there; other devices' tiles (`halo` of them) are in the slots behind its own.
 typedef ${value} value_t;
 % if lanes > 1:
 typedef ${vector} cells_t;
@@ -28,6 +32,7 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 #define FAILED status[0]
 #define BEST_GAIN status[1]
 #define OUT_OF_SLOTS status[2]
+#define GAIN_BEFORE status[3]
 
 FUNCTION i32 find_tile(const GLOBAL i32* slots, const GLOBAL i32* tiles, i32 count, i64 number)
 {
@@ -53,26 +58,27 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
     GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
     GLOBAL i32* RESTRICT candidate_sources,
     GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes, i32 most_candidates,
-    i64 tile_shift, i64 capacity, i64 lambda_, i64 incumbent,
+    i64 tile_shift, i64 first_tile, i64 last_tile, i32 halo, i64 capacity, i64 lambda_, i64 incumbent,
     const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count)
 {
     const i32 stopped = FAILED | OUT_OF_SLOTS;
-    const i32 count = counts[step - 1];
+    const i32 count = counts[step - 1] + halo;
     if (GLOBAL_ID == 0) {
         if (OUT_OF_SLOTS)
             FAILED = OUT_OF_SLOTS;
-        else if (!FAILED)
-            bases[step] = bases[step - 1] + count;
+        else if (!FAILED) {
+            bases[step] = bases[step - 1] + counts[step - 1];
+            GAIN_BEFORE = BEST_GAIN;
+        }
     }
     if (!stopped) {
         const GLOBAL i64* weights = rest_weights + rest_first;
         const GLOBAL i64* gains = rest_gains + rest_first;
-        const i64 last_tile = capacity / ${tile};
         const i64 needed = incumbent + BEST_GAIN;
         for (i64 i = GLOBAL_ID; i < (i64)count * 3; i += GLOBAL_SIZE) {
             const i32 which = (i32)(i / count);
             const i64 number = source_tiles[i - (i64)which * count] + (which == 0 ? 0 : tile_shift + which - 1);
-            if (number <= last_tile && ATOMIC_SWAP_U32(claimed + number, stamp) != stamp) {
+            if (number >= first_tile && number <= last_tile && ATOMIC_SWAP_U32(claimed + number, stamp) != stamp) {
                 const i64 residual = capacity - number * ${tile};
                 i32 low = 0;
                 i32 high = rest_count;
@@ -124,11 +130,14 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
     i64 most_decisions, i32 decisions_wrap, GLOBAL i64* RESTRICT records</%def>
 <%def name="record(state, cell, taken)">
                 const i64 profit = ${state} + lambda_ * ${cell} + complete_profit;
-                if (profit > record[0]) {
-                    record[0] = profit;
-                    record[1] = ${taken} ? ${cell} - tile_shift * ${tile} - offset : ${cell};
-                    record[2] = step;
-                    record[3] = ${taken};
+                if (profit > record[0] || (profit == record[0] && record[2] == step)) {
+                    const i64 from = ${taken} ? ${cell} - tile_shift * ${tile} - offset : ${cell};
+                    if (profit > record[0] || from < record[1]) {
+                        record[0] = profit;
+                        record[1] = from;
+                        record[2] = step;
+                        record[3] = ${taken};
+                    }
                     ATOMIC_MAX_I32(status + 1, (i32)MIN(profit, (i64)0x7fffffff));
                 }
 </%def>
@@ -147,7 +156,7 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
 // The next table's tiles from the candidates. gain = profit - lambda weight; weight = tile_shift * ${tile} + offset.
 // Cells up to `complete` are complete; their profit beyond the first incumbent is v + lambda c + complete_profit.
 // records: 4 numbers a work-item, of the best complete state it has seen: profit, the cell it came from, step, and
-// whether the item was taken.
+// whether the item was taken. Of equal ones it is the first, and in one step that from the least cell, in whatever order.
 // decisions: one bit a cell, whether the item is taken there, in the order of the slots, from bases[step] on, in a ring.
 % if lanes == 1:
 // Launch: ${block} work-items a group, each with ${tile // block} cells of a candidate; groups take candidates in strides.
@@ -317,7 +326,8 @@ ${take_slot()}
 % endif
 
 // One step back along the decisions: from cell path[step] to path[step - 1]; choice[step - 1] is whether the item is taken.
-// Launch: a work-item a tile of the step, in strides of the whole grid; the one whose tile holds the cell writes them.
+// Launch: a work-item a tile of the step, in strides of the whole grid; the one whose tile holds the cell writes them. If
+// another device has the tile, or path[step] is negative, nothing is written.
 KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRICT decision_tiles, i64 most_decisions,
     const GLOBAL i32* RESTRICT counts, const GLOBAL i64* RESTRICT bases, i32 step, i64 weight,
     GLOBAL i64* RESTRICT path, GLOBAL u8* RESTRICT choice)
@@ -325,7 +335,7 @@ KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRI
     const i64 c = path[step];
     const i64 number = c / ${tile};
     const i32 j = (i32)(c - number * ${tile});
-    const i32 count = counts[step];
+    const i32 count = c < 0 ? 0 : counts[step];
     const i64 base = bases[step];
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
         const i64 position = (base + i) % most_decisions;
@@ -334,5 +344,39 @@ KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRI
             choice[step - 1] = (u8)taken;
             path[step - 1] = c - (taken ? weight : 0);
         }
+    }
+}
+
+// What other devices need of this one's tiles, and where theirs are found here.
+
+// slots[number] of `count` tiles that were copied into the slots from `first` on. Launch: a work-item a tile, in strides.
+KERNEL index_tiles(const GLOBAL i32* RESTRICT tiles, GLOBAL i32* RESTRICT slots, i32 first, i32 count)
+{
+    for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE)
+        slots[tiles[first + i]] = first + (i32)i;
+}
+
+// The slots of the tiles with numbers from `first` to `last`, or from `low` to `high`: selected_counts[place] of them, from
+// selected[start] on. Launch: a work-item a tile, in strides.
+KERNEL select_tiles(const GLOBAL i32* RESTRICT tiles, i32 count, i64 first, i64 last, i64 low, i64 high,
+    GLOBAL i32* RESTRICT selected, i64 start, GLOBAL i32* RESTRICT selected_counts, i32 place)
+{
+    for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
+        const i64 number = tiles[i];
+        if ((number >= first && number <= last) || (number >= low && number <= high))
+            selected[start + ATOMIC_ADD_I32(selected_counts + place, 1)] = (i32)i;
+    }
+}
+
+// Numbers and values of `count` selected tiles, from place `to` of the outbox on. Launch: a group a tile, in strides.
+KERNEL pack_tiles(const GLOBAL i32* RESTRICT selected, i64 start, i32 count, const GLOBAL i32* RESTRICT tiles,
+    const GLOBAL value_t* RESTRICT values, GLOBAL i32* RESTRICT packed_tiles, GLOBAL value_t* RESTRICT packed_values, i64 to)
+{
+    for (i32 i = GROUP_ID; i < count; i += GROUP_COUNT) {
+        const i32 slot = selected[start + i];
+        if (LOCAL_ID == 0)
+            packed_tiles[to + i] = tiles[slot];
+        for (i32 j = LOCAL_ID; j < ${tile}; j += GROUP_SIZE)
+            packed_values[(to + i) * ${tile} + j] = values[(i64)slot * ${tile} + j];
     }
 }

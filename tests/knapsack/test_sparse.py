@@ -24,9 +24,9 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.sparse import buffers, passes, worker
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
-from engine.solvers.knapsack.sparse import worker
 from engine.solvers.knapsack.sparse.items import SparseItems
 from tests.stopping import stop_at
 
@@ -98,8 +98,8 @@ def test_tables_that_grow_on_the_way_lose_nothing(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, keep: float | None
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "_FIRST_SLOTS", 1)
-        patch.setattr(worker, "_FIRST_DECISIONS", 1)
+        patch.setattr(buffers, "_FIRST_SLOTS", 1)
+        patch.setattr(buffers, "_FIRST_DECISIONS", 1)
         assert_solved(one_device, problem, reduce=False, keep_memory=keep)
 
 
@@ -124,7 +124,7 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(
     items = SparseItems.of(indices, problem.weights, problem.profits, problem.capacity)
     with monkeypatch.context() as patch:
         patch.setattr(sparse_items, "_TABLE_ENTRIES", entries)  # with few, several steps share one
-        relaxations = items.relaxations()
+        relaxations = items.relaxations
     for step in {0, 1, len(items) // 2, len(items)}:
         first, count = int(relaxations.first[step]), int(relaxations.count[step])
         weights = relaxations.weights[first : first + count + 1]
@@ -141,7 +141,7 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(
 @settings(max_examples=60)
 def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) -> None:
     items = SparseItems.of(np.arange(problem.n), problem.weights, problem.profits, problem.capacity)
-    relaxations = items.relaxations()
+    relaxations = items.relaxations
     order = np.array(sorted(range(problem.n), key=lambda j: -Fraction(int(items.gains[j]), int(items.weights[j]))))
     for step, (first, count) in enumerate(zip(relaxations.first, relaxations.count, strict=True)):
         left = order[order >= step]
@@ -247,15 +247,15 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
 def test_no_slice_goes_on_when_its_table_has_grown_much(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice cannot be stopped; its length comes from items before, when the table may have had few tiles."""
     quick = dict.fromkeys((True, False), 16)
-    monkeypatch.setattr(sparse_table, "_QUICK_TILES", quick, raising=False)
+    monkeypatch.setattr(passes, "_QUICK_TILES", quick, raising=False)
     slices: list[tuple[int, int]] = [(0, 1)]
-    note = sparse_table._Pass._note
+    take = passes.Pass._take
 
-    def noted(self: Any, report: worker.Report, label: str) -> None:
-        slices.append((report.step, report.tiles))
-        note(self, report, label)
+    def taken(self: Any, reports: list[worker.Report]) -> None:
+        slices.append((reports[0].step, reports[0].tiles))
+        take(self, reports)
 
-    monkeypatch.setattr(sparse_table._Pass, "_note", noted)
+    monkeypatch.setattr(passes.Pass, "_take", taken)
     problem = lasting()
     result = one_device.solve(problem, variant="sparse", reduce=False)
     assert result.status is Status.OPTIMAL

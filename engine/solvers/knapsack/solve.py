@@ -280,7 +280,11 @@ class _Solving:
             BitTable(task, table).run()
         elif table is None:
             tiles = self._start if isinstance(self._start, StartTiles) else None
-            SparseTable(task, tiles).run()
+            sparse = SparseTable(task, tiles)
+            try:
+                sparse.solve()
+            finally:
+                self._route += sparse.places
         else:
             row = self._start if isinstance(self._start, StartRow) else None
             DenseTable(task, table, row).run()

@@ -114,6 +114,7 @@ class SparseItems:
         """Profit of the items from each on; shape (n + 1,)."""
         return np.concatenate([np.cumsum(self.profits[::-1])[::-1], [0]]).astype(np.int64)
 
+    @cached_property
     def relaxations(self) -> Relaxations:
         """The relaxation of every step from 1 to n: of the items after it."""
         n = len(self)

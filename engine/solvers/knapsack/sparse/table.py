@@ -1,34 +1,40 @@
-"""The sparse table of one run: slices of steps, the items of the best solution, checkpoints, a device that fails."""
+"""The sparse table of one run: its passes, the items of the best solution, checkpoints, a device that fails."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo
+from engine.devices import Communicator, DeviceInfo
 from engine.devices.group import WorkerGroup
 from engine.devices.info import bytes_text
 from engine.devices.pool import Member
-from engine.devices.slices import SliceLength
-from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory, RunFolderError
-from engine.run import Run, StopRequested
+from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import TILE, SparseShapes
-from engine.solvers.knapsack.resume import Progress, StartTiles
+from engine.solvers.knapsack.resume import StartTiles
+from engine.solvers.knapsack.sparse.buffers import fixed_bytes
 from engine.solvers.knapsack.sparse.items import SparseItems
-from engine.solvers.knapsack.sparse.worker import Best, Report, SparseWorker, fixed_bytes
+from engine.solvers.knapsack.sparse.passes import Found, Pass
+from engine.solvers.knapsack.sparse.shared import SharedWorker
 from engine.solvers.knapsack.task import TableTask
 
 __all__ = ["SparseTable", "fault", "preference", "sparse_items"]
 
-_MOST_STEPS = 512  # in one slice: what is in flight cannot be stopped
-_CHECKPOINT_BYTES = 1 << 28  # of the largest table that a checkpoint keeps
 _LEAST_TILES = 64
-_GROWTH = 4  # of the number of tiles in one slice: one item makes up to three of each
-_QUICK_TILES = {True: 1 << 16, False: 1 << 8}  # up to which growth does not matter, by `simt`
+
+
+def usable_memory(member: Member) -> int:
+    """Bytes of a device's free memory that a table may use.
+
+    Parameters
+    ----------
+    member : Member
+    """
+    return member.memory().free * (50 if member.info.capabilities.host_visible_memory else 90) // 100
 
 
 def sparse_items(problem: Knapsack, reduced: Reduced) -> SparseItems:
@@ -73,23 +79,14 @@ def fault(items: SparseItems, info: DeviceInfo) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What a pass found: its profit, the items chosen at its end, and the smaller problem that is left."""
-
-    profit: int
-    chosen: NDArray[np.int64]
-    count: int
-    cell: int
-
-
 class SparseTable:
     """The block-sparse dynamic program of one run; fills in what is known.
 
-    Only solutions better than the best known are searched for, on one device: the first GPU of the pool (or the first
-    device), and the next one if that fails. Decisions are kept as far as memory allows, the newest first. Where the
-    oldest ones are missing, the first items are a smaller problem, whose capacity and profit are known exactly, and
-    which is solved in the same way.
+    Only solutions better than the best known are searched for, on the GPUs of the pool, or its CPUs if it has none. If
+    one of them fails, the table begins again on the others. Small tables stay on one device; large ones are shared, and
+    go to the host's memory if the devices' are too small. Decisions are kept as far as memory allows, the newest first.
+    Where the oldest ones are missing, the first items are a smaller problem, whose capacity and profit are known
+    exactly, and which is solved in the same way.
 
     Parameters
     ----------
@@ -100,12 +97,20 @@ class SparseTable:
 
     def __init__(self, task: TableTask, start: StartTiles | None = None) -> None:
         self._task = task
+        self.run, self.progress = task.run, task.progress
         self._start = start
         self._members: list[Member] = sorted(task.pool.members, key=lambda member: preference(member.info))
         self._fixed = int(task.problem.profits[task.reduced.taken].sum())
+        self._devices, self._on_host = 1, False
         self._later: Reduced | None = None  # what is left to a later pass, once the optimum is known
 
-    def run(self) -> None:
+    @property
+    def places(self) -> str:
+        """What beyond one device's memory has held the table, for the route."""
+        shared = f", shared by {self._devices} devices" if self._devices > 1 else ""
+        return shared + (", partly in the host's memory" if self._on_host else "")
+
+    def solve(self) -> None:
         """Prove the best solution known optimal, or find a better one that is."""
         reduced = self._task.reduced
         items = sparse_items(self._task.problem, reduced)
@@ -121,7 +126,7 @@ class SparseTable:
             reduced.improve(self._complete(items, found), profit)
             reduced.close()
 
-    def _complete(self, items: SparseItems, found: _Found) -> NDArray[np.int64]:
+    def _complete(self, items: SparseItems, found: Found) -> NDArray[np.int64]:
         """All items of a solution, by solving the smaller problems whose decisions are not kept."""
         known = self._task.reduced
         chosen = [known.taken, found.chosen]
@@ -144,33 +149,63 @@ class SparseTable:
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
-    def _pass(self, items: SparseItems, incumbent: int, start: StartTiles | None) -> _Found | None:
+    def _pass(self, items: SparseItems, incumbent: int, start: StartTiles | None) -> Found | None:
         """The best solution of profit more than ``incumbent``; None if there is none. Goes on if a device fails."""
         if len(items) == 0 or int(items.weights.sum()) <= items.capacity:
             total = int(items.profits.sum())
-            return _Found(total, items.indices, 0, 0) if total > incumbent else None
+            return Found(total, items.indices, 0, 0) if total > incumbent else None
         while True:
-            member = self._members[0]
-            info = member.info
-            if (reason := fault(items, info)) is not None:
-                raise OutOfDeviceMemory(f"the sparse table is impossible: {reason}; add memory or devices")
-            memory = member.memory().free * (50 if info.capabilities.host_visible_memory else 90) // 100
-            shapes = SparseShapes.of(info.capabilities, items.value)
+            members = self._suitable(items)
             decisions = self._task.options.keep_memory
-            arguments = (shapes, items, incumbent, memory, None if decisions is None else int(decisions * 1e6))
+            kept = None if decisions is None else int(decisions * 1e6)
+            communicator = Communicator(len(members))
+            direct = len(members) > 1 and self._task.pool.enable_peers()
+            _ = items.relaxations  # once for all devices
+            handles = Counter(member.info.id for member in members)
+            arguments = [
+                (
+                    SparseShapes.of(member.info.capabilities, items.value),
+                    items,
+                    incumbent,
+                    usable_memory(member) // handles[member.info.id],
+                    kept,
+                    kept is None,
+                    communicator,
+                    rank,
+                    direct,
+                )
+                for rank, member in enumerate(members)
+            ]
             try:
-                with WorkerGroup([member], SparseWorker, [arguments], tolerant=True) as workers:
-                    return _Pass(self, workers, items, incumbent, start).run()
+                with WorkerGroup(members, SharedWorker, arguments, tolerant=True) as workers:
+                    workers.on_failure(communicator.abort)
+                    one = Pass(self, workers, items, incumbent, start, kept)
+                    try:
+                        return one.run()
+                    finally:
+                        self._devices = max(self._devices, len(members) if one.shared else 1)
+                        self._on_host = self._on_host or one.on_host
             except DeviceLost as lost:
                 if isinstance(lost.__cause__, OutOfDeviceMemory) or len(self._members) == 1:
                     raise lost.__cause__ or lost from None
-                del self._members[0]
-                self._task.run.notice(f"{lost}; the table starts again on {self._members[0].label}", level="warning")
+                self._members = [member for member in self._members if member.label != lost.label]
+                names = ", ".join(member.label for member in self._members)
+                self._task.run.notice(f"{lost}; the table starts again on {names}", level="warning")
                 start = None
+
+    def _suitable(self, items: SparseItems) -> list[Member]:
+        """The devices that can hold a table: GPUs, or CPUs where there are none."""
+        faults = {member: fault(items, member.info) for member in self._members}
+        fitting = [member for member in self._members if faults[member] is None]
+        if not fitting:
+            raise OutOfDeviceMemory(
+                f"the sparse table is impossible: {faults[self._members[0]]}; add memory or devices"
+            )
+        return [member for member in fitting if preference(member.info) == preference(fitting[0].info)]
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
-    def improved(self, found: _Found) -> bool:
+    def improved(self, found: Found) -> bool:
         """Take over a solution of the first pass before it is proved optimal; whether its items are known."""
         if found.count or self._later is not None:
             return False
@@ -185,98 +220,3 @@ class SparseTable:
             self._task.progress.save(self._task.run, self._task.reduced, start)
         else:
             self._task.progress.save(self._task.run, self._later)
-
-    @property
-    def problem_run(self) -> Run:
-        """The run."""
-        return self._task.run
-
-    @property
-    def progress(self) -> Progress:
-        """Counters."""
-        return self._task.progress
-
-
-class _Pass:
-    """One pass over the items of a table, on one device."""
-
-    def __init__(
-        self,
-        table: SparseTable,
-        workers: WorkerGroup[SparseWorker],
-        items: SparseItems,
-        incumbent: int,
-        start: StartTiles | None,
-    ) -> None:
-        self._table = table
-        self._run = table.problem_run
-        self._workers = workers
-        self._items = items
-        self._incumbent = incumbent
-        self._start = start
-        self._best: Best | None = None
-        self._step = 0
-
-    def run(self) -> _Found | None:
-        """All steps, until no state is left; then the way back from the best complete state."""
-        self._begin()
-        length = SliceLength(4, most=_MOST_STEPS)
-        member = self._workers.members[0]
-        label, tiles = member.label, 1 if self._start is None else len(self._start.tiles)
-        quick = _QUICK_TILES[member.info.capabilities.simt]
-        while self._step < len(self._items):
-            try:
-                self._run.poll()
-            except StopRequested:
-                self._checkpoint()
-                raise
-            if self._run.checkpoint_due():
-                self._checkpoint()
-            before = self._step
-            report = self._workers.first(SparseWorker.advance, length.amount, max(quick, _GROWTH * tiles))
-            tiles = report.tiles
-            length.took(report.seconds, report.step - before)
-            self._note(report, label)
-            if report.tiles == 0:
-                break
-        return None if self._best is None else self._found(self._best)
-
-    def _begin(self) -> None:
-        start = self._start
-        if start is None:
-            self._workers.first(SparseWorker.start)
-            return
-        self._step = len(start.done)
-        prefix = np.array_equal(np.sort(start.done), np.sort(self._items.indices[: self._step]))
-        if not prefix or start.values.shape[1:] != (TILE,) or int(start.tiles.max()) > self._items.capacity // TILE:
-            raise RunFolderError("the checkpoint cannot be used: its tiles do not belong to the items of this problem")
-        self._workers.first(SparseWorker.start, self._step, start.tiles, start.values)
-
-    def _note(self, report: Report, label: str) -> None:
-        self._step, self._best = report.step, report.best
-        progress = self._table.progress
-        progress.cells += report.cells
-        progress.device_bytes = max(progress.device_bytes, report.bytes)
-        run = self._run
-        run.metric("cells_per_second", report.cells / max(report.seconds, 1e-9), label)
-        run.metric("active_tiles", report.tiles, label)
-        run.metric("items_done", report.step)
-        run.progress("items", report.step, len(self._items), "items")
-        if report.best is not None:
-            run.metric("best_value", self._incumbent + report.best.gain)
-
-    def _found(self, best: Best) -> _Found:
-        taken, step, cell = self._workers.first(SparseWorker.trace, best)
-        items = self._items
-        chosen = np.concatenate([items.indices[step : best.step][taken], items.indices[best.step :]])
-        return _Found(self._incumbent + best.gain, chosen, step, cell)
-
-    def _checkpoint(self) -> None:
-        """Save the table, if it is small enough and does not depend on a solution whose items are unknown."""
-        whole = self._best is None or self._table.improved(self._found(self._best))
-        start = None
-        if whole and self._step and self._run.folder is not None:
-            tiles, values = self._workers.first(SparseWorker.table, _CHECKPOINT_BYTES)
-            if len(tiles):
-                start = StartTiles(self._items.indices[: self._step], tiles, values)
-        self._table.save(start)

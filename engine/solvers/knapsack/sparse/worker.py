@@ -1,4 +1,4 @@
-"""The sparse table on one device: its buffers, its steps, and the way back along its decisions.
+"""The sparse table on one device: its steps, and the way back along its decisions.
 
 Everything here runs on the device's own thread.
 """
@@ -6,24 +6,25 @@ Everything here runs on the device's own thread.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.devices.info import bytes_text
-from engine.errors import OutOfDeviceMemory
+from engine.devices import Device
 from engine.solvers.knapsack.programs import TILE, SparseShapes
+from engine.solvers.knapsack.sparse.buffers import DECISION_BYTES, Buffers
 from engine.solvers.knapsack.sparse.items import SparseItems
 
-__all__ = ["Best", "Report", "SparseWorker", "fixed_bytes"]
+__all__ = ["Best", "Decisions", "Lack", "Report", "SparseWorker"]
 
-_FIRST_SLOTS = 8192  # for tiles; for decisions, so many times as much
-_FIRST_DECISIONS = 64
-_DECISION_BYTES = TILE // 8 + 4
-_TILE_PERCENT, _DECISION_PERCENT = 35, 25  # of the memory; while a buffer grows, the old one is there too
+_WORDS = TILE // 32  # of the decisions of a tile
+_FIRST_TRACE, _TRACE_GROWTH = 32, 4  # steps back at once, where a cell's tile may be on another device
+
+Lack = Literal["tiles", "decisions"]
+"""What the next step needs more of than the device may hold."""
 
 
 @dataclass(frozen=True)
@@ -39,31 +40,46 @@ class Best:
     step: int
     taken: bool
 
+    def beats(self, other: Best | None) -> bool:
+        """Whether it is the one to take: of equal profits the first, from the least cell, on whatever device.
+
+        Parameters
+        ----------
+        other : Best, optional
+        """
+        return other is None or (-self.gain, self.step, self.cell) < (-other.gain, other.step, other.cell)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decisions of one step: the numbers of its tiles, in any order, and one bit for each of their cells."""
+
+    step: int
+    tiles: NDArray[np.int32]
+    words: NDArray[np.uint32]
+
 
 @dataclass(frozen=True)
 class Report:
     """What a slice did.
 
-    Its seconds, the step and the number of tiles that the table has come to, cells computed, bytes allocated, and the
-    best complete state so far.
+    Its seconds, the step and the number of tiles that the table has come to, how many tiles the device may hold, cells
+    computed, bytes allocated, the best complete state so far, what the next step lacks, and bytes of other devices'
+    tiles.
     """
 
     seconds: float
     step: int
     tiles: int
+    limit: int
     cells: int
     bytes: int
     best: Best | None
+    lack: Lack | None = None
+    exchanged: int = 0
 
 
-def fixed_bytes(items: SparseItems) -> int:
-    """What a device holds whatever the number of tiles: numbers of tiles, relaxations, and counts."""
-    n = len(items)
-    tables = min(n * n // 2 + n, 1 << 23)
-    return 12 * (items.capacity // TILE + 1) + 16 * (tables + n) + 64 * (n + 1)
-
-
-class SparseWorker:
+class SparseWorker(Buffers):
     """State on one device.
 
     Parameters
@@ -77,6 +93,9 @@ class SparseWorker:
         Bytes that may be used.
     decision_memory : int, optional
         Bytes that decisions may use; by default up to a quarter of the memory.
+    hands_out : bool
+        Whether somebody takes the decisions (:meth:`decisions`, :meth:`forget`) when no more fit; otherwise new ones
+        replace the oldest.
     """
 
     def __init__(
@@ -87,228 +106,106 @@ class SparseWorker:
         incumbent: int,
         memory: int,
         decision_memory: int | None = None,
+        hands_out: bool = False,
     ) -> None:
-        self.device = device
-        self._shapes = shapes
-        self._items = items
-        self._incumbent = incumbent
-        self._memory = memory - fixed_bytes(items)
-        self._decision_memory = self._memory * _DECISION_PERCENT // 100 if decision_memory is None else decision_memory
-        self._type = np.dtype(shapes.type_name)
-        self._program = device.program("knapsack/sparse", **shapes.constants())
-        self._program.kernel("expand_tiles")  # compiled before anything is begun
-        self._owned: list[Buffer] = []
-        n = len(items)
-        numbers = items.capacity // TILE + 1
-        self._slots = [self._empty(numbers, np.int32) for _ in range(2)]
-        for slots in self._slots:
-            device.zero(slots)  # any values do, see the kernel; but tools that look for unset memory would report them
-        self._claimed = self._empty(numbers, np.uint32)
-        device.zero(self._claimed)
-        self._stamp = 0
-        relaxations = items.relaxations()
-        self._rest_first, self._rest_count = relaxations.first.tolist(), relaxations.count.tolist()
-        self._rest = {"rest_weights": self._put(relaxations.weights), "rest_gains": self._put(relaxations.gains)}
-        self._status = self._put(np.zeros(4, np.int32))
-        self._counts = self._put(np.zeros(n + 1, np.int32))
-        self._candidate_counts = self._put(np.zeros(n + 1, np.int32))
-        self._bases = self._put(np.zeros(n + 1, np.int64))
-        self._records = self._put(np.tile(np.array([0, -1, -1, 0], np.int64), shapes.groups * shapes.block))
-        self._path = self._put(np.zeros(n + 1, np.int64))
-        self._choice = self._put(np.zeros(n, np.uint8))
+        super().__init__(device, shapes, items, incumbent, memory, decision_memory)
+        self._hands_out = hands_out
         self._best: Best | None = None
         self._last_gain = 0
-        self._wrap = False
-        self._slot_count = self._decision_count = 0
-        self._values: list[Buffer] = []
-        self._tiles: list[Buffer] = []
-        self._candidates: dict[str, Buffer] = {}
-        self._decisions: dict[str, Buffer] = {}
+        self._written = 0  # the place behind all decisions, those of steps that were undone included
         self.step = 0
         self.first_step = 0
-        slot_count = min(_FIRST_SLOTS, numbers, self._slot_limit)
-        self._resize(slot_count, min(_FIRST_DECISIONS * slot_count, self._decision_limit))
 
-    # --- memory -------------------------------------------------------------------------------------------------
-
-    def _empty(self, count: int, dtype: Any) -> Buffer:
-        buffer = self.device.empty(count, dtype)
-        self._owned.append(buffer)
-        return buffer
-
-    def _put(self, array: NDArray[Any]) -> Buffer:
-        buffer = self.device.put(array)
-        self._owned.append(buffer)
-        return buffer
-
-    def _release(self, *buffers: Buffer) -> None:
-        for buffer in buffers:
-            self._owned.remove(buffer)
-            self.device.release(buffer)
-
-    def close(self) -> None:
-        """Give the memory back."""
-        for buffer in self._owned:
-            self.device.release(buffer)
-        self._owned.clear()
-
-    @property
-    def _allocated(self) -> int:
-        return sum(buffer.size * buffer.dtype.itemsize for buffer in self._owned)
-
-    @property
-    def _tile_bytes(self) -> int:
-        """Of one tile in both tables, and of three candidates."""
-        return 2 * (TILE * self._type.itemsize + 4) + 3 * (20 + self._type.itemsize)
-
-    @property
-    def _slot_limit(self) -> int:
-        return max(
-            1,
-            min(
-                self._memory * _TILE_PERCENT // 100 // self._tile_bytes,
-                self._allocation // (TILE * self._type.itemsize),
-            ),
-        )
-
-    @property
-    def _decision_limit(self) -> int:
-        return max(1, min(self._decision_memory // _DECISION_BYTES, self._allocation // (TILE // 8)))
-
-    @property
-    def _allocation(self) -> int:
-        return self.device.info.max_allocation
-
-    def _resize(self, slots: int, decisions: int) -> None:
-        """More tiles, or more decisions; the present table and all decisions are kept."""
-        if slots != self._slot_count:
-            count = int(self.device.get(self._counts, self.step, 1)[0]) if self._slot_count else 0
-            values = [self._empty(slots * TILE, self._type) for _ in range(2)]
-            tiles = [self._empty(slots, np.int32) for _ in range(2)]
-            if self._slot_count:
-                present = self.step % 2
-                self.device.copy(values[present], self._values[present], count=count * TILE)
-                self.device.copy(tiles[present], self._tiles[present], count=count)
-                self.device.sync()
-                self._release(*self._values, *self._tiles, *self._candidates.values())
-            self._values, self._tiles, self._slot_count = values, tiles, slots
-            self._candidates = {
-                "candidate_tiles": self._empty(3 * slots, np.int32),
-                "candidate_sources": self._empty(9 * slots, np.int32),
-                "candidate_bases": self._empty(3 * slots, self._type),
-                "candidate_slopes": self._empty(3 * slots, np.int32),
-            }
-        if decisions != self._decision_count:
-            words = self._empty(decisions * (TILE // 32), np.uint32)
-            numbers = self._empty(decisions, np.int32)
-            if self._decision_count:
-                used = min(self._decision_count, decisions)
-                self.device.copy(words, self._decisions["decisions"], count=used * (TILE // 32))
-                self.device.copy(numbers, self._decisions["decision_tiles"], count=used)
-                self.device.sync()
-                self._release(*self._decisions.values())
-            self._decisions = {"decisions": words, "decision_tiles": numbers}
-            self._decision_count = decisions
-        self._bind()
-
-    def _bind(self) -> None:
-        """The launches of steps to an even and to an odd table, with all that stays the same."""
-        items = self._items
-        fixed = {
-            "status": self._status,
-            "counts": self._counts,
-            "bases": self._bases,
-            "candidate_counts": self._candidate_counts,
-            "capacity": items.capacity,
-            "lambda_": items.multiplier,
-            **self._candidates,
-        }
-        self._expand = [
-            self._program.expand_tiles.bind(
-                **fixed,
-                **self._rest,
-                source_tiles=self._tiles[1 - parity],
-                source_slots=self._slots[1 - parity],
-                claimed=self._claimed,
-                most_candidates=3 * self._slot_count,
-                incumbent=self._incumbent - items.multiplier * items.capacity,
-            )
-            for parity in range(2)
-        ]
-        self._advance = [
-            self._program.advance_tiles.bind(
-                **fixed,
-                **self._decisions,
-                source_values=self._values[1 - parity],
-                target_values=self._values[parity],
-                target_tiles=self._tiles[parity],
-                target_slots=self._slots[parity],
-                most_decisions=self._decision_count,
-                decisions_wrap=int(self._wrap),
-                records=self._records,
-            )
-            for parity in range(2)
-        ]
-
-    def _grow(self, step: int) -> None:
-        """Get memory for a step that had too little."""
-        wanted = int(self.device.get(self._counts, step, 1)[0])
-        last = int(self.device.get(self._bases, step, 1)[0]) + wanted
+    def _grow(self, step: int, halo: int = 0) -> Lack | None:
+        """Get memory for a step that had too little; what it lacks if there is no more."""
+        wanted = self._read(self._counts, step)
+        last = self._read(self._bases, step) + wanted
         slots, decisions = self._slot_count, self._decision_count
         if wanted > slots:
-            if slots >= self._slot_limit:
-                raise OutOfDeviceMemory(
-                    f"the sparse table needs {wanted:,} tiles of {TILE} capacities after {step} of {len(self._items)} "
-                    f"items, and {bytes_text(self._memory)} on {self.device.info.id} hold {self._slot_limit:,}"
-                )
+            if wanted > self._slot_limit:
+                return "tiles"
             slots = min(self._slot_limit, max(2 * slots, wanted + wanted // 2))
         if last > decisions and not self._wrap:
-            self._wrap = decisions >= self._decision_limit
+            if decisions >= self._decision_limit:
+                if self._hands_out and last > wanted:
+                    return "decisions"
+                self._wrap = True
             decisions = min(self._decision_limit, max(2 * decisions, last + last // 2))
-        self._resize(slots, decisions)
+        self._resize(step - 1, self._read(self._counts, step - 1) + halo, slots, decisions)
+        return None
+
+    @property
+    def cell_bytes(self) -> int:
+        """Of the value of one cell."""
+        return self._type.itemsize
+
+    def limit(self) -> int:
+        """How many tiles the device may hold."""
+        return self._slot_limit
+
+    def _read(self, buffer: Any, at: int) -> int:
+        return int(self.device.get(buffer, at, 1)[0])
 
     # --- steps --------------------------------------------------------------------------------------------------
 
-    def start(self, step: int = 0, tiles: NDArray[np.int64] | None = None, values: NDArray[Any] | None = None) -> None:
-        """Begin with no item, or with the tables of a checkpoint after ``step`` items.
+    def start(
+        self, step: int = 0, tiles: NDArray[Any] | None = None, values: NDArray[Any] | None = None, gain: int = 0
+    ) -> Lack | None:
+        """Begin with no item, or with a table after ``step`` items; what is lacking if it does not fit.
 
         Parameters
         ----------
         step : int
-        tiles : ndarray of int64, shape (tiles,), optional
+        tiles : ndarray, shape (tiles,), optional
             Their numbers.
         values : ndarray, shape (tiles, TILE), optional
-
-        Raises
-        ------
-        engine.errors.OutOfDeviceMemory
-            If the tables do not fit the memory.
+        gain : int
+            Of the best complete state so far.
         """
         if tiles is None or values is None:
             tiles = np.zeros(1, np.int64)
             values = np.full((1, TILE), self._shapes.negative, self._type)
             values[0, 0] = 0
-        self.step = self.first_step = step
-        if len(tiles) > self._slot_count:
-            if len(tiles) > self._slot_limit:
-                raise OutOfDeviceMemory(f"the checkpoint's {len(tiles):,} tiles do not fit {self.device.info.id}")
-            self._slot_count = 0
-            self._release(*self._values, *self._tiles, *self._candidates.values())
-            self._resize(len(tiles), self._decision_count)
-        present = step % 2
-        self.device.put(values.astype(self._type).reshape(-1), self._values[present])
-        self.device.put(tiles.astype(np.int32), self._tiles[present])
-        slots = np.full(self._items.capacity // TILE + 1, -1, np.int32) if len(tiles) > 1 else None
-        if slots is None:
-            self.device.put(np.zeros(1, np.int32), self._slots[present], int(tiles[0]))
-        else:
-            slots[tiles] = np.arange(len(tiles))
-            self.device.put(slots, self._slots[present])
-        self.device.put(np.array([len(tiles)], np.int32), self._counts, step)
-        self.device.put(np.array([-len(tiles)], np.int64), self._bases, step)  # so that the next begin at 0
+        if len(tiles) > self._slot_limit:
+            return "tiles"
+        self.put_table(step, [(tiles, values)], gain)
+        return None
+
+    def put_table(self, step: int, pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]], gain: int) -> None:
+        """Go on from a table after ``step`` items; decisions begin again.
+
+        Parameters
+        ----------
+        step : int
+        pieces : sequence of (ndarray, ndarray)
+            Numbers and values of tiles, as for :meth:`start`; together no more than the device may hold.
+        gain : int
+            Of the best complete state so far.
+        """
+        self._reserve(sum(len(tiles) for tiles, _ in pieces))
+        present, count = step % 2, 0
+        for tiles, values in pieces:
+            self.device.put(values.astype(self._type, copy=False).reshape(-1), self._values[present], count * TILE)
+            self.device.put(tiles.astype(np.int32, copy=False), self._tiles[present], count)
+            count += len(tiles)
+        self._index(present, 0, count)
+        self.device.put(np.array([count], np.int32), self._counts, step)
+        self._set_gain(gain)
+        self.step = step
+        self.forget()
+
+    def _index(self, parity: int, first: int, count: int) -> None:
+        self._program.index_tiles(
+            self._shapes.expand_groups,
+            self._shapes.expand_block,
+            tiles=self._tiles[parity],
+            slots=self._slots[parity],
+            first=first,
+            count=count,
+        )
 
     def advance(self, count: int, most_tiles: int) -> Report:
-        """Up to ``count`` more items, and at least one; with more memory as often as that is needed.
+        """Up to ``count`` more items, at least one unless something is lacking; with more memory as often as needed.
 
         Parameters
         ----------
@@ -318,6 +215,7 @@ class SparseWorker:
         """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
+        lack: Lack | None = None
         while True:
             for step in range(self.step + 1, until + 1):
                 self._launch(step, self._slot_count if step == first else min(self._slot_count, most_tiles))
@@ -326,24 +224,53 @@ class SparseWorker:
             if not failed:
                 break
             self.step = failed - 1
-            self._grow(failed)
-            if failed > first and int(self.device.get(self._counts, failed, 1)[0]) > most_tiles:
+            wanted = self._read(self._counts, failed)
+            lack = self._grow(failed)
+            if lack or (failed > first and wanted > most_tiles):
                 until = self.step
-            zeros = np.zeros(len(self._items) + 1 - failed, np.int32)
-            self.device.put(zeros, self._counts, failed)
-            self.device.put(zeros, self._candidate_counts, failed)
-            self.device.put(np.zeros(1, np.int32), self._status, 0)
-            self.device.put(np.zeros(1, np.int32), self._status, 2)
+            self._undo(failed, int(status[3]))
+            status[1] = status[3]
             if self.step == until:
                 break
         self.step = until
-        candidates = int(self.device.get(self._candidate_counts, first, until - first + 1).sum(dtype=np.int64))
-        tiles = int(self.device.get(self._counts, until, 1)[0])
-        if int(status[1]) != self._last_gain or int(status[1]) == 2**31 - 1:
-            self._last_gain, self._best = int(status[1]), self._read_best()
-        return Report(time.perf_counter() - began, until, tiles, candidates * TILE, self._allocated, self._best)
+        return self._report(began, first, int(status[1]), lack)
 
-    def _launch(self, step: int, most_slots: int) -> None:
+    def _undo(self, failed: int, gain: int) -> None:
+        """Let a step, and those after it, be done again; of what it recorded, the same will be recorded again."""
+        if self._wrap:
+            self._written = max(self._written, self._read(self._bases, failed) + self._read(self._counts, failed))
+        zeros = np.zeros(len(self._items) + 1 - failed, np.int32)
+        self.device.put(zeros, self._counts, failed)
+        self.device.put(zeros, self._candidate_counts, failed)
+        self._set_gain(gain)
+
+    def _set_gain(self, gain: int) -> None:
+        self.device.put(np.array([0, min(gain, 2**31 - 1), 0, 0], np.int32), self._status)
+
+    def _report(self, began: float, first: int, gain: int, lack: Lack | None = None, exchanged: int = 0) -> Report:
+        """Of the steps from ``first`` on."""
+        until = self.step
+        candidates = 0
+        if until >= first:
+            counts = self.device.get(self._candidate_counts, first, until - first + 1)
+            candidates = int(counts.sum(dtype=np.int64))
+        if gain != self._last_gain or gain == 2**31 - 1:
+            self._last_gain, self._best = gain, self._read_best()
+        return Report(
+            time.perf_counter() - began,
+            until,
+            self._read(self._counts, until),
+            self._slot_limit,
+            candidates * TILE,
+            self._allocated,
+            self._best,
+            lack,
+            exchanged,
+        )
+
+    def _launch(
+        self, step: int, most_slots: int, first_tile: int = 0, last_tile: int | None = None, halo: int = 0
+    ) -> None:
         items, shapes = self._items, self._shapes
         weight = int(items.weights[step - 1])
         shift, offset = divmod(weight, TILE)
@@ -354,6 +281,9 @@ class SparseWorker:
             step=step,
             stamp=self._stamp,
             tile_shift=shift,
+            first_tile=first_tile,
+            last_tile=self._last_tile if last_tile is None else last_tile,
+            halo=halo,
             rest_first=self._rest_first[step],
             rest_count=self._rest_count[step],
         )
@@ -369,36 +299,61 @@ class SparseWorker:
             complete_profit=int(items.profit_left[step]) - self._incumbent,
         )
 
-    def _read_best(self) -> Best:
+    def _read_best(self) -> Best | None:
+        """Of the work-items' records, the first of the greatest profit, from the least cell."""
         records = self.device.get(self._records).reshape(-1, 4)
-        gain, cell, step, taken = records[int(np.argmax(records[:, 0]))].tolist()
-        return Best(gain, cell, step, bool(taken))
+        gain, cell, step, taken = records[np.lexsort((records[:, 1], records[:, 2], -records[:, 0]))[0]].tolist()
+        return Best(gain, cell, step, bool(taken)) if gain > 0 else None
 
-    def table(self, most_bytes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The present table: the numbers of its tiles, and their values, shape (tiles, cells); none if it is larger."""
-        count, present = int(self.device.get(self._counts, self.step, 1)[0]), self.step % 2
-        if count * TILE * self._type.itemsize > most_bytes:
+    def table(self, most_bytes: int | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """The present table: the numbers of its tiles, and their values, shape (tiles, cells); none if it is larger.
+
+        Parameters
+        ----------
+        most_bytes : int, optional
+        """
+        count, present = self._read(self._counts, self.step), self.step % 2
+        if most_bytes is not None and count * TILE * self._type.itemsize > most_bytes:
             count = 0
-        numbers = self.device.get(self._tiles[present], 0, count).astype(np.int64)
+        numbers = self.device.get(self._tiles[present], 0, count)
         return numbers, self.device.get(self._values[present], 0, count * TILE).reshape(count, TILE)
 
     # --- the way back -------------------------------------------------------------------------------------------
 
-    def trace(self, best: Best) -> tuple[NDArray[np.bool_], int, int]:
-        """Follow the decisions back from a complete state, as far as they are kept.
+    def trace(self, step: int, cell: int, alone: bool = True) -> tuple[NDArray[np.bool_], int, int]:
+        """Follow the decisions back from a state after ``step`` items, as far as they are here.
+
+        Parameters
+        ----------
+        step, cell : int
+        alone : bool
+            Whether no other device has tiles of these steps.
 
         Returns
         -------
-        taken : ndarray of bool, shape (best.step - step,)
-            Which of the items from ``step`` to before ``best.step`` are taken.
-        step, cell : int
+        taken : ndarray of bool, shape (step - until,)
+            Which of the items from ``until`` to before ``step`` are taken.
+        until, cell : int
             Where decisions end: before how many items, and in which cell.
         """
-        step = best.step - 1
-        until = self._oldest_decision()
-        if step <= until:
-            return np.array([best.taken]), step, best.cell
-        self.device.put(np.array([best.cell], np.int64), self._path, step)
+        last = self.oldest_decision()
+        found: list[NDArray[np.bool_]] = []
+        length = step if alone else _FIRST_TRACE
+        while step > last:
+            until = max(last, step - length)
+            choice, path = self._trace(step, cell, until)
+            known = np.flatnonzero(path[:-1] < 0)
+            begin = int(known[-1]) + 1 if len(known) else 0
+            found.append(choice[begin:])
+            step, cell = until + begin, int(path[begin])
+            if begin:
+                break
+            length *= _TRACE_GROWTH
+        return np.concatenate([np.zeros(0, bool), *found[::-1]]), step, cell
+
+    def _trace(self, step: int, cell: int, until: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Choices and cells of steps back to ``until``; -1 are cells where the tile is not here."""
+        self.device.put(np.append(np.full(step - until, -1, np.int64), cell), self._path, until)
         trace = self._program.trace_step.bind(
             **self._decisions,
             most_decisions=self._decision_count,
@@ -409,14 +364,45 @@ class SparseWorker:
         )
         for k in range(step, until, -1):
             trace(self._shapes.expand_groups, self._shapes.expand_block, step=k, weight=int(self._items.weights[k - 1]))
-        taken = self.device.get(self._choice, until, step - until).astype(bool)
-        return np.append(taken, best.taken), until, int(self.device.get(self._path, until, 1)[0])
+        choice = self.device.get(self._choice, until, step - until).astype(bool)
+        return choice, self.device.get(self._path, until, step - until + 1)
 
-    def _oldest_decision(self) -> int:
+    def oldest_decision(self) -> int:
         """The step after which all decisions are kept."""
         if not self._wrap:
             return self.first_step
         bases = self.device.get(self._bases)[: self.step + 1]
-        last = int(bases[self.step]) + int(self.device.get(self._counts, self.step, 1)[0])
+        last = max(self._written, int(bases[self.step]) + self._read(self._counts, self.step))
         kept = np.flatnonzero(last - bases[self.first_step + 1 :] <= self._decision_count)
         return self.first_step + int(kept[0]) if len(kept) else self.step
+
+    def decisions(self, most_bytes: int) -> list[Decisions]:
+        """The decisions that are kept, the newest first, as many steps as so many bytes hold.
+
+        Parameters
+        ----------
+        most_bytes : int
+        """
+        found: list[Decisions] = []
+        counts, bases = self.device.get(self._counts), self.device.get(self._bases)
+        for step in range(self.step, self.oldest_decision(), -1):
+            count, base = int(counts[step]), int(bases[step])
+            most_bytes -= count * DECISION_BYTES
+            if most_bytes < 0:
+                break
+            tiles, words = np.empty(count, np.int32), np.empty((count, _WORDS), np.uint32)
+            at = base % self._decision_count
+            head = min(count, self._decision_count - at)  # in two pieces where the ring closes
+            for where, start, size in ((0, at, head), (head, 0, count - head)):
+                self.device.get(self._decisions["decision_tiles"], start, out=tiles[where : where + size])
+                self.device.get(self._decisions["decisions"], start * _WORDS, out=words[where : where + size])
+            found.append(Decisions(step, tiles, words))
+        return found
+
+    def forget(self) -> None:
+        """Begin anew with the decisions of later steps, the table remaining."""
+        self.first_step = self.step
+        count = self._read(self._counts, self.step)
+        self.device.put(np.array([-count], np.int64), self._bases, self.step)  # so that the next begin at 0
+        self._wrap, self._written = False, 0
+        self._bind()

@@ -1,0 +1,224 @@
+"""The memory of a sparse table on one device: two tables in turn, candidates, decisions, and how they grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.solvers.knapsack.programs import TILE, SparseShapes
+from engine.solvers.knapsack.sparse.items import SparseItems
+
+__all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
+
+_FIRST_SLOTS = 8192  # for tiles; for decisions, so many times as much
+_FIRST_DECISIONS = 64
+_LEAST_SLOTS = 16  # a part of a table needs some tiles, however little memory there is
+DECISION_BYTES = TILE // 8 + 4
+"""Of the decisions of one tile, with its number."""
+_DECISION_PERCENT = 25  # of the memory; while a buffer grows, the old one is there too
+
+
+def fixed_bytes(items: SparseItems) -> int:
+    """What a device holds whatever the number of tiles: numbers of tiles, relaxations, and counts.
+
+    Parameters
+    ----------
+    items : SparseItems
+    """
+    n = len(items)
+    tables = min(n * n // 2 + n, 1 << 23)
+    return 12 * (items.capacity // TILE + 1) + 16 * (tables + n) + 64 * (n + 1)
+
+
+class Buffers:
+    """What one device holds of a table.
+
+    Parameters
+    ----------
+    device : Device
+    shapes : SparseShapes
+    items : SparseItems
+    incumbent : int
+        Profit of the best solution known: only better ones are looked for.
+    memory : int
+        Bytes that may be used.
+    decision_memory : int, optional
+        Bytes that decisions may use; by default up to a quarter of the memory.
+    """
+
+    _tile_percent = 35  # of the memory
+
+    def __init__(
+        self,
+        device: Device,
+        shapes: SparseShapes,
+        items: SparseItems,
+        incumbent: int,
+        memory: int,
+        decision_memory: int | None = None,
+    ) -> None:
+        self.device = device
+        self._shapes = shapes
+        self._items = items
+        self._incumbent = incumbent
+        self._memory = memory - fixed_bytes(items)
+        self._decision_memory = self._memory * _DECISION_PERCENT // 100 if decision_memory is None else decision_memory
+        self._type = np.dtype(shapes.type_name)
+        self._program = device.program("knapsack/sparse", **shapes.constants())
+        self._program.kernel("expand_tiles")  # compiled before anything is begun
+        self._owned: list[Buffer] = []
+        n = len(items)
+        numbers = items.capacity // TILE + 1
+        self._slots = [self._empty(numbers, np.int32) for _ in range(2)]
+        for slots in self._slots:
+            device.zero(slots)  # any values do, see the kernel; but tools that look for unset memory would report them
+        self._claimed = self._empty(numbers, np.uint32)
+        device.zero(self._claimed)
+        self._stamp = 0
+        self._last_tile = numbers - 1
+        relaxations = items.relaxations
+        self._rest_first, self._rest_count = relaxations.first.tolist(), relaxations.count.tolist()
+        self._rest = {"rest_weights": self._put(relaxations.weights), "rest_gains": self._put(relaxations.gains)}
+        self._status = self._put(np.zeros(4, np.int32))
+        self._counts = self._put(np.zeros(n + 1, np.int32))
+        self._candidate_counts = self._put(np.zeros(n + 1, np.int32))
+        self._bases = self._put(np.zeros(n + 1, np.int64))
+        self._records = self._put(np.tile(np.array([0, -1, -1, 0], np.int64), shapes.groups * shapes.block))
+        self._path = self._put(np.zeros(n + 1, np.int64))
+        self._choice = self._put(np.zeros(n, np.uint8))
+        self._wrap = False
+        self._slot_count = self._decision_count = 0
+        self._values: list[Buffer] = []
+        self._tiles: list[Buffer] = []
+        self._candidates: dict[str, Buffer] = {}
+        self._decisions: dict[str, Buffer] = {}
+        slot_count = min(_FIRST_SLOTS, numbers, self._slot_limit)
+        self._resize(0, 0, slot_count, min(_FIRST_DECISIONS * slot_count, self._decision_limit))
+
+    def _empty(self, count: int, dtype: Any) -> Buffer:
+        buffer = self.device.empty(count, dtype)
+        self._owned.append(buffer)
+        return buffer
+
+    def _put(self, array: NDArray[Any]) -> Buffer:
+        buffer = self.device.put(array)
+        self._owned.append(buffer)
+        return buffer
+
+    def _release(self, *buffers: Buffer) -> None:
+        for buffer in buffers:
+            self._owned.remove(buffer)
+            self.device.release(buffer)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        for buffer in self._owned:
+            self.device.release(buffer)
+        self._owned.clear()
+
+    @property
+    def _allocated(self) -> int:
+        return sum(buffer.size * buffer.dtype.itemsize for buffer in self._owned)
+
+    @property
+    def _tile_bytes(self) -> int:
+        """Of one tile in both tables, and of three candidates."""
+        return 2 * (TILE * self._type.itemsize + 4) + 3 * (20 + self._type.itemsize)
+
+    @property
+    def _slot_limit(self) -> int:
+        return max(
+            _LEAST_SLOTS,
+            min(
+                self._memory * self._tile_percent // 100 // self._tile_bytes,
+                self._allocation // (TILE * self._type.itemsize),
+            ),
+        )
+
+    @property
+    def _decision_limit(self) -> int:
+        return max(1, min(self._decision_memory // DECISION_BYTES, self._allocation // (TILE // 8)))
+
+    @property
+    def _allocation(self) -> int:
+        return self.device.info.max_allocation
+
+    def _resize(self, step: int, count: int, slots: int, decisions: int) -> None:
+        """More tiles, or more decisions; all decisions stay, and the first ``count`` tiles of the table of a step."""
+        if slots != self._slot_count:
+            values = [self._empty(slots * TILE, self._type) for _ in range(2)]
+            tiles = [self._empty(slots, np.int32) for _ in range(2)]
+            if self._slot_count:
+                present = step % 2
+                self.device.copy(values[present], self._values[present], count=count * TILE)
+                self.device.copy(tiles[present], self._tiles[present], count=count)
+                self.device.sync()
+                self._release(*self._values, *self._tiles, *self._candidates.values())
+            self._values, self._tiles, self._slot_count = values, tiles, slots
+            self._candidates = {
+                "candidate_tiles": self._empty(3 * slots, np.int32),
+                "candidate_sources": self._empty(9 * slots, np.int32),
+                "candidate_bases": self._empty(3 * slots, self._type),
+                "candidate_slopes": self._empty(3 * slots, np.int32),
+            }
+        if decisions != self._decision_count:
+            words = self._empty(decisions * (TILE // 32), np.uint32)
+            numbers = self._empty(decisions, np.int32)
+            if self._decision_count:
+                used = min(self._decision_count, decisions)
+                self.device.copy(words, self._decisions["decisions"], count=used * (TILE // 32))
+                self.device.copy(numbers, self._decisions["decision_tiles"], count=used)
+                self.device.sync()
+                self._release(*self._decisions.values())
+            self._decisions = {"decisions": words, "decision_tiles": numbers}
+            self._decision_count = decisions
+        self._bind()
+
+    def _reserve(self, count: int) -> None:
+        """Room for a table of so many tiles; the present one is dropped if there is not enough."""
+        if count > self._slot_count:
+            self._slot_count = 0
+            self._release(*self._values, *self._tiles, *self._candidates.values())
+            self._resize(0, 0, count, self._decision_count)
+
+    def _bind(self) -> None:
+        """The launches of steps to an even and to an odd table, with all that stays the same."""
+        items = self._items
+        fixed = {
+            "status": self._status,
+            "counts": self._counts,
+            "bases": self._bases,
+            "candidate_counts": self._candidate_counts,
+            "capacity": items.capacity,
+            "lambda_": items.multiplier,
+            **self._candidates,
+        }
+        self._expand = [
+            self._program.expand_tiles.bind(
+                **fixed,
+                **self._rest,
+                source_tiles=self._tiles[1 - parity],
+                source_slots=self._slots[1 - parity],
+                claimed=self._claimed,
+                most_candidates=3 * self._slot_count,
+                incumbent=self._incumbent - items.multiplier * items.capacity,
+            )
+            for parity in range(2)
+        ]
+        self._advance = [
+            self._program.advance_tiles.bind(
+                **fixed,
+                **self._decisions,
+                source_values=self._values[1 - parity],
+                target_values=self._values[parity],
+                target_tiles=self._tiles[parity],
+                target_slots=self._slots[parity],
+                most_decisions=self._decision_count,
+                decisions_wrap=int(self._wrap),
+                records=self._records,
+            )
+            for parity in range(2)
+        ]

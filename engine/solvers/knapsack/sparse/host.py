@@ -1,0 +1,190 @@
+"""What the host's memory holds of a sparse table that is too large for the devices: decisions, and tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.knapsack.sparse.buffers import DECISION_BYTES
+from engine.solvers.knapsack.sparse.worker import Decisions
+
+__all__ = ["HostDecisions", "HostTable", "Range", "free_host_memory"]
+
+
+def free_host_memory() -> int:
+    """Bytes that the host has left; 0 where that is not known."""
+    try:
+        lines = (line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        return next(1024 * int(rest.split()[0]) for name, rest in lines if name == "MemAvailable")
+    except (OSError, ValueError, StopIteration):
+        return 0
+
+
+class HostDecisions:
+    """Decisions of consecutive steps; the oldest are dropped when there are too many.
+
+    Parameters
+    ----------
+    first_step : int
+        They are those of later steps.
+    most_bytes : int
+    """
+
+    def __init__(self, first_step: int, most_bytes: int) -> None:
+        self.oldest = self.step = first_step
+        self.most_bytes = most_bytes
+        self.bytes = 0
+        self._steps: dict[int, list[Decisions]] = {}
+
+    def add(self, given: Iterable[Decisions]) -> None:
+        """Take decisions of steps, each in one or several parts; those of one step are all or none among them.
+
+        Parameters
+        ----------
+        given : iterable of Decisions
+        """
+        for decisions in given:
+            self._steps.setdefault(decisions.step, []).append(decisions)
+            self.bytes += len(decisions.tiles) * DECISION_BYTES
+
+    def close(self, step: int, oldest: int | None = None) -> None:
+        """All decisions of the steps up to ``step`` have been added.
+
+        Parameters
+        ----------
+        step : int
+        oldest : int, optional
+            If only those after this step are known.
+        """
+        self.step = step
+        if oldest is not None:
+            self._drop(oldest)
+        self.keep(self.most_bytes)
+
+    def keep(self, most_bytes: int) -> None:
+        """Drop the oldest beyond so many bytes.
+
+        Parameters
+        ----------
+        most_bytes : int
+        """
+        while self.bytes > most_bytes and self.oldest < self.step:
+            self._drop(self.oldest + 1)
+
+    def _drop(self, oldest: int) -> None:
+        for step in [step for step in self._steps if step <= oldest]:
+            self.bytes -= sum(len(part.tiles) for part in self._steps.pop(step)) * DECISION_BYTES
+        self.oldest = max(self.oldest, oldest)
+
+    def trace(self, step: int, cell: int, weights: NDArray[np.int64], tile: int) -> tuple[NDArray[np.bool_], int, int]:
+        """Follow the decisions back; see :meth:`SparseWorker.trace`.
+
+        Parameters
+        ----------
+        step, cell : int
+        weights : ndarray of int64, shape (n,)
+        tile : int
+            Cells of a tile.
+        """
+        taken: list[bool] = []
+        while step > self.oldest:
+            number, at = divmod(cell, tile)
+            part, place = next(_found(self._steps.get(step, ()), number))
+            taken.append(bool(part.words[place, at // 32] >> np.uint32(at % 32) & 1))
+            step -= 1
+            cell -= int(weights[step]) if taken[-1] else 0
+        return np.array(taken[::-1], bool), step, cell
+
+
+def _found(parts: Iterable[Decisions], number: int) -> Iterator[tuple[Decisions, int]]:
+    for part in parts:
+        for place in np.flatnonzero(part.tiles == number):
+            yield part, int(place)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Tiles ``first`` to ``last`` of the next table, and the pieces of this one that they are made from."""
+
+    first: int
+    last: int
+    pieces: list[tuple[NDArray[np.int32], NDArray[Any]]]
+
+
+class HostTable:
+    """A table in pieces, each of tiles sorted by number, which follow each other.
+
+    Parameters
+    ----------
+    pieces : list of (ndarray of int32, ndarray)
+        The numbers and values of tiles: in each in any order, and between those of the others.
+    """
+
+    def __init__(self, pieces: list[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
+        orders = [(tiles, values, np.argsort(tiles)) for tiles, values in pieces if len(tiles)]
+        found = [(tiles[order], values[order]) for tiles, values, order in orders]
+        self._pieces = sorted(found, key=lambda piece: int(piece[0][0]))
+
+    @property
+    def count(self) -> int:
+        """How many tiles."""
+        return sum(len(tiles) for tiles, _ in self._pieces)
+
+    @property
+    def bytes(self) -> int:
+        """Of tiles and numbers."""
+        return sum(tiles.nbytes + values.nbytes for tiles, values in self._pieces)
+
+    def whole(self) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """All tiles, sorted by number."""
+        return (
+            np.concatenate([tiles for tiles, _ in self._pieces]),
+            np.concatenate([values for _, values in self._pieces]),
+        )
+
+    def ranges(self, shift: int, last_tile: int, most: int) -> Iterator[Range]:
+        """Ranges of the next table, the last first; each is made from at most ``most`` tiles of this one.
+
+        What no later range needs is dropped.
+
+        Parameters
+        ----------
+        shift : int
+            How many tiles the item's weight takes a state up; those that begin lower may reach one tile further.
+        last_tile : int
+        most : int
+            At least 4.
+        """
+        numbers = np.concatenate([tiles for tiles, _ in self._pieces]).astype(np.int64)
+        ends = np.sort(np.concatenate([numbers, numbers + shift]))
+        begins = ends[:: most - 2]  # to these a range may add an equal end, and one tile that reaches it from below
+        begins = np.unique(begins[begins <= last_tile])
+        until = last_tile
+        for begin in begins[::-1].tolist():
+            yield Range(begin, until, [*self._between(begin, until, begin - shift - 1, until - shift)])
+            until = begin - 1
+            while self._pieces and self._pieces[-1][0][0] > until:
+                self._pieces.pop()
+
+    def _between(self, first: int, last: int, low: int, high: int) -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """The tiles of either range, each once."""
+        ranges = [(low, high), (first, last)] if high < first else [(low, last)]
+        for tiles, values in self._pieces:
+            for lowest, highest in ranges:
+                begin, end = np.searchsorted(tiles, [lowest, highest + 1])
+                if begin < end:
+                    yield tiles[begin:end], values[begin:end]
+
+    def replace(self, pieces: Iterable[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
+        """The next table, in pieces by ascending numbers.
+
+        Parameters
+        ----------
+        pieces : iterable of (ndarray, ndarray)
+        """
+        self._pieces = [(tiles, values) for tiles, values in pieces if len(tiles)]

@@ -1,0 +1,300 @@
+"""Where the sparse table is: on one device, on several, in the host's memory; answers and counters stay the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Knapsack, Status
+from engine.devices import Member
+from engine.errors import DeviceError, OutOfDeviceMemory
+from engine.events import Event, Notice
+from engine.folder import RunFolder
+from engine.results import Result
+from engine.solvers.knapsack.programs import SparseShapes
+from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.sparse import buffers, host, passes, shared, worker
+from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
+from engine.solvers.knapsack.sparse.worker import Decisions
+from tests.devices.faults import failing
+from tests.engines import engine_of
+from tests.knapsack.test_sparse import problems
+
+
+@contextlib.contextmanager
+def small_devices(slots: int = 1000, decisions: int = 5000, spread: int = 2, steps: int = 500) -> Iterator[None]:
+    """Devices that hold few tiles and few decisions, share tables from ``spread`` tiles on, and have short slices."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buffers.Buffers, "_slot_limit", slots)
+        patch.setattr(buffers.Buffers, "_decision_limit", decisions)
+        patch.setattr(buffers, "_FIRST_SLOTS", 4)
+        patch.setattr(buffers, "_FIRST_DECISIONS", 1)
+        patch.setattr(worker, "_FIRST_TRACE", 1)
+        patch.setattr(shared, "_STEADY", 1)
+        patch.setattr(shared, "_OUTBOX_PERCENT", 0)
+        patch.setattr(shared, "_LEAST_OUTBOX", 3)
+        patch.setattr(passes, "_SHARED_TILES", dict.fromkeys((True, False), spread))
+        patch.setattr(passes, "_MOST_STEPS", steps)
+        yield
+
+
+def assert_same(problem: Knapsack, result: Result, expected: Result) -> None:
+    assert result.status is expected.status is Status.OPTIMAL
+    assert result.objective == result.bound == expected.objective == optimal_value(problem)
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == result.objective
+    assert weight <= problem.capacity
+    assert result.solution.tolist() == expected.solution.tolist()
+    assert result.counters["cells"] == expected.counters["cells"]
+
+
+def even(seed: int) -> Knapsack:
+    """Even weights and an odd capacity: no bound is reached, and up to 300 tiles are needed over 40 items."""
+    random = np.random.default_rng(seed)
+    weights = 2 * random.integers(1, 20_000, 40)
+    return Knapsack(weights + 2 * random.integers(0, 2, 40), weights, int(weights.sum()) // 2 | 1)
+
+
+few = settings(max_examples=40)
+
+
+@few
+@given(
+    problem=problems(),
+    devices=st.integers(1, 3),
+    slots=st.sampled_from([8, 11, 40, 1000]),
+    decisions=st.sampled_from([50, 5000]),
+    spread=st.sampled_from([2, 16, 1 << 14]),
+    steps=st.sampled_from([1, 3, 500]),
+)
+def test_devices_and_memory_change_no_answer_and_no_counter(
+    device: Member, problem: Knapsack, devices: int, slots: int, decisions: int, spread: int, steps: int
+) -> None:
+    expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
+    with small_devices(slots, decisions, spread, steps):
+        result = engine_of(device, devices).solve(problem, variant="sparse", reduce=False)
+    assert_same(problem, result, expected)
+
+
+@few
+@given(
+    problem=problems(),
+    devices=st.integers(1, 3),
+    slots=st.sampled_from([8, 40, 1000]),
+    decisions=st.sampled_from([1, 7, 50]),
+    keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]),
+    room=st.sampled_from([0, 2000, 10**5]),
+)
+def test_items_are_found_however_few_decisions_devices_and_host_keep(
+    device: Member, problem: Knapsack, devices: int, slots: int, decisions: int, keep: float | None, room: int
+) -> None:
+    close = HostDecisions.close
+
+    def closed(self: HostDecisions, step: int, oldest: int | None = None) -> None:
+        self.most_bytes = min(self.most_bytes, room)
+        close(self, step, oldest)
+
+    with small_devices(slots, decisions), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostDecisions, "close", closed)
+        result = engine_of(device, devices).solve(problem, variant="sparse", reduce=False, keep_memory=keep)
+    assert result.objective == result.bound == optimal_value(problem)
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == result.objective
+    assert weight <= problem.capacity
+
+
+@settings(max_examples=15)
+@given(problem=problems(), slots=st.sampled_from([8, 1000]))
+@pytest.mark.parametrize("value", ["i32", "i64"])
+def test_lock_step_shapes_exchange_the_same(device: Member, problem: Knapsack, slots: int, value: str) -> None:
+    def lock_step(capabilities: Any, needed: str) -> SparseShapes:
+        return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SparseShapes, "of", staticmethod(lock_step))
+        expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
+        with small_devices(slots):
+            result = engine_of(device, 3).solve(problem, variant="sparse", reduce=False)
+    assert_same(problem, result, expected)
+
+
+def test_the_route_says_where_the_table_was(device: Member) -> None:
+    problem = even(1)
+    expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
+    assert "shared" not in str(expected.arrays["route"])
+    with small_devices():
+        result = engine_of(device, 3).solve(problem, variant="sparse", reduce=False)
+    assert str(result.arrays["route"]).endswith("shared by 3 devices")
+    assert result.counters["exchanged_bytes"] > 0
+    assert_same(problem, result, expected)
+    events: list[Event] = []
+    with small_devices(slots=40):
+        result = engine_of(device, 2).solve(problem, variant="sparse", reduce=False, on_event=events.append)
+    assert str(result.arrays["route"]).endswith("shared by 2 devices, partly in the host's memory")
+    assert any(isinstance(event, Notice) and "no longer fits the devices" in event.message for event in events)
+    assert_same(problem, result, expected)
+
+
+def test_small_tables_stay_on_one_device(device: Member) -> None:
+    result = engine_of(device, 3).solve(even(2), variant="sparse", reduce=False)
+    assert "shared" not in str(result.arrays["route"])
+    assert result.counters["exchanged_bytes"] == 0
+
+
+def test_a_table_that_fits_neither_devices_nor_host_is_refused(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "free_host_memory", lambda: 1 << 17)
+    with small_devices(slots=16), pytest.raises(OutOfDeviceMemory, match="of the host's memory that may be used"):
+        engine_of(device, 2).solve(even(1), variant="sparse", reduce=False)
+
+
+def test_the_hosts_free_memory_is_known_or_none_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    listing = tmp_path / "meminfo"
+    listing.write_text("MemTotal:  64 kB\nMemAvailable:   12 kB\n")
+    monkeypatch.setattr(host, "Path", lambda _: listing)
+    assert host.free_host_memory() == 12 * 1024
+    listing.unlink()
+    assert host.free_host_memory() == 0
+
+
+# --- stops, resumes, failures -----------------------------------------------------------------------------------------
+
+
+def stopped_at(engine: Engine, problem: Knapsack, step: int, folder: Path) -> Result:
+    """The result of a run that is stopped after so many items."""
+    note = passes.Pass._note
+
+    def noted(self: passes.Pass, *arguments: Any) -> None:
+        note(self, *arguments)
+        if self._step == step:
+            self._run.stop()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes.Pass, "_note", noted)
+        return engine.solve(problem, variant="sparse", reduce=False, run_folder=folder)
+
+
+@pytest.mark.parametrize("slots", [40, 1000])
+@pytest.mark.parametrize("step", [1, 4, 9, 17, 26, 34])
+def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(
+    device: Member, tmp_path: Path, slots: int, step: int
+) -> None:
+    problem = even(3)
+    optimum = optimal_value(problem)
+    for number, (before, after) in enumerate([(1, 3), (3, 1), (2, 3)]):
+        with small_devices(slots, steps=1):
+            stopped = stopped_at(engine_of(device, before), problem, step, tmp_path / str(number))
+            assert stopped.status is Status.INTERRUPTED
+            assert stopped.solution is not None
+            assert problem.evaluate(stopped.solution)[0] == stopped.objective <= optimum <= (stopped.bound or 0)
+            result = engine_of(device, after).resume(tmp_path / str(number)).wait()
+        assert result.status is Status.OPTIMAL
+        assert result.objective == result.bound == optimum
+        assert result.solution is not None
+        assert problem.evaluate(result.solution)[0] == optimum
+
+
+def test_checkpoints_do_not_depend_on_devices_and_memory(device: Member, tmp_path: Path) -> None:
+    problem = even(3)
+    found = []
+    for number, (devices, slots) in enumerate([(1, 1000), (3, 1000), (1, 40), (2, 40)]):
+        with small_devices(slots, steps=1):
+            stopped_at(engine_of(device, devices), problem, 30, tmp_path / str(number))
+        checkpoint = RunFolder.open(tmp_path / str(number)).checkpoint()
+        assert checkpoint is not None
+        state = checkpoint.state
+        found.append((state.phase, state.cells, {name: a.tolist() for name, a in checkpoint.arrays.items()}))
+    assert found[0][0] == "tiles"
+    assert all(other == found[0] for other in found[1:])
+
+
+@pytest.mark.parametrize("slots", [40, 1000])
+@pytest.mark.parametrize("launch", [5, 60, 150])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_device_that_fails_leaves_the_table_to_the_others(
+    device: Member, number: int, launch: int, slots: int
+) -> None:
+    problem, name, events = even(5), device.info.id, list[Event]()
+    label = name if number == 1 else f"{name}#{number}"
+    with Engine(devices=[name] * 3) as engine, small_devices(slots), failing(label, at_launch=launch) as failures:
+        result = engine.solve(problem, variant="sparse", reduce=False, on_event=events.append)
+    assert failures[0] > 0
+    assert result.status is Status.OPTIMAL
+    assert result.objective == optimal_value(problem)
+    assert any(isinstance(event, Notice) and "starts again" in event.message for event in events)
+
+
+def test_the_last_device_fails_with_its_error_and_the_run_resumes(device: Member, tmp_path: Path) -> None:
+    problem, name = even(4), device.info.id
+    with Engine(devices=[name]) as engine, small_devices(40), failing(name, at_launch=300):
+        run = engine.start(
+            problem, variant="sparse", reduce=False, run_folder=tmp_path / "run", checkpoint_interval=1e-6
+        )
+        with pytest.raises(DeviceError, match="fallen off the bus"):
+            run.wait(60)
+    with small_devices(40):
+        result = engine_of(device, 2).resume(tmp_path / "run").wait()
+    assert result.status is Status.OPTIMAL
+    assert result.objective == optimal_value(problem)
+
+
+# --- what the host keeps ----------------------------------------------------------------------------------------------
+
+
+@given(
+    numbers=st.sets(st.integers(0, 60), min_size=1),
+    shift=st.integers(0, 70),
+    most=st.integers(4, 12),
+    pieces=st.integers(1, 4),
+    last=st.integers(60, 100),
+)
+@settings(max_examples=200)
+def test_ranges_of_a_table_have_all_that_they_are_made_from(
+    numbers: set[int], shift: int, most: int, pieces: int, last: int
+) -> None:
+    tiles = np.array(sorted(numbers), np.int32)
+    parts = [part[::-1] for part in np.array_split(tiles, pieces)]
+    table = HostTable([(part, np.repeat(part[:, None], 2, axis=1)) for part in parts])
+    assert table.count == len(tiles)
+    assert table.whole()[0].tolist() == tiles.tolist()
+    reached = {t + up for t in numbers for up in (0, shift, shift + 1) if t + up <= last}
+    made: set[int] = set()
+    for one in table.ranges(shift, last, most):
+        given_tiles = [int(t) for part, _ in one.pieces for t in part]
+        assert all((values == part[:, None]).all() for part, values in one.pieces)
+        assert len(given_tiles) == len(set(given_tiles)) <= most
+        needed = {t for t in numbers if any(one.first <= t + up <= one.last for up in (0, shift, shift + 1))}
+        assert needed <= set(given_tiles)
+        assert not made & set(range(one.first, one.last + 1))
+        made |= set(range(one.first, one.last + 1))
+    assert reached <= made
+
+
+def test_the_oldest_decisions_are_dropped_first() -> None:
+    def one(step: int, tile: int, bit: int) -> Decisions:
+        words = np.zeros((1, 32), np.uint32)
+        words[0, bit // 32] = np.uint32(1 << bit % 32)
+        return Decisions(step, np.array([tile], np.int32), words)
+
+    kept = HostDecisions(0, 4 * buffers.DECISION_BYTES)
+    kept.add([one(1, 0, 10), one(2, 0, 40), one(2, 7, 3)])
+    kept.close(2)
+    weights = np.array([10, 30, 7168])
+    taken, step, cell = kept.trace(2, 40, weights, 1024)
+    assert (taken.tolist(), step, cell) == ([True, True], 0, 0)
+    kept.add([one(3, 7, 40), one(3, 9, 0)])
+    kept.close(3)
+    assert (kept.oldest, kept.bytes) == (1, 4 * buffers.DECISION_BYTES)
+    taken, step, cell = kept.trace(3, 7 * 1024 + 40, weights, 1024)
+    assert (taken.tolist(), step, cell) == ([True, True], 1, 10)
+    kept.close(3, 3)
+    assert (kept.oldest, kept.bytes) == (3, 0)
+    assert kept.trace(3, 5, weights, 1024)[1:] == (3, 5)
