@@ -46,8 +46,8 @@ class Options(_Initial):
         gt=0,
         allow_inf_nan=False,
         description="megabytes per device for stored rows (or decisions of the sparse table), from which the chosen "
-        "items are found; default: one row on a CPU, else up to half of the free memory; for decisions, up to a quarter "
-        "of each device's memory and more in the host's",
+        "items are found; default: one row on a CPU, else up to half of the free memory; for decisions, up to a "
+        "quarter of each device's memory, and more in the host's",
     )
     initial: tuple[int, ...] | None = Field(
         None,
