@@ -30,7 +30,8 @@ LEAST_GOAL = 1e-13
 """The smallest error that a method is asked for."""
 _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
-_PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point
+_PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point, or one that is closer to feasible by
+_CLOSER = 0.5  # this factor
 _FARTHER = 3.0  # factor of the primal values of the starting point: covering problems then need fewer iterations
 _INSIDE = 0.01  # of the mean of Mehrotra's start: how far inside a given point is moved
 _LONGER, _GAIN = 0.2, 0.01  # by how much a corrector tries to lengthen the steps, and the gain at which it is kept
@@ -118,6 +119,7 @@ class InteriorPoint:
         self._error = np.full(k, np.inf)
         self._best = np.full(k, np.inf)
         self._best_at = np.zeros(k, np.int64)
+        self._least_infeasibility = np.full(k, np.inf)
         self._halved = np.full(k, np.inf)  # the best error when it was last halved
         self._halved_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
@@ -256,7 +258,10 @@ class InteriorPoint:
         if self.k == 1 and better[0] and error[0] < 1e-3:
             self._best_point = (*self.system.get_point(), self.state.y.copy())
         self._best = np.where(better, error, self._best)
-        self._best_at = np.where(better, self.state.iteration, self._best_at)
+        infeasibility = np.maximum(found.primal_infeasibility, found.dual_infeasibility)
+        closer = (infeasibility < _CLOSER * self._least_infeasibility) & (infeasibility > self.goal)
+        self._least_infeasibility = np.where(closer, infeasibility, self._least_infeasibility)
+        self._best_at = np.where(better | closer, self.state.iteration, self._best_at)
         halved = self._best <= 0.5 * self._halved
         self._halved = np.where(halved, self._best, self._halved)
         self._halved_at = np.where(halved, self.state.iteration, self._halved_at)

@@ -1,0 +1,39 @@
+"""When an interior-point method gives up, by what it is told of its points."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.solvers.linprog.interior.method import InteriorPoint, Settings
+
+
+class _Told:
+    """A system of one row and one variable, whose points are as far from feasible as the test says."""
+
+    def __init__(self) -> None:
+        self.data = SimpleNamespace(
+            batch=1, upper=np.full((1, 1), np.inf), free=np.zeros((1, 1), bool), c=np.ones((1, 1))
+        )
+        self.lacking = 1.0
+
+    def assess(self, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The duality gap grows all the time."""
+        return np.full((1, 1), 1.0 - self.lacking), np.array([[1.0, 1.0 / self.lacking, 0.0, 0.0, 0.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize(("factor", "last"), [(0.95, 75), (1.0, 26)])
+def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor: float, last: int) -> None:
+    told: Any = _Told()
+    method = InteriorPoint(told, np.ones((1, 1)), Settings())
+    for iteration in range(200):
+        method.state.iteration = iteration
+        method.measure()
+        if method.stuck.any():
+            break
+        told.lacking *= factor
+    assert method.stuck.all()
+    assert last <= iteration <= last + 5
