@@ -14,6 +14,7 @@ from engine.solvers.knapsack.problem import Knapsack
 __all__ = ["scaling_cases"]
 
 _REACH = 3e5  # about the weight between two exchanges of the dense table
+_MOVED = 0.03  # about the share of a sparse table's cells that two devices exchange
 
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
@@ -33,7 +34,8 @@ def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
             yield _case(f"n = {n} {variant}", problem, options)
         yield _case(f"n = {n} items", problem, {"reduce": False, **({"minimum_share": 1000} if quick else {})})
     n, most = (300, 10**6) if quick else (2000, 10**8)
-    yield _case(f"sparse, n = {n}", _made("weakly-correlated", n, most), {"variant": "sparse", "reduce": False})
+    sparse = {"variant": "sparse", "reduce": False}
+    yield _case(f"sparse, n = {n}", _made("weakly-correlated", n, most), sparse, _exchange_of_tiles(n))
     count = 64 if quick else 20_000
     yield mapping_case(
         f"batch of {count}",
@@ -46,13 +48,29 @@ def _made(kind: InstanceType, n: int, most: int) -> Callable[[], Knapsack]:
     return lambda: generate(GeneratorOptions(type=kind, n=n, max_weight=most, seed=1))
 
 
-def _case(name: str, problem: Callable[[], Knapsack], given: Mapping[str, Any]) -> ScalingCase:
+def _exchange_of_tiles(n: int) -> Callable[[Result], Callable[[int], Exchange]]:
+    return lambda result: lambda devices: Exchange(2 * n, _MOVED * 4 * result.counters["cells"])
+
+
+def _case(
+    name: str,
+    problem: Callable[[], Knapsack],
+    given: Mapping[str, Any],
+    tiles: Callable[[Result], Callable[[int], Exchange]] | None = None,
+) -> ScalingCase:
     def exchange(result: Result) -> Callable[[int], Exchange]:
         weight = float(problem().weights.sum())
         return lambda devices: Exchange(weight / _REACH, 4 * weight)
 
-    repeated = ("trace_tiles", "trace_rows", "trace")
-    return solving_case(name, problem, given, _answer, warm={"time_limit": 1.0}, exchange=exchange, repeated=repeated)
+    return solving_case(
+        name,
+        problem,
+        given,
+        _answer,
+        warm={"time_limit": 1.0},
+        exchange=tiles or exchange,
+        repeated=("trace_tiles", "trace_rows", "trace", "trace_step"),
+    )
 
 
 def _answer(result: Result) -> Mapping[str, Any]:
