@@ -48,7 +48,8 @@ COLLINEAR = np.column_stack(
 WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
 """More columns than rows: the kernels ``gibbs`` and ``px`` take another path to beta."""
 
-COLUMNS = {"lines": COLLINEAR, "wide": WIDE}
+COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE}
+"""``latent`` is the kernel ``hmc`` where it moves latent normals."""
 
 MUTANTS = {
     "half missing in lambda": ("gibbs", "conditionals", "0.5 * before * b * b", "before * b * b"),
@@ -79,6 +80,16 @@ MUTANTS = {
     "noise of the rows, seen in the intercept": ("wide", "wide", "pitch + i] - d;", "pitch + i] - 3.0 * d;"),
     "prior variance missing": ("wide", "wide", "variance[(i64)chain * stride + j] * sum", "sum"),
     "expansion in the wrong norm": ("wide", "wide", "mine += x * x;", "mine += 0.5 * x * x;"),
+    "noise of the velocities, seen in the intercept": (
+        "latent",
+        "wide",
+        "pitch + i] + normal_of(",
+        "pitch + i] + 3.0 * normal_of(",
+    ),
+    "reflections that lose speed": ("latent", "wide", "? 2.0 * (v[hit]", "? 1.5 * (v[hit]"),
+    "no reflections": ("latent", "wide", "reflects = until < left", "reflects = until < 0.0"),
+    "noise in the covariance, seen in the intercept": ("latent", "wide", "value += 1.0;", "value += 4.0;"),
+    "inverse deviations of the prior": ("latent", "trajectory", "1.0 / sqrt(diagonal[j] + own)", "sqrt(own)"),
     "points that are accepted outside the slice": ("hmc", "horseshoe", "> s.level ? {k}", "> s.level - 0.7 ? {k}"),
     "no Jacobian of the tails": ("lines", "lines", " + log(cosh(u))", ""),
     "intercept's prior missing in the tails": ("lines", "lines", "density -= 0.5 *", "density -= 0.0 *"),
@@ -273,11 +284,12 @@ def p_values(
         "intercept": intercept,
         "intercept_scale": INTERCEPT_SCALE,
     }
-    options["kernel"] = {"lines": "hmc", "wide": "px"}.get(kernel, kernel)
+    options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc"}.get(kernel, kernel)
     with sampling(
         member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
     ) as sampler:
         assert sampler.settings.wide == (kernel == "wide")
+        assert sampler.settings.latent == (kernel == "latent")
         run = 0
         for number in range(1 << rows):
             mine = np.flatnonzero(pattern == number)
@@ -332,6 +344,8 @@ def p_values(
         ("px", True, "probit"),
         ("wide", False, "probit"),
         ("wide", True, "probit"),
+        ("latent", False, "probit"),
+        ("latent", True, "probit"),
         ("hmc", False, "probit"),
         ("hmc", True, "probit"),
         ("lines", False, "probit"),
@@ -343,7 +357,7 @@ def p_values(
     ],
 )
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
-    replicates = WIDE_REPLICATES if kernel in ("wide", "cg") else REPLICATES
+    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg") else REPLICATES
     found = p_values(device, kernel, 2, intercept, replicates, COLUMNS.get(kernel, X), family)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
@@ -409,6 +423,7 @@ def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
         "rate of lambda given tau",
         "intercept rescaled too",
         "prior variance missing",
+        "reflections that lose speed",
         "no Jacobian of the tails",
         "likelihood missing in a jump",
         "size of the latent variables",
@@ -420,7 +435,7 @@ def test_a_wrong_constant_is_found(
     kernel, template, right, wrong = MUTANTS[mutant]
     intercept, family = "intercept" in mutant or kernel in ("lines", "cg"), "logit" if kernel == "cg" else "probit"
     mutate(template, right, wrong, tmp_path, monkeypatch)
-    replicates = {"wide": WIDE_REPLICATES, "cg": WIDE_REPLICATES}.get(
+    replicates = {"wide": WIDE_REPLICATES, "latent": WIDE_REPLICATES, "cg": WIDE_REPLICATES}.get(
         kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES
     )
     columns = COLUMNS.get(kernel, X)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import KernelName, Options
 from engine.solvers.gibbs.priors import CONJUGATE
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["kernel_for", "with_kernel"]
+__all__ = ["is_wide", "kernel_for", "moves_latent", "with_kernel"]
 
 _MOST_COLUMNS = 8192
 """Columns up to which matrices of p x p are made and factorised for every chain in every iteration."""
@@ -51,3 +52,30 @@ def with_kernel(problem: HorseshoeProbit, options: Options) -> Options:
     if options.kernel != "auto":
         return options
     return options.model_copy(update={"kernel": kernel_for(problem, options)})
+
+
+def is_wide(design: Design, options: Options) -> bool:
+    """Whether the kernels ``gibbs`` and ``px`` make matrices of N x N in place of those of p x p.
+
+    Parameters
+    ----------
+    design : Design
+    options : Options
+        With a kernel in place of ``auto``.
+    """
+    usable = design.storage == "float32" and options.streaming != "always" and options.kernel in ("gibbs", "px")
+    return usable and design.layout.columns > design.layout.rows
+
+
+def moves_latent(design: Design, options: Options) -> bool:
+    """Whether the kernel ``hmc`` moves the latent normals of the rows, with matrices of N x N, in place of beta.
+
+    Parameters
+    ----------
+    design : Design
+    options : Options
+        With a kernel in place of ``auto``.
+    """
+    usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
+    few = design.layout.rows < design.layout.columns and design.layout.rows <= _MOST_ROWS
+    return usable and few and design.problem.family == "probit"

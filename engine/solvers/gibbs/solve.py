@@ -17,7 +17,7 @@ from engine.errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
 from engine.results import Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.choice import kernel_for, with_kernel
+from engine.solvers.gibbs.choice import is_wide, kernel_for, moves_latent, with_kernel
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.design.separation import separating_columns, separating_with_intercept
@@ -65,14 +65,9 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
         degrees=options.degrees,
         tolerance=options.tolerance,
         prior=options.chosen_prior,
-        wide=_is_wide(design, options),
+        wide=is_wide(design, options),
+        latent=moves_latent(design, options),
     )
-
-
-def _is_wide(design: Design, options: Options) -> bool:
-    """Whether matrices of N x N take the place of those of p x p."""
-    usable = design.storage == "float32" and options.streaming != "always" and options.kernel in ("gibbs", "px")
-    return usable and design.layout.columns > design.layout.rows
 
 
 def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -135,7 +130,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     if asked == "auto":
         report_kernel(run, design, options.kernel)
     settings = settings_for(design, options, run.seed)
-    if settings.wide and len(pool.members) > 1:
+    if settings.alone and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left = pool.members, None
     state = _new_state(design, options)
@@ -258,7 +253,7 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
             _set_lines(run, sampler, state, gram)
             sampler.make_gram(weighted=True)
             sampler.factorise(prior)
-    if options.kernel == "hmc" and options.warmup:
+    if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
         sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
     given = _given(sampler.design, options)
     begin = start_state(sampler, state.mode if given is None else given, run.seed)
@@ -306,7 +301,7 @@ def restore_chains(
 
 def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
     """Find the directions of slow movement at the mode, and report them."""
-    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
+    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), sampler.settings.latent)
     margins = sampler.margins()
     separating = separating_columns(state.design, state.mode, margins)
     state.lines = dataclasses.replace(lines, separating=separating)
@@ -415,7 +410,7 @@ def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
     if step > state.began_at or not len(state.small):
         state.small = small_coefficients(state.small, sampler.state(), state.design.first)
         sampler.set_small(state.small > _MOSTLY)
-    if options.kernel == "cg":
+    if options.kernel == "cg" or sampler.settings.latent:
         return
     if step == options.warmup:
         if options.warmup:
@@ -442,7 +437,9 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
 def _passes(options: Options, state: RunState, first: int, count: int) -> int:
     """Passes over X of so many iterations."""
     if options.kernel != "hmc":
-        return count * (3 if _is_wide(state.design, options) else 1)
+        return count * (3 if is_wide(state.design, options) else 1)
+    if moves_latent(state.design, options):
+        return count * (5 if (state.small > _MOSTLY).any() else 4)
     every = rescale_interval(state.design.layout.rows)
     rescaled = (first + count - 1) // every - (first - 1) // every
     renewed = count if state.lines.count else rescaled

@@ -120,7 +120,7 @@ def usual_values(design: Design) -> Floats:
     return stored[0, design.first : design.first + len(middle)].astype(np.float64)
 
 
-def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
+def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = False) -> Lines:
     """Search a design for lines.
 
     Parameters
@@ -130,7 +130,11 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
         X'X, symmetric.
     weights : ndarray, shape (rows,)
         Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
+    latent : bool
+        Whether the chains move latent normals, which takes any coefficient to 0 and away from it: then only columns
+        with few rows off the usual value are tails, whatever the curvature is.
     """
+    weights = np.ones_like(weights) if latent else weights
     usual = usual_values(design) if design.first else np.zeros(len(design.active))
     columns_of = None
     if design.storage == "sparse":
@@ -142,7 +146,8 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
     covariance, means = _covariance(design, gram)
     nulls = _verified(design, _null_directions(design, covariance), means, columns_of)
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
-    few = INFORMATIVE_ROWS if design.layout.columns <= design.layout.rows else np.inf  # else any may be in or out
+    narrow = latent or design.layout.columns <= design.layout.rows
+    few = INFORMATIVE_ROWS if narrow else np.inf  # else any may be in or out
     tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < few]
     tails = [j for j in tails if j not in collinear]
     found = _Collector(design, usual, means, columns_of)

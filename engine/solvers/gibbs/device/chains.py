@@ -35,7 +35,8 @@ class Settings:
     """What the iterations of a run need to know.
 
     ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best;
-    ``wide`` is for X with more columns than rows, without X'X; ``degrees`` those of Student's t;
+    ``wide`` is for X with more columns than rows, without X'X; ``latent`` for few rows, where the kernel ``hmc`` moves
+    the latent normals of a probit regression; ``degrees`` those of Student's t;
     ``tolerance`` that of the kernel ``cg``. Of a run whose chains
     are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
     """
@@ -52,9 +53,15 @@ class Settings:
     thin: int
     first_chain: int = 0
     wide: bool = False
+    latent: bool = False
     degrees: float = 4.0
     tolerance: float = 1e-4
     prior: Prior = field(default_factory=Prior)
+
+    @property
+    def alone(self) -> bool:
+        """Whether a single device takes all rows, and holds them."""
+        return self.wide or self.latent
 
     def stream(self, number: int) -> int:
         """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""

@@ -258,6 +258,7 @@ class PriorBuffers(Protocol):
     prior: Buffer
     diagonal: Buffer
     slab: Buffer
+    failed: Buffer
 
 
 def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def required_bytes(
     matrices = 8 * columns * columns * (owned + 3)
     if settings.wide:
         matrices = 8 * rows * rows * (chains + 1)
+    if settings.latent:
+        matrices += 8 * rows * rows * (2 * chains + 1)
     sums = 64 * chains * width
     sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
     vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
@@ -86,9 +88,9 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
     layout = design.layout
     sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
-    share = 1 if settings.wide else len(devices)
+    share = 1 if settings.alone else len(devices)
     sparse = design.storage == "sparse"
-    with_rows = not sparse and (settings.streaming == "never" or settings.wide)
+    with_rows = not sparse and (settings.streaming == "never" or settings.alone)
     needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
     if sparse:
         entries = -(-design.entries.total // share)
@@ -98,6 +100,8 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
     if settings.wide:
         largest = max(8 * layout.rows**2, 4 * sizes[0] * layout.stride)
+    elif settings.latent:
+        largest = max(largest, 8 * layout.rows**2, 4 * sizes[0] * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.kernel == "cg":
         advice = "use fewer chains or more devices"
@@ -106,7 +110,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     probit = design.problem.family == "probit"
     if probit and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
         advice += f"; kernel = px needs matrices of {layout.rows} x {layout.rows} only"
-    for info in devices[:1] if settings.wide else devices:
+    for info in devices[:1] if settings.alone else devices:
         if needed > info.memory or largest > info.max_allocation:
             fault = f"has {bytes_text(info.memory)}"
             if needed <= info.memory:
@@ -120,7 +124,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
 class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
-    A device that fails ends it: each has its share of the rows. Settings that are ``wide`` use the first device.
+    A device that fails ends it: each has its share of the rows. Settings that are ``alone`` use the first device.
 
     Parameters
     ----------
@@ -144,7 +148,7 @@ class Sampler:
     ) -> None:
         self.design, self.settings = design, settings
         members = pool.members if left is None else left
-        members = members[:1] if settings.wide else members
+        members = members[:1] if settings.alone else members
         count = len(members)
         communicator = Communicator(count) if count > 1 else None
         direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing

@@ -73,7 +73,7 @@ class Worker:
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         kind_of_rows = SparseRows if design.storage == "sparse" else Rows
-        streaming = "never" if settings.wide else settings.streaming
+        streaming = "never" if settings.alone else settings.streaming
         self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
@@ -103,8 +103,9 @@ class Worker:
         """Give the memory back."""
         self.device.sync()
         self.matrices.close()
-        if isinstance(self.moves, WideMoves):
-            self.moves.close()
+        wide = self.moves.latent if isinstance(self.moves, HamiltonianMoves) else self.moves
+        if isinstance(wide, WideMoves):
+            wide.close()
         self._memory.release()
 
     def sync(self) -> None:

@@ -8,7 +8,9 @@ An iteration, for all chains at once:
 3. a trajectory of beta given lambda and tau in the metric X'WX + D^-1, one pass over the rows a leapfrog step. W is
    the mean curvature of every row's likelihood over points that the chains of the warm-up have visited.
 
-W, the length of the steps and their number are chosen during the warm-up and then kept.
+W, the length of the steps and their number are chosen during the warm-up and then kept. Where the settings say
+``latent``, step 3 is a trajectory of the latent normals with beta integrated out, which needs none of them: see
+:class:`engine.solvers.gibbs.moves.wide.LatentTrajectory`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_argumen
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.moves.auxiliary import AuxiliaryMoves
+from engine.solvers.gibbs.moves.wide import LatentTrajectory
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 
@@ -75,6 +78,8 @@ class HamiltonianMoves:
         Points that were added up.
     steps : int
         Leapfrog steps of a trajectory.
+    latent : LatentTrajectory or None
+        What takes the place of a trajectory of beta where the settings say so.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
@@ -100,6 +105,8 @@ class HamiltonianMoves:
             signs[: layout.rows] = rows.design.signs(0, layout.rows)
         self.signs = memory.put(signs)
         self._rescale_every = rescale_interval(layout.rows)
+        self.latent = LatentTrajectory(memory, rows, chains, matrices, settings) if settings.latent else None
+        self._no_diagonal = memory.zeros(q)
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),
             score=self._score,
@@ -260,6 +267,9 @@ class HamiltonianMoves:
             self._move_lines(step)
         if self.auxiliary.count:
             self.auxiliary.move(step)
+        if self.latent is not None:
+            self._move_latent(self.latent, step)
+            return
         built = matrices.build_beside(lambda: self._draw_scales(step))
         matrices.factorise(built)
         if rescaled or self.lines.count or self.auxiliary.count:
@@ -338,6 +348,16 @@ class HamiltonianMoves:
         programs = self._rows.programs
         size = self._chains.count, programs.block
         self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES), step=step)
+
+    def _move_latent(self, latent: LatentTrajectory, step: int) -> None:
+        """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
+        programs = self._rows.programs
+        numbers = {"stream": self._settings.stream(STREAM_SCALES), "step": step}
+        size = self._chains.count, programs.block
+        self._launch(programs.trajectory.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
+        latent.move(self._margins, step)
+        self._pass(self._chains.narrow, self._margins)
+        latent.report(self._shards)
 
     # --- a trajectory ---------------------------------------------------------------------------------------------
 

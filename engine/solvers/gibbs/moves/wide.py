@@ -1,4 +1,6 @@
-"""The kernels ``gibbs`` and ``px`` where X has more columns than rows: matrices of N x N instead of p x p, none of X'X.
+"""Where X has more columns than rows: matrices of N x N instead of p x p.
+
+:class:`WideMoves` are the kernels ``gibbs`` and ``px``, :class:`LatentTrajectory` a part of the kernel ``hmc``.
 
 A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
 regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``.
@@ -16,12 +18,15 @@ from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.matrices import shared_arguments
+from engine.solvers.gibbs.device.matrices import PriorBuffers, shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
-__all__ = ["DiagonalMatrices", "WideMoves"]
+__all__ = ["DiagonalMatrices", "LatentTrajectory", "WideMoves"]
+
+STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
+"""Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
 
 
 class DiagonalMatrices:
@@ -84,13 +89,11 @@ class WideMoves:
     rows : Rows
         On one device, and not streamed.
     chains : Chains
-    matrices : DiagonalMatrices
+    matrices : DiagonalMatrices or Matrices
     settings : Settings
     """
 
-    def __init__(
-        self, memory: Memory, rows: Rows, chains: Chains, matrices: DiagonalMatrices, settings: Settings
-    ) -> None:
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
         self._rows, self._chains, self._settings = rows, chains, settings
         self._device, layout, count = memory.device, rows.layout, settings.chains
         q, n, width = layout.columns, layout.rows, layout.width
@@ -133,15 +136,24 @@ class WideMoves:
 
     def iterate(self, step: int) -> None:
         """Draw lambda and tau, then z, then beta by the factor of M."""
-        rows, programs, chains = self._rows, self._rows.programs, self._chains
+        programs, chains = self._rows.programs, self._chains
         one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
         every = programs.spread(self._pitch * chains.count), programs.block
         launch(programs.conditionals.update_scales, *one, stream=stream(STREAM_SCALES), step=step)
         self._sweep("margins", chains.narrow)
         launch(programs.wide.spread_latent, *every, stream=stream(STREAM_LATENT), step=step)
         launch(programs.wide.draw_prior, *one, stream=stream(STREAM_NOISE), step=step)
+        self._make_matrices()
+        launch(programs.wide.add_identity, *one)
         self._factorise()
         self._algebra.solve_lower(self._matrix, self._solution)
+        self._draw_coefficients(step)
+
+    def _draw_coefficients(self, step: int) -> None:
+        """Beta given z, from the draw of the prior."""
+        rows, programs, chains = self._rows, self._rows.programs, self._chains
+        one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
+        every = programs.spread(self._pitch * chains.count), programs.block
         self._sweep("margins", self._prior_narrow)
         launch(programs.wide.prepare_wide, *one, stream=stream(STREAM_NOISE), step=step)
         self._algebra.solve_lower(self._matrix, self._solution)
@@ -151,9 +163,9 @@ class WideMoves:
         rows.gather(self.partial, chains.count * rows.layout.width, self._shards)
         launch(programs.wide.finish_wide, *one)
 
-    def _factorise(self) -> None:
-        """M of every chain, and its Cholesky factor."""
-        layout, programs, count = self._rows.layout, self._rows.programs, self._chains.count
+    def _make_matrices(self) -> None:
+        """X D X' of every chain."""
+        layout, count = self._rows.layout, self._chains.count
         n, stride, device = layout.rows, layout.stride, self._device
         (block,) = self._rows.blocks
         assert block.buffer is not None
@@ -162,10 +174,60 @@ class WideMoves:
             device.copy(self._one_variance, self._variance, 0, chain * stride, stride)
             self._algebra.gram(design, self._one_variance, self._one_matrix)
             device.copy(self._matrix, self._one_matrix, chain * n * n, 0, n * n)
-        self._launch(programs.wide.add_identity, count, programs.block)
+
+    def _factorise(self) -> None:
+        """The Cholesky factors of the chains' matrices."""
         self._algebra.cholesky(self._matrix, self._status)
-        self._launch(programs.precision.count_failures, 1, 1)
+        self._launch(self._rows.programs.precision.count_failures, 1, 1)
 
     def _sweep(self, mode: Any, beta: Buffer) -> None:
         count = self._chains.count
         self._rows.sweep(mode, beta, self.partial, count, margins=self._margins, pitch=self._pitch)
+
+
+class LatentTrajectory(WideMoves):
+    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
+
+    See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+        On one device, and not streamed.
+    chains : Chains
+    matrices : Matrices
+    settings : Settings
+    """
+
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
+        super().__init__(memory, rows, chains, matrices, settings)
+        n = rows.layout.rows
+        self._launch.share(velocity=memory.empty((chains.count, n)), covariance=memory.empty((chains.count, n, n)))
+
+    def move(self, margins: Buffer, step: int) -> None:
+        """Draw z and beta.
+
+        Parameters
+        ----------
+        margins : Buffer of float32
+            X beta of every chain.
+        step : int
+        """
+        wide, chains, spread = self._rows.programs.wide, self._chains, self._rows.programs.spread
+        one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
+        n, block = self._rows.layout.rows, self._rows.programs.block
+        every = spread(self._pitch * chains.count), block
+        launch(wide.spread_latent, *every, margins=margins, stream=stream(STREAM_LATENT), step=step)
+        launch(wide.draw_prior, *one, stream=stream(STREAM_VELOCITY), step=step)
+        self._sweep("margins", self._prior_narrow)
+        self._make_matrices()
+        launch(wide.spread_covariance, spread(n * n * chains.count), block)
+        self._factorise()
+        launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE), step=step)
+        launch(wide.draw_prior, *one, stream=stream(STREAM_NOISE), step=step)
+        self._draw_coefficients(step)
+
+    def report(self, shards: Buffer) -> None:
+        """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
+        self._launch(self._rows.programs.wide.report_wide, self._chains.count, self._rows.programs.block, shards=shards)
