@@ -37,3 +37,35 @@ def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor: float
         told.lacking *= factor
     assert method.stuck.all()
     assert last <= iteration <= last + 5
+
+
+class _Diagonal(_Told):
+    """A system whose matrix is diagonal, and whose factor says nothing."""
+
+    def __init__(self, entries: np.ndarray) -> None:
+        super().__init__()
+        self.entries = entries
+
+    def search_direction(self, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((1, self.entries.size)), np.zeros((1, self.entries.size))
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        return rhs
+
+    def normal(self, p: np.ndarray) -> np.ndarray:
+        return self.entries * p
+
+    direction = normal
+
+
+@pytest.mark.parametrize("largest", [10.0, 1e12])
+def test_a_solution_that_cannot_be_refined_is_tried_once_a_factor(largest: float) -> None:
+    system: Any = _Diagonal(np.geomspace(1.0, largest, 200))
+    method = InteriorPoint(system, np.ones((1, 200)), Settings())
+    method._enough[:] = 1e-3
+    found = [method._solve_direction("affine", *[np.zeros(1)] * 3) for _ in range(2)]
+    if largest == 10.0:
+        assert all(np.abs(1.0 - system.entries * dy).max() <= 1e-3 for dy in found)
+        assert method.refinements > 12
+    else:
+        assert method.refinements == 6

@@ -36,6 +36,7 @@ _FARTHER = 3.0  # factor of the primal values of the starting point: covering pr
 _INSIDE = 0.01  # of the mean of Mehrotra's start: how far inside a given point is moved
 _LONGER, _GAIN = 0.2, 0.01  # by how much a corrector tries to lengthen the steps, and the gain at which it is kept
 _NEAR = 1e-4  # error from which on steps end closer to the boundary
+_TRIED = 6  # steps of conjugate gradients after which the residual must be half of what it was
 _HALVING = 3  # times as many iterations without half the error
 
 
@@ -130,6 +131,7 @@ class InteriorPoint:
         self._spread = np.ones((k, 2))
         self._relaxed = True
         self.refinements = 0
+        self._in_vain = np.zeros(k, bool)  # whether the last refinement with the present factor was
 
     # --- the start ----------------------------------------------------------------------------------------------
 
@@ -313,6 +315,7 @@ class InteriorPoint:
         self.state.spread = self._spread[:, 1] / self._spread[:, 0]
         self.system.form()
         self._factor(self._relative, self._absolute)
+        self._in_vain[:] = False
         if np.any(self._failed_factor):
             return
         if self.settings.method == "mpc":
@@ -371,7 +374,7 @@ class InteriorPoint:
         residual = self.rp - ax
         for _ in range(3):
             error = _largest(residual)
-            bad = (error > enough) & ~self.done
+            bad = (error > enough) & ~self.done & ~self._in_vain
             if not bad.any():
                 break
             change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)
@@ -379,25 +382,24 @@ class InteriorPoint:
             new = self.rp - system.direction(refined)
             after = _largest(new)
             better = after < error
+            self._in_vain |= bad & ~(after < 0.9 * error)
             if not better.all() and (bad & ~better).any():
                 dy = np.where((better | ~bad)[:, None], refined, dy)
                 system.direction(dy)
                 break
             dy, residual = refined, new
-            if not (after < 0.9 * error)[bad].any():
-                break
         return dy
 
     def _conjugate_gradients(self, residual: Vector, enough: Vector, wanted: NDArray[np.bool_]) -> Vector:
         """A better solution of ``A Theta A^T e = residual``, with the factor as its preconditioner."""
         system = self.system
         e = np.zeros_like(residual)
-        best, best_error = e, _largest(residual)
-        r = residual
+        first_error = best_error = _largest(residual)
+        best, r = e, residual
         z = system.solve(r)
         p, rz = z, (r * z).sum(axis=1)
         going = wanted.copy()
-        for _ in range(12):
+        for step in range(12):
             self.refinements += 1
             q = system.normal(p)
             pq = (p * q).sum(axis=1)
@@ -410,7 +412,7 @@ class InteriorPoint:
             better = going & (error < best_error)
             best = np.where(better[:, None], e, best)
             best_error = np.where(better, error, best_error)
-            going &= error > enough
+            going &= (error > enough) & ((step + 1 < _TRIED) | (best_error <= 0.5 * first_error))
             if not going.any():
                 break
             z = system.solve(r)
