@@ -8,7 +8,9 @@ from pydantic import Field
 
 from engine.solver import SolverOptions
 
-__all__ = ["Options"]
+__all__ = ["Options", "Precision"]
+
+Precision = Literal["auto", "double", "mixed"]
 
 
 class Options(SolverOptions):
@@ -47,6 +49,11 @@ class Options(SolverOptions):
         "of its own, and is left out with 0",
     )
     pdhg_iterations: int = Field(2_000_000, ge=0, description="iterations of pdhg")
+    pdhg_precision: Precision = Field(
+        "auto",
+        description="pdhg: precision of the steps: double, mixed (what has changed since the last restart in single "
+        "precision, all else in double), or auto: mixed for programs of 500 000 nonzeros and more",
+    )
     initial: tuple[float, ...] | None = Field(
         None,
         description="values of all variables, such as the solution of a similar program, where mpc and pdhg begin; "

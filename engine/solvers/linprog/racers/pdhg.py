@@ -94,10 +94,10 @@ class PdhgRacer(Racer):
     def _open(self, program: ScaledProgram) -> WorkerGroup[PdhgWorker]:
         """The workers on their devices."""
         count = len(self._members)
-        communicator = Communicator(count)
+        communicator, precision = Communicator(count), self._options.pdhg_precision
         direct = count > 1 and self._pool.enable_peers()
         places = [Place(rank, communicator, direct) if count > 1 else None for rank in range(count)]
-        group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place) for place in places])
+        group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place, precision) for place in places])
         group.on_failure(communicator.abort)
         if count > 1:
             self._caller = ThreadPoolExecutor(1, "quintet-pdhg")
