@@ -1,15 +1,12 @@
-"""The device programs of the knapsack solver: their constants for a device, and how they are launched."""
+"""The device programs of the knapsack solver: their constants for a device."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.program import Launch
+from engine.devices import Capabilities
 from engine.devices.variants import each_once
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
@@ -19,8 +16,6 @@ __all__ = [
     "PAD",
     "TILE",
     "BatchShapes",
-    "RowPrograms",
-    "RowView",
     "Shapes",
     "SparseShapes",
     "ValueType",
@@ -50,7 +45,7 @@ class Shapes:
     """How the kernels are cut for one device and one value type.
 
     ``lanes`` cells are handled as one explicit vector (1 on GPUs); a tile of ``tiles`` holds ``tile_cells`` cells, and
-    ``units`` groups of it run at once.
+    ``units`` groups of it run at once. A launch of ``windows`` has room for ``window_slots`` cells of each chain.
     """
 
     value: ValueType
@@ -64,6 +59,11 @@ class Shapes:
     cells_per_item: int = 8
     class_unroll: int = 1
     class_items_per_unit: int = 16
+    window_block: int = 1
+    window_slots: int = 256
+    window_unroll: int = 4
+    window_items_per_unit: int = 16
+    least_windowed: int = 4
 
     @property
     def tile_cells(self) -> int:
@@ -76,6 +76,11 @@ class Shapes:
         return self.tile_cells * 3 // 10
 
     @property
+    def most_windowed(self) -> int:
+        """The most equal items that a launch of ``windows`` may take."""
+        return self.window_slots - 2
+
+    @property
     def item_bytes(self) -> int:
         """Bytes of one cell."""
         return 4 if self.value == "i32" else 8
@@ -83,7 +88,7 @@ class Shapes:
     @property
     def trace_reach(self) -> int:
         """Cells, the present one included, that a step of backtracking may read."""
-        return max(self.halo, MOST_FUSED) + 1
+        return max(self.halo, MOST_FUSED, self.most_windowed) + 1
 
     @property
     def type_name(self) -> str:
@@ -118,6 +123,13 @@ class Shapes:
             return {**common, "cells": self.tile_cells}
         if template == "knapsack/classes":
             return {**common, "block": self.block, "depth": depth, "unroll": self.class_unroll}
+        if template == "knapsack/windows":
+            return {
+                **common,
+                "block": self.window_block,
+                "slots": self.window_slots,
+                "unroll": self.window_unroll,
+            }
         return {**common, "block": 64 if self.serial else 256, "reach": self.trace_reach, "depth": MOST_FUSED}
 
 
@@ -146,6 +158,10 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     each = each // 8 * 8 or max(2, each // 2 * 2)
     groups = capabilities.local_memory_per_unit // (tile_block * each * size + 1024)
     groups = max(1, min(groups, 65536 // (tile_block * (each * size // 4 + 16))))
+    window_block = min(64, capabilities.max_block)
+    slots = min(capabilities.local_memory, capabilities.local_memory_per_unit // 6 - 1024) // (window_block * size)
+    slots = max(32, min(128, slots // 32 * 32))
+    resident = capabilities.local_memory_per_unit // (slots * window_block * size + 1024)
     return Shapes(
         value,
         serial=False,
@@ -158,6 +174,11 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
         cells_per_item=16,
         class_unroll=8,
         class_items_per_unit=1024,
+        window_block=window_block,
+        window_slots=slots,
+        window_unroll=16,
+        window_items_per_unit=max(1, resident) * window_block,
+        least_windowed=12,
     )
 
 
@@ -268,178 +289,6 @@ class BatchShapes:
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 
 
-_VIEWS = ("source", "source_base", "source_lo", "source_hi", "full", "target", "target_base", "target_lo", "target_hi")
-"""What all kernels on rows take first: a :class:`RowView`, the profit of all items before, another RowView."""
-
-
-class RowView(NamedTuple):
-    """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
-
-    buffer: Buffer
-    base: int
-    lo: int
-    hi: int
-
-
-class RowPrograms:
-    """The kernels on rows, on one device; made and used on its thread.
-
-    Parameters
-    ----------
-    device : Device
-    shapes : Shapes
-    weights, profits : Buffer
-        Of the items in processing order, in int32 and in the value type.
-    kinds : collection of str
-        Kinds of groups that will be launched; their kernels are compiled here, the others when they are needed.
-    depths : collection of int
-        How many items of equal weight the launches of :meth:`equal_weights` will take.
-    """
-
-    def __init__(
-        self,
-        device: Device,
-        shapes: Shapes,
-        weights: Buffer,
-        profits: Buffer,
-        kinds: Collection[str] = (),
-        depths: Collection[int] = (),
-    ) -> None:
-        self.shapes = shapes
-        tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
-        rows, tile, trace = (
-            device.program(template, **shapes.constants(template))
-            for template in ("knapsack/rows", tiles, "knapsack/trace")
-        )
-        self._rows, self._tiles, self._trace = rows, tile, trace
-        self._classes = {
-            depth: device.program("knapsack/classes", **shapes.constants("knapsack/classes", depth)) for depth in depths
-        }
-        if "row" in kinds:
-            rows.kernel("advance_row")
-        if "tile" in kinds:
-            tile.kernel("advance_tile")
-        self._class = {
-            depth: program.kernel("advance_class").ordered(*_VIEWS, "profits", "first", "weight", "columns", "length")
-            for depth, program in self._classes.items()
-        }
-        self._items = {"weights": weights, "profits": profits}
-
-    @cached_property
-    def _row(self) -> Launch:
-        return self._rows.kernel("advance_row").ordered(*_VIEWS, "span", "weight", "profit")
-
-    @cached_property
-    def _tile(self) -> Launch:
-        names = ("weights", "profits", "span", "first", "count", "halo")
-        return self._tiles.kernel("advance_tile").ordered(*_VIEWS, *names)
-
-    def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
-        """One item: ``target`` becomes the row after ``source``.
-
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        weight, profit : int
-            Of the item.
-        """
-        shapes = self.shapes
-        cells = target.hi - target.lo + 1
-        span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
-        self._row(_groups(cells, span), shapes.block, (*source, full, *target, span, weight, profit))
-
-    def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
-        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``.
-
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        first, count : int
-            Places in the order of processing.
-        halo : int
-        """
-        shapes = self.shapes
-        cells = target.hi - target.lo + 1
-        at_once = shapes.units * shapes.tile_groups_per_unit
-        span = _share(cells, at_once, shapes.tile_block, most=shapes.tile_cells - halo)
-        values = (*source, full, *target, *self._items.values(), span, first, count, halo)
-        self._tile(_groups(cells, span), shapes.tile_block, values)
-
-    def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
-        """``depth`` items of one weight, from ``first`` on.
-
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        first : int
-            Place in the order of processing.
-        depth : int
-            One of the depths that were announced.
-        weight : int
-            Of one item.
-        """
-        shapes = self.shapes
-        columns = _groups(weight, shapes.lanes)
-        steps = _groups(target.hi - target.lo + 1, weight)
-        wanted = shapes.units * shapes.class_items_per_unit
-        segments = max(1, min(wanted // columns, steps // (4 * depth)))
-        length = _groups(steps, segments)
-        segments = _groups(steps, length)
-        values = (*source, full, *target, self._items["profits"], first, weight, columns, length)
-        self._class[depth](_groups(columns * segments, shapes.block), shapes.block, values)
-
-    def trace(
-        self, source: Buffer, groups: Buffer, group_count: int, taken: Buffer, capacity: Buffer, choice: Buffer
-    ) -> None:
-        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel).
-
-        Parameters
-        ----------
-        source : Buffer
-            The rows before the groups.
-        groups : Buffer of int64, shape (group_count, 8)
-        group_count : int
-        taken : Buffer of uint8
-            Working memory.
-        capacity : Buffer of int64, shape (1,)
-            Where to begin; then what is left.
-        choice : Buffer of uint8, shape (n,)
-            Set to 1 for the items that are taken.
-        """
-        self._trace.trace_items(
-            1,
-            int(self.shapes.constants("knapsack/trace")["block"]),
-            source=source,
-            groups=groups,
-            group_count=group_count,
-            **self._items,
-            taken=taken,
-            capacity=capacity,
-            choice=choice,
-        )
-
-
-def _groups(count: int, each: int) -> int:
-    return -(-count // each)
-
-
-def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
-    """Cells a group should make so that whole waves of ``at_once`` groups share them evenly; a multiple of ``step``."""
-    most = most or cells
-    waves = max(1, math.ceil(cells / (at_once * most)))
-    even = _groups(_groups(cells, waves * at_once), step) * step
-    return max(1, min(even, most))
-
-
 @each_once
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with every set of constants that a device may ask for."""
@@ -449,6 +298,6 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         yield "knapsack/sparse", SparseShapes.of(capabilities, value).constants()
         shapes = shapes_for(capabilities, value)
         tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
-        for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):
+        for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/windows", "knapsack/trace"):
             for depth in DEPTHS if template == "knapsack/classes" else (0,):
                 yield template, shapes.constants(template, depth)

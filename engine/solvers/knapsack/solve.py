@@ -147,7 +147,7 @@ def _choose(
     if short is None:
         if options.variant != "auto":
             return dense, "chosen by the option variant"
-        if dense.cells <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
+        if dense.cost <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
             return dense, f"chosen for its few cells ({dense.cells:.2g})"
         if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
             return dense, "since light items reach every capacity"

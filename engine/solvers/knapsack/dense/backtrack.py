@@ -158,7 +158,7 @@ class Backtracker:
         stages = np.arange(begin + 1, goal.end)
         space = self._sweep.store_cells - self._used
         if widths.sum() > space:
-            done = np.cumsum(self._schedule.work(begin, goal.end, goal))
+            done = np.cumsum(self._schedule.cost(begin, goal.end, goal))
             few, many = 0, min(_MOST_ROWS, len(stages))
             while few < many:
                 rows = (few + many + 1) // 2
@@ -179,7 +179,7 @@ class Backtracker:
         total = 0
         for begin, end in zip(cuts, [*cuts[1:], goal.end], strict=True):
             high = self._schedule.range(end, goal)[1]
-            total += int(self._schedule.work(begin, end, Goal(end, high, high, goal.origin)).sum())
+            total += int(self._schedule.cost(begin, end, Goal(end, high, high, goal.origin)).sum())
         return total
 
     def _keep(self, start: Start, until: int, goal: Goal, keep: dict[int, int], phase: str) -> tuple[Row, _Kept]:
@@ -232,7 +232,7 @@ class Backtracker:
 
         They can be wider than those of the whole, by as many cells as the row in the middle has.
         """
-        work = np.cumsum(self._schedule.work(begin, goal.end, goal))
+        work = np.cumsum(self._schedule.cost(begin, goal.end, goal))
         last = len(work) - 1
         half = min(max(int(np.searchsorted(work, work[-1] / 2)) + 1, 1), last)
         rest = last - half

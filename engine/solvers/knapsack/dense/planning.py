@@ -114,7 +114,7 @@ class Planner:
         alone : bool
             Use the first device only.
         """
-        work = np.concatenate([[0], np.cumsum(self.schedule.work(begin, until, goal))])
+        work = np.concatenate([[0], np.cumsum(self.schedule.cost(begin, until, goal))])
         collected: Slice = []
         for stretch in self._stretches(begin, until, goal, alone):
             collected.append(stretch)
@@ -129,7 +129,7 @@ class Planner:
 
     def _stretches(self, begin: int, until: int, goal: Goal, alone: bool) -> Iterator[Stretch]:
         """Cut the groups into stretches, of no more work than a slice should have."""
-        work = self.schedule.work(begin, until, goal).tolist()
+        work = self.schedule.cost(begin, until, goal).tolist()
         widths = self.schedule.widths(begin, until, goal).tolist()
         weight = self.schedule.weight_before
         first = begin
@@ -154,9 +154,9 @@ class Planner:
         """How much weight a stretch of several devices takes: more is done twice, less is exchanged more often.
 
         Cells done twice cost reach / 2 a cell of weight, an exchange costs its seconds; the sum is least at
-        reach = sqrt(2 * seconds * speed * weight an item), with the weights of a group taken together.
+        reach = sqrt(2 * seconds * speed * weight an update), with the weights of a group taken together.
         """
-        mean = max(1.0, self.schedule.weight_before[-1] / max(1, len(self.schedule.order)))
+        mean = max(1.0, self.schedule.weight_before[-1] / max(1, int(self.schedule.costs.sum())))
         best = math.sqrt(2 * self._exchange_seconds * min(self._speed[:devices]) * mean)
         return int(min(self._halo, max(best, 1)))
 
@@ -295,11 +295,15 @@ class Planner:
         made = work @ (parts[:, :, 1] - parts[:, :, 0] + 1)
         return {index: float(cells) for index, cells in enumerate(made) if cells > 0}
 
-    def took(self, made: Mapping[int, float], seconds: Mapping[int, float]) -> dict[int, float]:
+    def took(
+        self, present: Slice, goal: Goal, made: Mapping[int, float], seconds: Mapping[int, float]
+    ) -> dict[int, float]:
         """A slice took each member so many seconds; the cells a second of those that made some.
 
         Parameters
         ----------
+        present : Slice
+        goal : Goal
         made : mapping of int to float
             Cell updates by member, from :meth:`cells_made`.
         seconds : mapping of int to float
@@ -309,11 +313,14 @@ class Planner:
         -------
         dict of int to float
         """
-        self._slice.took(max(seconds.values()), round(sum(made.values())))
+        cost = int(self.schedule.cost(present[0].begin, present[-1].end, goal).sum())
+        each = cost / max(1.0, sum(made.values()))
+        self._slice.took(max(seconds.values()), cost)
         rates = {}
         for index, cells in made.items():
             own = seconds[index]
-            rates[index] = rate = cells / max(own, 1e-9)
+            rates[index] = cells / max(own, 1e-9)
+            rate = each * rates[index]
             if rate > self._speed[index] or own > SLICE_SECONDS / 20:  # a short slice is mostly overhead
                 self._speed[index] = 0.5 * (self._speed[index] + rate)
         return rates

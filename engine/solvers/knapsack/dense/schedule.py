@@ -23,13 +23,20 @@ MOST_FUSED = 64
 """The most items one launch processes."""
 
 
+_WINDOW_COST = 8
+"""A cell of a window takes as long as about so many updates of other launches, however many items there are."""
+
+
+_WINDOW_WEIGHTS = 2**24  # the launches of windows take distances of several weights in 32 bits
+
+
 class Group(NamedTuple):
     """Items ``first`` .. ``first + items - 1`` of the schedule's order, processed by one launch.
 
     ``weight`` is the sum of their weights: how far below a cell the launch looks.
     """
 
-    kind: Literal["row", "tile", "class"]
+    kind: Literal["row", "tile", "class", "window"]
     first: int
     items: int
     weight: int
@@ -41,12 +48,15 @@ class GroupRules:
 
     ``halo`` is the most that the weights fused in a tile may add up to (0: no tiles); ``depths`` are the numbers of
     equal-weight items a launch may take, descending (empty: no such launches); ``tiles_first`` prefers tiles to equal
-    weights where at least four items fit one.
+    weights where at least four items fit one. Runs of at least ``windows[0]`` items of one weight and one profit are
+    processed by launches of at most ``windows[1]`` (0: no such launches), which reach back at most ``window_reach``.
     """
 
     halo: int
     depths: tuple[int, ...]
     tiles_first: bool = False
+    windows: tuple[int, int] = (0, 0)
+    window_reach: int = 2**62
 
 
 class Goal(NamedTuple):
@@ -77,6 +87,8 @@ class Schedule:
     groups : list of Group
     weight_before, profit_before : list of int, length len(groups) + 1
         Sums over all items before each group; the last entry is over all.
+    costs : ndarray of int64, shape (len(groups),)
+        How long each group takes on a cell, in cell updates of the launches that are no windows.
     """
 
     def __init__(
@@ -93,6 +105,8 @@ class Schedule:
         self.profit_before: list[int] = [*profit_sums[starts].tolist(), int(profit_sums[-1])]
         self._weight_array = np.array(self.weight_before, dtype=np.int64)
         self._counts = np.array([group.items for group in groups], dtype=np.int64)
+        alike = np.array([group.kind == "window" for group in groups], dtype=bool)
+        self.costs = np.where(alike, np.minimum(self._counts, _WINDOW_COST), self._counts)
 
     @classmethod
     def build(
@@ -121,7 +135,7 @@ class Schedule:
         """
         order = by_weight(profits, weights)
         mask = np.zeros(len(weights), dtype=bool) if done is None else done[order]
-        parts = [_Grouping.of(members, weights, rules) for members in (order[mask], order[~mask])]
+        parts = [_Grouping.of(members, weights, profits, rules) for members in (order[mask], order[~mask])]
         order = np.concatenate([part.order for part in parts])
         kinds, counts = (np.concatenate(columns) for columns in zip(*((p.kinds, p.counts) for p in parts), strict=True))
         firsts = np.cumsum(counts) - counts
@@ -210,9 +224,25 @@ class Schedule:
         work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, goal)[1:]
         return work
 
+    def cost(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
+        """How long each group from ``begin`` to before ``end`` takes: its cost on a cell times the row it makes.
 
-_KINDS: tuple[Literal["row", "tile", "class"], ...] = ("row", "tile", "class")
-_ROW, _TILE, _CLASS = range(3)
+        Parameters
+        ----------
+        begin, end : int
+            Groups; ``end`` may be the number of groups.
+        goal : Goal
+
+        Returns
+        -------
+        ndarray of int64, shape (end - begin,)
+        """
+        cost: NDArray[np.int64] = self.costs[begin:end] * self.widths(begin, end, goal)[1:]
+        return cost
+
+
+_KINDS: tuple[Literal["row", "tile", "class", "window"], ...] = ("row", "tile", "class", "window")
+_ROW, _TILE, _CLASS, _WINDOW = range(4)
 
 
 @dataclass(frozen=True)
@@ -224,45 +254,79 @@ class _Grouping:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, members: NDArray[np.intp], weights: NDArray[np.int64], rules: GroupRules) -> _Grouping:
-        """Group items that are given by descending weight.
+    def of(
+        cls, members: NDArray[np.intp], weights: NDArray[np.int64], profits: NDArray[np.int64], rules: GroupRules
+    ) -> _Grouping:
+        """Group items that are given by descending weight, those of one weight by descending profit.
 
-        Of each weight, first as many items as possible form groups of the greatest depths; the others are rows, or are
-        collected for tiles. A tile stands where the first item that does not fit it is met.
+        Of each weight, first the long runs of equal profits form windows; of the others, as many items as possible form
+        groups of the greatest depths; the rest are rows, or are collected for tiles. A tile stands where the first item
+        that does not fit it is met.
         """
-        own = weights[members]
-        starts = np.flatnonzero(np.diff(own, prepend=-1)) if len(own) else np.zeros(0, np.int64)
-        sizes = np.diff(np.append(starts, len(own)))
-        weight = own[starts]
-        left = sizes.copy()
-        at: list[NDArray[np.int64]] = []  # place of each group's first item
-        counts: list[NDArray[np.int64]] = []
-        may_fuse = (weight < 2**31) & bool(rules.depths)  # such launches take the weight in 32 bits
-        if rules.tiles_first:
-            may_fuse &= 4 * weight > rules.halo
-        for depth in rules.depths:
-            groups = np.where(may_fuse, left // depth, 0)
-            first = np.repeat(starts + sizes - left, groups)
-            number = np.arange(len(first)) - np.repeat(np.cumsum(groups) - groups, groups)
-            at.append(first + number * depth)
-            counts.append(np.full(len(first), depth))
-            left = left - groups * depth
-        single = np.arange(len(own)) >= np.repeat(starts + sizes - left, sizes)
+        all_weights = weights[members]
+        windows, sizes, others = _windows(all_weights, profits[members], rules)
+        own = all_weights[others]
+        at, depths = _chains(own, rules)
+        single = np.ones(len(own), bool)
+        for first, depth in zip(at, depths, strict=True):
+            single[(first[:, None] + np.arange(depth)).ravel()] = False
         places = np.flatnonzero(single)
         rows = places[2 * own[places] > rules.halo]
         tiled = places[2 * own[places] <= rules.halo]
         cuts = cut_into_runs(own[tiled], rules.halo, MOST_FUSED)
-        at += [rows, np.append(tiled[cuts[1:-1]], len(own))[: len(cuts) - 1]]  # a tile: where the next one begins
-        counts += [np.ones(len(rows), np.int64), np.diff(cuts)]
-        fused = sum(map(len, at[:-2]))
-        kinds = np.repeat([_CLASS, _ROW, _TILE], [fused, len(rows), len(cuts) - 1])
-        begin = np.concatenate([*at[:-2], rows, np.arange(len(cuts) - 1)])  # of a tile: its number
-        where, count = np.concatenate(at), np.concatenate(counts)
-        kinds[(kinds == _TILE) & (count == 1)] = _ROW
-        is_tile = np.arange(len(where)) >= fused + len(rows)
-        sequence = np.lexsort((~is_tile, where))
-        lengths = count[sequence]
-        pool = np.concatenate([np.arange(len(own)), tiled])  # places of items; those of tiles once more, in their order
-        offset = np.where(is_tile, len(own) + cuts[np.where(is_tile, begin, 0)], begin)[sequence]
-        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return cls(members[pool[np.repeat(offset, lengths) + within]], kinds[sequence], lengths)
+        tiles = np.arange(len(cuts) - 1)
+        next_tile = np.append(tiled[cuts[1:-1]], len(own))[: len(tiles)]  # a tile stands where the next one begins
+        begins = [windows, *(len(members) + first for first in (*at, rows)), len(members) + len(own) + cuts[tiles]]
+        standing = np.append(others, len(members))
+        where = np.concatenate([windows, *(standing[first] for first in (*at, rows, next_tile))])
+        lengths = [sizes, *(np.full(len(first), depth) for first, depth in zip(at, depths, strict=True))]
+        lengths += [np.ones(len(rows), np.int64), np.diff(cuts)]
+        kinds = np.repeat([_WINDOW, _CLASS, _ROW, _TILE], [len(windows), sum(map(len, at)), len(rows), len(tiles)])
+        sequence = np.lexsort((kinds != _TILE, where))
+        counts = np.concatenate(lengths)
+        kinds[(kinds == _TILE) & (counts == 1)] = _ROW
+        ordered = counts[sequence]
+        pool = np.concatenate([np.arange(len(members)), others, others[tiled]])  # places; each kind's in its order
+        within = np.arange(int(ordered.sum())) - np.repeat(np.cumsum(ordered) - ordered, ordered)
+        offset = np.concatenate(begins)[sequence]
+        return cls(members[pool[np.repeat(offset, ordered) + within]], kinds[sequence], ordered)
+
+
+def _windows(
+    weights: NDArray[np.int64], profits: NDArray[np.int64], rules: GroupRules
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the first items of groups of equal items, their sizes, and the places of all items in none of them.
+
+    A run too long for one group is divided evenly.
+    """
+    least, most = rules.windows
+    if not most or not len(weights):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.arange(len(weights))
+    is_first = np.ones(len(weights), bool)
+    is_first[1:] = (weights[1:] != weights[:-1]) | (profits[1:] != profits[:-1])
+    starts = np.flatnonzero(is_first)
+    sizes = np.diff(np.append(starts, len(weights)))
+    fits = np.minimum(most, rules.window_reach // weights[starts])
+    chosen = (sizes >= least) & (fits >= least) & (weights[starts] < _WINDOW_WEIGHTS)
+    groups = np.where(chosen, -(-sizes // np.maximum(fits, 1)), 0)
+    number = np.arange(int(groups.sum())) - np.repeat(np.cumsum(groups) - groups, groups)
+    each, more = np.divmod(np.repeat(sizes, groups), np.repeat(groups, groups))
+    firsts = np.repeat(starts, groups) + number * each + np.minimum(number, more)
+    return firsts, each + (number < more), np.flatnonzero(np.repeat(~chosen, sizes))
+
+
+def _chains(weights: NDArray[np.int64], rules: GroupRules) -> tuple[list[NDArray[np.int64]], list[int]]:
+    """Places of the first items of groups of equal weight, for each depth, and those depths."""
+    starts = np.flatnonzero(np.diff(weights, prepend=-1)) if len(weights) else np.zeros(0, np.int64)
+    ends = np.append(starts[1:], len(weights))[: len(starts)]
+    may_fuse = weights[starts] < 2**31  # such launches take the weight in 32 bits
+    if rules.tiles_first:
+        may_fuse &= 4 * weights[starts] > rules.halo
+    starts, ends = starts[may_fuse], ends[may_fuse]
+    at: list[NDArray[np.int64]] = []
+    for depth in rules.depths:
+        groups = (ends - starts) // depth
+        number = np.arange(int(groups.sum())) - np.repeat(np.cumsum(groups) - groups, groups)
+        at.append(np.repeat(starts, groups) + number * depth)
+        starts = starts + groups * depth
+    return at, list(rules.depths)

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.devices.group import Communicator, WorkerGroup
 from engine.run import Run, StopRequested
+from engine.solvers.knapsack.dense.launches import RowView
 from engine.solvers.knapsack.dense.planning import Planner, Slice
 from engine.solvers.knapsack.dense.schedule import Goal, Schedule
 from engine.solvers.knapsack.dense.worker import Message, Part, Peers, Report, RowWorker, Trace
-from engine.solvers.knapsack.programs import RowView, Shapes
+from engine.solvers.knapsack.programs import Shapes
 
 __all__ = ["Row", "Sweep"]
 
@@ -288,7 +289,7 @@ class Sweep:
         end = present[-1].end
         self.cells += int(self.schedule.work(present[0].begin, end, goal).sum())
         made = self._planner.cells_made(present, goal)
-        rates = self._planner.took(made, {index: report.seconds for index, report in reports.items()})
+        rates = self._planner.took(present, goal, made, {index: report.seconds for index, report in reports.items()})
         for index, cells in made.items():
             first, last = next(parts for parts in (s.parts[index] for s in reversed(present)) if parts[0] <= parts[1])
             label = self.members[index].label
@@ -330,7 +331,8 @@ class Sweep:
             while first > 0 and work < most and steps[first - 1].view.buffer is steps[-1].view.buffer:
                 first -= 1
                 group = self.schedule.groups[steps[first].group]
-                work += group.items * (group.weight if group.kind == "tile" else group.items)
+                width = {"tile": group.weight, "window": 1}.get(group.kind, group.items)
+                work += group.items * width
             capacity = self._workers.first(RowWorker.trace, steps[first:], capacity)
             self._walked += sum(self.schedule.groups[step.group].items for step in steps[first:])
             self._run.progress("backtracking", self._walked, len(self.schedule.order), "items")

@@ -52,6 +52,11 @@ class Plan:
         return int(self.schedule.work(0, self.goal.end, self.goal).sum())
 
     @property
+    def cost(self) -> int:
+        """How long the way forward takes, in cell updates of the launches that are no windows."""
+        return int(self.schedule.cost(0, self.goal.end, self.goal).sum())
+
+    @property
     def item_bytes(self) -> int:
         """Bytes of a cell."""
         return self.shapes[0].item_bytes
@@ -112,7 +117,7 @@ def plan(
     weights, profits = problem.weights[items], problem.profits[items]
     value: ValueType = "i32" if int(profits.sum()) < 2**30 else "i64"
     shapes = tuple(shapes_for(info.capabilities, value) for info in devices)
-    schedule, first = Schedule.build(items, weights, profits, _rules(options, shapes), done)
+    schedule, first = Schedule.build(items, weights, profits, _rules(options, shapes, reduced.capacity), done)
     end = len(schedule.groups)
     goal = Goal(end, 0 if profile else reduced.capacity, reduced.capacity)
     widest = int(schedule.widths(0, end, goal).max())
@@ -305,17 +310,24 @@ class DenseTable:
             self._checkpoint(*backtracker.latest)
 
 
-def _rules(options: Options, shapes: Sequence[Shapes]) -> GroupRules:
-    """What may share a launch, so that every device of the pool can run it."""
+def _rules(options: Options, shapes: Sequence[Shapes], capacity: int) -> GroupRules:
+    """What may share a launch, so that every device of the pool can run it.
+
+    A window reads far back. Several devices hold those cells beside their own parts of a row, of which that is to be a
+    small part.
+    """
     halo = min(shape.halo for shape in shapes) if options.variant not in ("rows", "classes") else 0
     depths = () if options.variant in ("rows", "tiles") else DEPTHS
     serial = all(shape.serial for shape in shapes)
     deepest = 16 if serial else DEPTHS[0]
     least = DEPTHS[-1] if options.variant == "classes" else 4
+    least_windowed = max(shape.least_windowed for shape in shapes)
     return GroupRules(
         halo=halo,
         depths=tuple(depth for depth in depths if least <= depth <= deepest),
         tiles_first=options.variant not in ("tiles", "classes", "rows") and serial,
+        windows=(least_windowed, min(shape.most_windowed for shape in shapes)) if depths else (0, 0),
+        window_reach=capacity if len(shapes) == 1 else capacity // (8 * len(shapes)),
     )
 
 

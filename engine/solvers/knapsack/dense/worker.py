@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, Communicator, Device, StreamEvent
 from engine.errors import AuditError
+from engine.solvers.knapsack.dense.launches import RowPrograms, RowView
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
-from engine.solvers.knapsack.programs import PAD, RowPrograms, RowView, Shapes
+from engine.solvers.knapsack.programs import PAD, Shapes
 
 __all__ = ["Message", "Part", "Peers", "Report", "RowWorker", "Step", "Trace"]
 
@@ -330,6 +331,9 @@ class RowWorker:
             self._programs.row(source, step.full, target, weight, int(self.schedule.profits[first]))
         elif group.kind == "tile":
             self._programs.tile(source, step.full, target, first, group.items, weight)
+        elif group.kind == "window":
+            each, profit = weight // group.items, int(self.schedule.profits[first])
+            self._programs.windows(source, step.full, target, group.items, each, profit)
         else:
             self._programs.equal_weights(source, step.full, target, first, group.items, weight // group.items)
         return target
@@ -355,13 +359,13 @@ class RowWorker:
         return left
 
     def _traced(self, step: Trace) -> list[int]:
-        """The eight numbers that describe one group to the kernel."""
+        """The nine numbers that describe one group to the kernel."""
         group, view = self.schedule.groups[step.group], step.view
         if group.kind == "tile":
             stride, width = 1, group.weight
         else:
             stride, width = group.weight // group.items, group.items
-        return [group.first, group.items, stride, view.base, view.lo, view.hi, step.full, width]
+        return [group.first, group.items, stride, view.base, view.lo, view.hi, step.full, width, group.kind == "window"]
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""

@@ -1,0 +1,133 @@
+<%namespace name="row" file="/knapsack/row.mako"/>
+// target = the row after `items` items of one weight w and one profit p: target(c) = max over k <= items of f(c - k w) + k p
+//
+// The maximum of a window that slides along the chain c, c + w, c + 2 w, ... (van Herk 1992; Gil and Werman 1993). A chain is
+// cut into blocks of items + 1 cells; the window of a cell is the end of one block and the beginning of the next:
+//     target(j) = max(front(j), back(j - items))
+//     front(j) = max(front(j - 1) + p, f(j))           from the beginning of the block up
+//     back(i) = max(back(i + 1) - p, f(i) + items p)    from the end of the block down, as it counts at cell i + items
+// so that a cell takes the same few steps however many items there are, and is read once. A work-item walks ${lanes} neighbouring
+// chains upwards. slots holds f of its present block, then back in its place: cell t of a block reads back from slot t + 1,
+// and leaves f in slot t. The walk begins with back of the block below its own `length` cells.
+// Launch: work-item t owns chains (t mod columns) * ${lanes} ... of segment t / columns, columns = ceil(w / ${lanes});
+// items <= ${slots - 2}, w < 2^24. Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi
+// may be written, up to ${lanes - 1} of them.
+${row.declarations()}
+<%
+    wide = lanes > 1
+    word = "cells_t" if wide else "value_t"
+%>
+% if wide:
+FUNCTION ${word} read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
+{
+    if (c >= source_lo && c + ${lanes - 1} <= source_hi)
+        return LOAD(GLOBAL, source + (c - source_base));
+    value_t lane[${lanes}];
+    for (i32 i = 0; i < ${lanes}; ++i)
+        lane[i] = READ(c + i);
+    return LOAD(, lane);
+}
+#define READ_CELLS(c) read_lanes(source, source_base, source_lo, source_hi, full, c)
+#define AT(pointer) LOAD(GLOBAL, pointer)
+#define TO(pointer, cells) STORE(GLOBAL, pointer, cells)
+#define FROM_SLOT(t) LOAD(LOCAL, slots + (t) * ${lanes})
+#define TO_SLOT(t, cells) STORE(LOCAL, slots + (t) * ${lanes}, cells)
+% else:
+#define READ_CELLS(c) READ(c)
+#define AT(pointer) (*(pointer))
+#define TO(pointer, cells) (*(pointer) = (cells))
+#define FROM_SLOT(t) slots[(t) * ${block} + LOCAL_ID]
+#define TO_SLOT(t, cells) slots[(t) * ${block} + LOCAL_ID] = (cells)
+% endif
+
+<%def name="read(count)">
+% for u in range(unroll):
+                ${word} cell${u};
+% endfor
+                const i32 whole = t + ${unroll} <= ${count};
+                if (whole && c >= source_lo && c + ${unroll - 1} * (i64)weight + ${lanes - 1} <= source_hi) {
+                    const GLOBAL value_t* from = source + (c - source_base);
+% for u in range(unroll):
+                    cell${u} = AT(from + ${u} * weight);
+% endfor
+                } else {
+% for u in range(unroll):
+                    cell${u} = t + ${u} < ${count} ? READ_CELLS(c + ${u} * (i64)weight) : (${word})NEGATIVE;
+% endfor
+                }
+</%def>
+<%def name="forward(u)">
+                    {
+                        const ${word} longer = front + one;
+                        front = MAX(longer, cell${u});
+                        const ${word} below = FROM_SLOT(t + ${u + 1});
+                        TO_SLOT(t + ${u}, cell${u});
+                        TO(to + ${u} * weight, MAX(front, below));
+                    }
+</%def>
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) advance_window(${row.arguments()},
+    i32 items, i32 weight, value_t profit, i32 columns, i32 length)
+{
+    DYNAMIC_LOCAL_ARRAY(value_t, slots, ${slots * block * lanes});
+    const i32 me = (i32)GLOBAL_ID;
+    const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
+    if (begin <= target_hi) {
+        const ${word} one = (${word})profit;
+        const ${word} all = (${word})(profit * (value_t)items);
+        const i32 block = items + 1;
+        const i32 cells = (i32)MIN((i64)length, (target_hi - begin) / weight + 1);
+        i64 c = begin - (i64)block * weight;
+        i32 t = 0;
+        for (; t < block; t += ${unroll}) {
+            ${read("block")}
+% for u in range(unroll):
+            ${"" if u == 0 else f"if (t + {u} < block) "}TO_SLOT(t${f" + {u}" if u else ""}, cell${u});
+% endfor
+            c += ${unroll} * (i64)weight;
+        }
+        TO_SLOT(block, (${word})NEGATIVE);
+        c = begin;
+        for (i32 left = cells; left > 0; left -= block) {
+            ${word} back = (${word})NEGATIVE;
+            for (t = items; t >= ${unroll}; t -= ${unroll}) {
+% for u in range(unroll):
+                const ${word} cell${u} = FROM_SLOT(t - ${u});
+% endfor
+% for u in range(unroll):
+                {
+                    const ${word} further = back - one;
+                    const ${word} here = cell${u} + all;
+                    back = MAX(further, here);
+                    TO_SLOT(t - ${u}, back);
+                }
+% endfor
+            }
+            for (; t >= 1; --t) {
+                const ${word} further = back - one;
+                const ${word} here = FROM_SLOT(t) + all;
+                back = MAX(further, here);
+                TO_SLOT(t, back);
+            }
+            ${word} front = (${word})NEGATIVE;
+            const i32 count = MIN(block, left);
+            const i64 next = c + (i64)count * weight;
+            for (t = 0; t < count; t += ${unroll}) {
+                ${read("count")}
+                GLOBAL value_t* to = target + (c - target_base);
+                if (whole) {
+% for u in range(unroll):
+                    ${forward(u)}
+% endfor
+                } else {
+% for u in range(unroll):
+                    if (t + ${u} < count)
+                        ${forward(u)}
+% endfor
+                }
+                c += ${unroll} * (i64)weight;
+            }
+            c = next;
+        }
+    }
+}
