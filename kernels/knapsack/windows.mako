@@ -1,17 +1,18 @@
 <%namespace name="row" file="/knapsack/row.mako"/>
-// target = the row after `items` items of one weight w and one profit p: target(c) = max over k <= items of f(c - k w) + k p
+// target = the row after `items` items of one weight w and one profit p:
+//     target(c) = max over k <= items of f(c - k w) + k p
 //
 // The maximum of a window that slides along the chain c, c + w, c + 2 w, ... (van Herk 1992; Gil and Werman 1993). A chain is
 // cut into blocks of items + 1 cells; the window of a cell is the end of one block and the beginning of the next:
 //     target(j) = max(front(j), back(j - items))
 //     front(j) = max(front(j - 1) + p, f(j))           from the beginning of the block up
 //     back(i) = max(back(i + 1) - p, f(i) + items p)    from the end of the block down, as it counts at cell i + items
-// so that a cell takes the same few steps however many items there are, and is read once. A work-item walks ${lanes} neighbouring
-// chains upwards. slots holds f of its present block, then back in its place: cell t of a block reads back from slot t + 1,
-// and leaves f in slot t. The walk begins with back of the block below its own `length` cells.
+// so that a cell takes the same few steps however many items there are, and is read once. A work-item walks ${lanes}
+// neighbouring chains upwards. slots holds f of its present block, then back in its place: cell t of a block reads back from
+// slot t + 1, and leaves f in slot t. The walk begins with back of the block below its own `length` cells.
 // Launch: work-item t owns chains (t mod columns) * ${lanes} ... of segment t / columns, columns = ceil(w / ${lanes});
-// items <= ${slots - 2}, w < 2^24. Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi
-// may be written, up to ${lanes - 1} of them.
+// items <= ${slots - 2}, w < 2^24. Where ${lanes} does not divide w, neighbours make some cells twice, with equal values;
+// cells past target_hi may be written, up to ${lanes - 1} of them.
 ${row.declarations()}
 <%
     wide = lanes > 1

@@ -29,8 +29,8 @@ class Options(_Initial):
         "auto",
         description="which table: sparse (tiles of capacities where a state can still win), dense (one row of all "
         "capacities; rows, tiles and classes restrict its launches to one item each, as in the paper, to several items "
-        "fused in local memory, and to items of equal weight fused in registers), bits (one bit for each capacity, for "
-        "profits in proportion to weights), or auto (the one estimated faster)",
+        "fused in local memory, and to items of equal weight, fused in registers or by sliding-window maxima), bits "
+        "(one bit for each capacity, for profits in proportion to weights), or auto (the one estimated faster)",
     )
     reduce: bool = Field(
         True,
@@ -46,8 +46,8 @@ class Options(_Initial):
         gt=0,
         allow_inf_nan=False,
         description="megabytes per device for stored rows (or decisions of the sparse table), from which the chosen "
-        "items are found; default: one row on a CPU, else up to half of the free memory; for decisions, up to a "
-        "quarter of each device's memory, and more in the host's",
+        "items are found; default: one row on a CPU, else up to half of the free memory, where one GPU keeps all rows "
+        "if they fit; for decisions, up to a quarter of each device's memory, and more in the host's",
     )
     initial: tuple[int, ...] | None = Field(
         None,

@@ -45,7 +45,9 @@ class Shapes:
     """How the kernels are cut for one device and one value type.
 
     ``lanes`` cells are handled as one explicit vector (1 on GPUs); a tile of ``tiles`` holds ``tile_cells`` cells, and
-    ``units`` groups of it run at once. A launch of ``windows`` has room for ``window_slots`` cells of each chain.
+    ``units`` groups of it run at once. A launch of ``windows`` has room for ``window_slots`` cells of each chain. It
+    pays for at least ``least_windowed`` equal items, and ``least_window_weight`` of them together: there are as many
+    chains as their weight says, and few chains keep few work-items busy.
     """
 
     value: ValueType
@@ -63,7 +65,8 @@ class Shapes:
     window_slots: int = 256
     window_unroll: int = 4
     window_items_per_unit: int = 16
-    least_windowed: int = 4
+    least_windowed: int = 5
+    least_window_weight: int = 24
 
     @property
     def tile_cells(self) -> int:
@@ -138,7 +141,8 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
 
     On CPUs a tile fills half of a core's second-level cache, taken as 1 MB. On GPUs as many groups as registers and
     local memory of a multiprocessor hold run beside each other: one of 1024 work-items where a group may take 196 kB,
-    else of 256. Measured on an H200: see BENCHMARKS.md.
+    else of 256. A group of ``windows`` has 128 work-items where 128 cells of each chain fit, else 64. Measured on an
+    H200: see BENCHMARKS.md.
 
     Parameters
     ----------
@@ -158,9 +162,7 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     each = each // 8 * 8 or max(2, each // 2 * 2)
     groups = capabilities.local_memory_per_unit // (tile_block * each * size + 1024)
     groups = max(1, min(groups, 65536 // (tile_block * (each * size // 4 + 16))))
-    window_block = min(64, capabilities.max_block)
-    slots = min(capabilities.local_memory, capabilities.local_memory_per_unit // 6 - 1024) // (window_block * size)
-    slots = max(32, min(128, slots // 32 * 32))
+    window_block, slots = _window_group(capabilities, size)
     resident = capabilities.local_memory_per_unit // (slots * window_block * size + 1024)
     return Shapes(
         value,
@@ -179,7 +181,18 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
         window_unroll=16,
         window_items_per_unit=max(1, resident) * window_block,
         least_windowed=12,
+        least_window_weight=56,
     )
+
+
+def _window_group(capabilities: Capabilities, size: int) -> tuple[int, int]:
+    """Work-items of a group of ``windows``, and how many values of ``size`` bytes each of them may hold."""
+    for block, groups in ((128, 3), (64, 6)):
+        room = min(capabilities.local_memory, capabilities.local_memory_per_unit // groups - 1024)
+        slots = min(128, room // (block * size) // 32 * 32)
+        if block <= capabilities.max_block and slots == 128:
+            return block, slots
+    return min(64, capabilities.max_block), max(32, slots)
 
 
 @dataclass(frozen=True)

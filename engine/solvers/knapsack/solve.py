@@ -148,7 +148,7 @@ def _choose(
         if options.variant != "auto":
             return dense, "chosen by the option variant"
         if dense.cost <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
-            return dense, f"chosen for its few cells ({dense.cells:.2g})"
+            return dense, f"chosen for the work of few cells ({dense.cost:.2g})"
         if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
             return dense, "since light items reach every capacity"
     items = sparse_items(problem, reduced)
@@ -161,7 +161,7 @@ def _choose(
         return None, "since a dense table does not fit the devices"
     if no_sparse is not None:
         return dense, f"since a sparse table is impossible: {no_sparse}"
-    return None, f"since a dense table has {dense.cells:.2g} cells"
+    return None, f"since a dense table has the work of {dense.cost:.2g} cells"
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:

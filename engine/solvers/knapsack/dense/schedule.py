@@ -48,14 +48,16 @@ class GroupRules:
 
     ``halo`` is the most that the weights fused in a tile may add up to (0: no tiles); ``depths`` are the numbers of
     equal-weight items a launch may take, descending (empty: no such launches); ``tiles_first`` prefers tiles to equal
-    weights where at least four items fit one. Runs of at least ``windows[0]`` items of one weight and one profit are
-    processed by launches of at most ``windows[1]`` (0: no such launches), which reach back at most ``window_reach``.
+    weights where at least four items fit one. Runs of at least ``windows[0]`` items of one weight and one profit, which
+    weigh at least ``window_weight`` together, are processed by launches of at most ``windows[1]`` (0: no such
+    launches), which reach back at most ``window_reach``.
     """
 
     halo: int
     depths: tuple[int, ...]
     tiles_first: bool = False
     windows: tuple[int, int] = (0, 0)
+    window_weight: int = 0
     window_reach: int = 2**62
 
 
@@ -307,7 +309,8 @@ def _windows(
     starts = np.flatnonzero(is_first)
     sizes = np.diff(np.append(starts, len(weights)))
     fits = np.minimum(most, rules.window_reach // weights[starts])
-    chosen = (sizes >= least) & (fits >= least) & (weights[starts] < _WINDOW_WEIGHTS)
+    heavy = sizes * weights[starts] >= rules.window_weight
+    chosen = heavy & (sizes >= least) & (fits >= least) & (weights[starts] < _WINDOW_WEIGHTS)
     groups = np.where(chosen, -(-sizes // np.maximum(fits, 1)), 0)
     number = np.arange(int(groups.sum())) - np.repeat(np.cumsum(groups) - groups, groups)
     each, more = np.divmod(np.repeat(sizes, groups), np.repeat(groups, groups))

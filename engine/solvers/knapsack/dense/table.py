@@ -26,8 +26,6 @@ from engine.solvers.knapsack.task import TableTask
 __all__ = ["DenseTable", "Plan", "plan"]
 
 _USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
-_WHOLE_BYTES = 1 << 32
-"""Of the largest table all of whose rows are kept on a device with memory of its own, which saves a second sweep."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +161,11 @@ class DenseTable:
         progress.device_bytes = max(progress.device_bytes, needed)
 
     def _room_for_kept_rows(self) -> int:
+        """Cells that each device keeps for the way back.
+
+        A device alone that has memory of its own keeps all rows, which saves a second sweep, if they take at most half
+        of what is free: others may use it too. Otherwise it keeps as many rows as divide the second sweep well.
+        """
         if not self._task.options.items:
             return 0
         widths, size = self._plan.widths, self._plan.item_bytes
@@ -176,10 +179,10 @@ class DenseTable:
                 wanted.append(int(widths.max()))
             else:
                 spare = member.memory().free // count - 2 * self._plan.row_cells * size
+                most = min(spare // (2 * size), member.info.max_allocation // size - PAD)
                 whole = int(widths.sum())
-                is_small = len(sharing) == 1 and whole * size <= _WHOLE_BYTES
-                useful = whole if is_small else min(whole, _USEFUL_ROWS * int(widths.max()))
-                wanted.append(min(useful, spare // (2 * size), member.info.max_allocation // size))
+                useful = whole if len(sharing) == 1 and whole <= most else _USEFUL_ROWS * int(widths.max())
+                wanted.append(min(whole, useful, most))
         return max(min(wanted), 1)
 
     # --- the run ------------------------------------------------------------------------------------------------
@@ -327,6 +330,7 @@ def _rules(options: Options, shapes: Sequence[Shapes], capacity: int) -> GroupRu
         depths=tuple(depth for depth in depths if least <= depth <= deepest),
         tiles_first=options.variant not in ("tiles", "classes", "rows") and serial,
         windows=(least_windowed, min(shape.most_windowed for shape in shapes)) if depths else (0, 0),
+        window_weight=max(shape.least_window_weight for shape in shapes),
         window_reach=capacity if len(shapes) == 1 else capacity // (8 * len(shapes)),
     )
 

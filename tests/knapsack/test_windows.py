@@ -1,0 +1,234 @@
+"""Items of equal weight and profit, many of which share a launch, and what is kept of their table."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Knapsack, Status
+from engine.devices import Capabilities
+from engine.events import Progress
+from engine.solvers.knapsack.dense import table as dense_table
+from engine.solvers.knapsack.dense.launches import RowView
+from engine.solvers.knapsack.dense.schedule import GroupRules, Schedule
+from engine.solvers.knapsack.dense.table import DenseTable
+from engine.solvers.knapsack.dense.worker import RowWorker, Step
+from engine.solvers.knapsack.options import Options
+from engine.solvers.knapsack.presolve import Reduced
+from engine.solvers.knapsack.programs import Shapes, ValueType, shapes_for
+from engine.solvers.knapsack.reference import optimal_value
+from tests.stopping import stop_at
+
+GPU = Capabilities(
+    "gpu",
+    True,
+    True,
+    False,
+    "cusolver",
+    132,
+    local_memory=227 << 10,
+    local_memory_per_unit=228 << 10,
+    preferred_block=256,
+    max_block=1024,
+)
+
+
+def lock_step(value: ValueType) -> Shapes:
+    """Work-items in lock step as on a GPU, with room for few cells of each chain."""
+    windows = {"window_block": 32, "window_slots": 20, "window_unroll": 4, "window_items_per_unit": 96}
+    return Shapes(
+        *(value, False, 1, 32, 32, 8, 1, 2),
+        **(windows | {"class_unroll": 2, "class_items_per_unit": 64, "least_windowed": 3, "least_window_weight": 6}),
+    )
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> Knapsack:
+    """A few kinds of items, many of each, with some that are alone."""
+    kinds = draw(st.integers(1, 6))
+    heaviest = draw(st.sampled_from([2, 9, 70, 900]))
+    weights = np.array(draw(st.lists(st.integers(1, heaviest), min_size=kinds, max_size=kinds)))
+    most = draw(st.sampled_from([1, 80, 10**12]))
+    profits = np.array(draw(st.lists(st.integers(0, most), min_size=kinds, max_size=kinds)))
+    copies = draw(st.lists(st.sampled_from([1, 2, 5, 13, 60, 300]), min_size=kinds, max_size=kinds))
+    own = np.repeat(np.arange(kinds), copies)
+    own = own[np.random.default_rng(kinds).permutation(len(own))]
+    return Knapsack(profits[own], weights[own], draw(st.integers(1, int(weights[own].sum()))))
+
+
+def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
+    result = engine.solve(problem, reduce=False, **options)
+    assert result.status is Status.OPTIMAL
+    assert result.solution is not None
+    assert result.objective == result.bound == problem.evaluate(result.solution)[0] == optimal_value(problem)
+    assert problem.weights[result.solution].sum() <= problem.capacity
+
+
+few = settings(max_examples=40)
+variants = st.sampled_from(["classes", "dense"])
+kept = st.sampled_from([1e-5, 1e-2, 10.0])
+
+
+@few
+@given(problem=repeated(), variant=variants, keep_memory=kept, gpu=st.booleans())
+def test_equal_items_are_solved(
+    one_device: Engine, problem: Knapsack, variant: str, keep_memory: float, gpu: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if gpu:
+            patch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+        assert_solved(one_device, problem, variant=variant, keep_memory=keep_memory)
+
+
+@few
+@given(problem=repeated(), variant=variants, keep_memory=kept, share=st.sampled_from([1, 50]))
+def test_several_devices_solve_them_too(
+    three_devices: Engine, problem: Knapsack, variant: str, keep_memory: float, share: int
+) -> None:
+    assert_solved(three_devices, problem, variant=variant, keep_memory=keep_memory, minimum_share=share)
+
+
+@pytest.mark.parametrize("total", [2**30 - 1, 2**61 - 2**16])
+@pytest.mark.parametrize("gpu", [False, True])
+def test_their_profile_is_exact_up_to_the_largest_profits(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, total: int, gpu: bool
+) -> None:
+    if gpu:
+        monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+    launched = launches(monkeypatch)
+    copies = np.array([40, 7, 25, 1])
+    profits = np.repeat((total * np.array([6, 1, 2, 0.5]) / 9.6).astype(np.int64) // copies, copies)
+    weights = np.repeat([7, 12, 5, 30], copies)
+    assert total * 0.98 < int(profits.sum()) < total
+    problem = Knapsack(profits, weights, int(weights.sum()) * 2 // 3)
+    profile = one_device.solve(problem, variant="classes", reduce=False, profile=True).arrays["profile"]
+    for capacity in range(1, problem.capacity + 1, 7):
+        assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
+    assert "window" in launched
+
+
+@pytest.mark.parametrize("phase", ["items", "backtracking"])
+def test_a_stopped_run_of_equal_items_resumes(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
+) -> None:
+    launched = launches(monkeypatch)
+    weights = np.random.default_rng(4).integers(1, 300, 6000)
+    problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2 + 7)
+    arguments: dict[str, Any] = {"variant": "classes", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
+    with pytest.MonkeyPatch.context() as patch:
+        stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.phase == phase)
+        stopped = one_device.solve(problem, reduce=False, keep_memory=0.5, **arguments)
+    assert stops
+    assert stopped.status is Status.INTERRUPTED
+    result = one_device.resume(tmp_path / "run", time_limit=None).wait()
+    assert result.solution is not None
+    assert result.objective == result.bound == problem.evaluate(result.solution)[0] == optimal_value(problem)
+    assert "window" in launched
+
+
+def launches(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The kinds of groups that are launched from now on."""
+    step = RowWorker._step
+    kinds: set[str] = set()
+
+    def recorded(self: RowWorker, source: RowView, present: Step) -> RowView:
+        kinds.add(self.schedule.groups[present.group].kind)
+        return step(self, source, present)
+
+    monkeypatch.setattr(RowWorker, "_step", recorded)
+    return kinds
+
+
+# --- the schedule -----------------------------------------------------------------------------------------------
+
+
+def groups(weights: list[int], rules: GroupRules) -> list[tuple[str, int, int]]:
+    """Kind, number of items and weight of an item of each group, where profits go with weights."""
+    array = np.array(weights)
+    schedule, _ = Schedule.build(np.arange(len(array)), array, array + 5, rules)
+    return [(group.kind, group.items, group.weight // group.items) for group in schedule.groups]
+
+
+def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others() -> None:
+    rules = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_weight=24)
+    weights = [90] * 4 + [70] * 5 + [60] * 61 + [2] * 11
+    expected = [("class", 4, 90), ("window", 5, 70), ("window", 21, 60), ("window", 20, 60), ("window", 20, 60)]
+    assert groups(weights, rules) == [*expected, ("class", 4, 2), ("class", 4, 2), ("tile", 3, 2)]
+    assert groups([2] * 12, rules) == [("window", 12, 2)]
+    far = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_reach=6 * 60)
+    assert groups([60] * 13 + [80] * 5, far) == [
+        ("class", 4, 80),
+        ("row", 1, 80),
+        *(("window", k, 60) for k in (5, 4, 4)),
+    ]
+
+
+def test_equal_weights_with_other_profits_are_no_window() -> None:
+    weights, profits = np.full(24, 50), np.repeat([9, 8], [4, 20])
+    rules = GroupRules(halo=0, depths=(4, 2), windows=(5, 30))
+    schedule, _ = Schedule.build(np.arange(24), weights, profits, rules)
+    assert [(group.kind, group.items) for group in schedule.groups] == [("class", 4), ("window", 20)]
+    assert schedule.costs.tolist() == [4, 8]
+
+
+# --- the shapes, and what is kept -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "memory", "expected"),
+    [
+        ("i32", 227, (128, 128, 384)),
+        ("i32", 48, (64, 128, 384)),
+        ("i64", 227, (64, 64, 384)),
+        ("i32", 16, (64, 64, 832)),
+    ],
+)
+def test_a_group_of_windows_fits_its_local_memory(value: ValueType, memory: int, expected: tuple[int, ...]) -> None:
+    shapes = shapes_for(dataclasses.replace(GPU, local_memory=memory << 10), value)
+    assert (shapes.window_block, shapes.window_slots, shapes.window_items_per_unit) == expected
+    assert shapes.window_block * shapes.window_slots * shapes.item_bytes <= memory << 10
+
+
+@pytest.mark.parametrize(
+    ("free", "largest", "devices", "rows"),
+    [
+        (200, 200, 1, "all"),  # half of what is free, less two rows, holds all
+        (80, 200, 1, "some"),
+        (200, 40, 1, "some"),  # one buffer must hold them
+        (200, 200, 2, "some"),  # several devices have parts of a row each
+    ],
+)
+def test_all_rows_are_kept_where_memory_has_room(free: float, largest: float, devices: int, rows: str) -> None:
+    """In sizes of a hundredth of twice the whole table."""
+    weights = np.random.default_rng(1).integers(1, 1000, 4000)
+    problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2)
+    info = SimpleNamespace(id="cuda:0", name="any", capabilities=GPU, memory=1 << 62, max_allocation=1 << 62)
+    reduced = Reduced(np.zeros(0, np.int64), np.arange(4000), problem.capacity, np.zeros(0, np.int64), 0, 10**9)
+    options: Any = Options(variant="rows")
+    plan: Any = dense_table.plan(problem, options, reduced, [info] * devices)  # type: ignore[list-item]
+    whole = int(plan.widths.sum())
+    unit = whole * plan.item_bytes / 50
+    info.max_allocation = int(largest * unit / 2)
+    status = SimpleNamespace(free=int(free * unit * devices) + 2 * plan.row_cells * plan.item_bytes * devices)
+    pool: Any = SimpleNamespace(
+        members=[SimpleNamespace(label=str(at), info=info, memory=lambda: status) for at in range(devices)],
+        require_memory=lambda needed, what, hint, largest: None,
+    )
+    task: Any = SimpleNamespace(
+        pool=pool,
+        options=options,
+        reduced=reduced,
+        progress=SimpleNamespace(cells=0, exchanged_bytes=0, device_bytes=0),
+    )
+    kept_cells = DenseTable(task, plan)._store_cells
+    assert (kept_cells == whole) == (rows == "all")
+    assert kept_cells >= min(160 * int(plan.widths.max()), 0.9 * info.max_allocation / plan.item_bytes)
+    assert plan.largest_buffer(kept_cells) <= info.max_allocation
+    assert kept_cells * plan.item_bytes <= status.free / 2 / devices
