@@ -26,25 +26,53 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) slack_columns(i64 batch, i64 m, i64 n, i64 sla
         out[batch * n + e] = slack_sign[e % slacks] * y[e / slacks * m + slack_row[e % slacks]];
 }
 
-// out[i] = sum of values[k] v[indices[k]] over line i of a compressed matrix. Launch: a work-item a line.
-KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_sparse(i64 lines, const GLOBAL i32* starts, const GLOBAL i32* indices,
+// out[i] = sum of values[k] v[indices[k]] over line i of a compressed matrix, unless it has more than `longest` entries. Launch:
+// a work-item a line.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_sparse(i64 lines, i32 longest, const GLOBAL i32* starts, const GLOBAL i32* indices,
     const GLOBAL f64* values, const GLOBAL f64* v, GLOBAL f64* out)
 {
     for (i64 i = GLOBAL_ID; i < lines; i += GLOBAL_SIZE) {
-        f64 sum = 0.0;
-        for (i32 k = starts[i]; k < starts[i + 1]; ++k)
-            sum += values[k] * v[indices[k]];
-        out[i] = sum;
+        const i32 begin = starts[i];
+        const i32 end = starts[i + 1];
+        if (end - begin <= longest) {
+            f64 sum = 0.0;
+            for (i32 k = begin; k < end; ++k)
+                sum += values[k] * v[indices[k]];
+            out[i] = sum;
+        }
     }
 }
 
+// The same for the lines that have more. Launch: a group a long line.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_long(const GLOBAL i32* long_lines, const GLOBAL i32* starts, const GLOBAL i32* indices,
+    const GLOBAL f64* values, const GLOBAL f64* v, GLOBAL f64* out)
+{
+    LOCAL_ARRAY(f64, sums, ${block});
+    const i32 i = long_lines[GROUP_ID];
+    f64 sum = 0.0;
+    for (i32 k = starts[i] + LOCAL_ID; k < starts[i + 1]; k += ${block})
+        sum += values[k] * v[indices[k]];
+    sums[LOCAL_ID] = sum;
+    BARRIER();
+    for (i32 others = ${block} / 2; others > 0; others /= 2) {
+        if (LOCAL_ID < others)
+            sums[LOCAL_ID] += sums[LOCAL_ID + others];
+        BARRIER();
+    }
+    if (LOCAL_ID == 0)
+        out[i] = sums[0];
+}
+
 // Row i of M, lower triangle, for a sparse A: for each entry (i, j), column j times a_ij theta_j. A column has each row once,
-// so the work-items of a group, at different entries of one column, never write the same place. Launch: a group a row.
-KERNEL LAUNCH_BOUNDS(${block}, 1) form_sparse(i64 m, const GLOBAL i32* row_starts, const GLOBAL i32* columns,
+// so the work-items of a group, at different entries of one column, never write the same place. Rows of more than `longest`
+// entries are left out. Launch: a group a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) form_sparse(i64 m, i32 longest, const GLOBAL i32* row_starts, const GLOBAL i32* columns,
     const GLOBAL f64* row_values, const GLOBAL i32* column_starts, const GLOBAL i32* rows, const GLOBAL f64* column_values,
     const GLOBAL f64* theta, GLOBAL f64* M)
 {
     const i64 i = GROUP_ID;
+    if (row_starts[i + 1] - row_starts[i] > longest)
+        return;
     GLOBAL f64* to = M + i * m;
     for (i64 k = LOCAL_ID; k <= i; k += ${block})
         to[k] = 0.0;
@@ -56,6 +84,39 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) form_sparse(i64 m, const GLOBAL i32* row_start
             if (rows[k] <= i)
                 to[rows[k]] += factor * column_values[k];
         BARRIER();
+    }
+}
+
+// What the entries begin[c], ..., end[c] - 1 of the long row row[c] give, in sums[c m ...]. Launch: a group a chunk c.
+KERNEL LAUNCH_BOUNDS(${block}, 1) form_chunks(i64 m, const GLOBAL i32* row, const GLOBAL i32* begin, const GLOBAL i32* end,
+    const GLOBAL i32* columns, const GLOBAL f64* row_values, const GLOBAL i32* column_starts, const GLOBAL i32* rows,
+    const GLOBAL f64* column_values, const GLOBAL f64* theta, GLOBAL f64* sums)
+{
+    const i64 i = row[GROUP_ID];
+    GLOBAL f64* to = sums + GROUP_ID * m;
+    for (i64 k = LOCAL_ID; k <= i; k += ${block})
+        to[k] = 0.0;
+    BARRIER();
+    for (i32 e = begin[GROUP_ID]; e < end[GROUP_ID]; ++e) {
+        const i32 j = columns[e];
+        const f64 factor = row_values[e] * theta[j];
+        for (i32 k = column_starts[j] + LOCAL_ID; k < column_starts[j + 1]; k += ${block})
+            if (rows[k] <= i)
+                to[rows[k]] += factor * column_values[k];
+        BARRIER();
+    }
+}
+
+// The long rows of M, from their chunks first[l], ..., first[l + 1] - 1 in this order. Launch: a group a long row l.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_chunks(i64 m, const GLOBAL i32* long_rows, const GLOBAL i32* first, const GLOBAL f64* sums,
+    GLOBAL f64* M)
+{
+    const i64 i = long_rows[GROUP_ID];
+    for (i64 k = LOCAL_ID; k <= i; k += ${block}) {
+        f64 sum = 0.0;
+        for (i64 c = first[GROUP_ID]; c < first[GROUP_ID + 1]; ++c)
+            sum += sums[c * m + k];
+        M[i * m + k] = sum;
     }
 }
 

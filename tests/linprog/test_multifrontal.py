@@ -17,9 +17,10 @@ from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
-from engine.solvers.linprog.interior import driver, sparse_cholesky
+from engine.solvers.linprog.interior import driver, long_lines, sparse_cholesky
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.multifrontal import choice, equations, ordering, orders, plan, symbolic
+from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
 from engine.solvers.linprog.racers import interior as racer
@@ -180,6 +181,29 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
     norm = abs(matrix).sum(axis=0).max()
     assert np.abs(matrix @ found - rhs).max() <= 1e-12 * max(1.0, norm * np.abs(found).max())
     expected = np.linalg.solve(matrix.toarray(), rhs)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
+def test_long_rows_are_formed_in_chunks(device: Member, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    columns = MATRICES[name]
+    theta, rhs = np.linspace(0.5, 2.0, columns.shape[1]), np.arange(columns.shape[0]) - 7.0
+
+    def solve(opened: Device) -> tuple[np.ndarray, int]:
+        factor = factorised(opened, columns, theta, 1.0)
+        assert factor.factor(0.25, 0.5)
+        found = factor.solve(rhs), factor._chunks.row.size
+        factor.close()
+        return found
+
+    expected, none = device.submit(solve).result()
+    with monkeypatch.context() as patched:
+        patched.setattr(long_lines, "_LONG_FORMED", 40)
+        patched.setattr(long_lines, "_CHUNK", 16)
+        patched.setattr(multifrontal, "chunks_of", lambda *given: long_lines.chunks_of(*given[:3], True))
+        found, chunks = device.submit(solve).result()
+    assert none == 0
+    assert chunks > 10
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 

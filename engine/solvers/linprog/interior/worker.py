@@ -19,6 +19,7 @@ from engine.solvers.linprog.interior.loading import Launch, Launches, launch_ker
 from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, with_slacks
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.sherman_morrison import kernel_variants as update_variants
+from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
 from engine.solvers.linprog.interior.staged_copy import StagedCopy
 from engine.solvers.linprog.problem import sp
 
@@ -98,14 +99,7 @@ class DeviceShard(Shard):
         if not self._sparse:
             b["A"] = device.put(np.asarray(data.A, np.float64))
             return
-        matrix = with_slacks(data)
-        rows, columns = sp.csr_array(matrix), sp.csc_array(matrix)
-        rows.sort_indices()
-        columns.sort_indices()
-        for name, part in (("row", rows), ("column", columns)):
-            b[f"{name}_starts"] = device.put(part.indptr.astype(np.int32))
-            b[f"{name}_indices"] = device.put(part.indices.astype(np.int32))
-            b[f"{name}_values"] = device.put(part.data.astype(np.float64))
+        self._sparse_matrix = SparseMatrix(device, with_slacks(data), b, self._block, self._grid)
 
     def close(self) -> None:
         """Release everything."""
@@ -190,13 +184,7 @@ class DeviceShard(Shard):
 
     def _multiply_sparse(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> None:
         """The sparse A by rows, or A^T by its columns, times a vector."""
-
-        def prepare() -> Launch:
-            parts = {part: self._buffers[f"{side}_{part}"] for part in ("starts", "indices", "values")}
-            bound = self._matrix_kernels.multiply_sparse.bind(lines=items, **parts, v=values, out=out)
-            return lambda: bound(self._grid(items), self._block)
-
-        self._run((side, values), prepare)
+        self._run((side, values), lambda: self._sparse_matrix.multiplication(side, items, values, out))
 
     @property
     def _slack_sizes(self) -> dict[str, int]:
@@ -301,15 +289,12 @@ class DeviceShard(Shard):
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
-            names = ("row_starts", "row_values", "column_starts", "column_values", "theta")
-            given = {name: b[name] for name in names} | {"columns": b["row_indices"], "rows": b["column_indices"]}
-            kernel = self._matrix_kernels, "form_sparse", self._m, self._block
-            launch_kernel(self.device, *kernel, m=self._m, **given, M=normal)
-            return
+            return self._sparse_matrix.form(b["theta"], normal)
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign", "theta")}
             self._over("add_slack_diagonal", self._k * self._m, **self._slack_sizes, **given, M=normal)
+        return None
 
     def send_normal(self, copy: StagedCopy | None) -> Buffer:
         """Form M for :meth:`collect_normal` of the first shard: by a staged copy, or from the buffer returned here."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel
 from engine.numerics.linear_algebra.kernels import Kernels
+from engine.solvers.linprog.interior.long_lines import Chunks, chunks_of
 from engine.solvers.linprog.multifrontal.plan import BLOCK, Level, Plan, Tasks
 from engine.solvers.linprog.multifrontal.symbolic import Fronts
 from engine.solvers.linprog.problem import sp
@@ -23,6 +24,7 @@ Vector = NDArray[np.float64]
 GROUP = 256  # work-items of a group of most kernels
 _ROW_GROUP = 32  # and of those for one row or column
 _UNINTERRUPTED = 3e11  # multiplications after which the device is waited for
+_MOST_SUMS = 1 << 22  # of the chunks of long rows of A: 32 MiB
 _OUTER = 256  # pivots after which the rest of a large front's columns are updated
 
 
@@ -34,7 +36,7 @@ def matrix_bytes(nonzeros: int, m: int, count: int) -> int:
     nonzeros, m, count : int
         Entries, rows and columns of A.
     """
-    return 32 * nonzeros + 8 * count + 40 * m + 8 * (m + count)
+    return 32 * nonzeros + 8 * count + 40 * m + 8 * (m + count) + 8 * min(_MOST_SUMS, nonzeros * m)
 
 
 class Multifrontal:
@@ -62,6 +64,7 @@ class Multifrontal:
         self._kernels: dict[str, BoundKernel] = {}
         self._algebra = Kernels(device)
         self._cancelled = threading.Event()
+        self._chunks: Chunks
         try:
             self._allocate(columns)
         except BaseException:
@@ -129,6 +132,11 @@ class Multifrontal:
         self._put("b_ends", by_columns.indptr[1:], np.int32)
         self._put("b_row", by_columns.indices, np.int32)
         self._put("b_value", by_columns.data, np.float64)
+        sizes = np.repeat(self._fronts.sizes, self._fronts.widths)
+        chunks = self._chunks = chunks_of(starts, sizes, _MOST_SUMS, self._device.capabilities.simt)
+        for name in ("rows", "first", "row", "begin", "end", "at"):
+            self._put(f"chunk_{name}", getattr(chunks, name), np.int32)
+        self._b["sums"] = self._device.empty(chunks.size, np.float64)
 
     def _bound(self, kernel: Any, free: tuple[str, ...]) -> BoundKernel:
         fixed = [parameter.name for parameter in kernel.signature.parameters if parameter.name not in free]
@@ -177,7 +185,11 @@ class Multifrontal:
         device, b = self._device, self._b
         device.zero(b["panel"])
         device.zero(b["status"])
-        self._kernels["form_columns"](self._m, _ROW_GROUP, relative=float(relative), absolute=float(absolute))
+        chunks, larger = self._chunks, {"relative": float(relative), "absolute": float(absolute)}
+        self._kernels["form_columns"](self._m, _ROW_GROUP, longest=chunks.longest, **larger)
+        if chunks.rows.size:
+            self._kernels["form_chunks"](chunks.row.size, _ROW_GROUP)
+            self._kernels["add_chunks"](chunks.rows.size, GROUP, **larger)
         self._given = 0.0
         for level in self._plan.levels:
             self._factor_level(level)
@@ -272,7 +284,9 @@ class Multifrontal:
 
 
 _NUMERIC: dict[str, tuple[str, ...]] = {
-    "form_columns": ("relative", "absolute"),
+    "form_columns": ("longest", "relative", "absolute"),
+    "form_chunks": (),
+    "add_chunks": ("relative", "absolute"),
     "assemble": ("task",),
     "assemble_long": ("task",),
     "factor_block": ("task", "step"),

@@ -1,0 +1,84 @@
+"""Products of a sparse matrix on devices, and A D A^T, against SciPy; long lines are divided among work-items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from engine.devices import Buffer, Device, Member
+from engine.numerics.groups import group_size
+from engine.solvers.linprog.interior import long_lines, sparse_matrix
+from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
+
+
+def uneven(m: int, count: int) -> Any:
+    """Two full rows and a full column among rows of a few entries, and an empty row."""
+    random = np.random.default_rng(4)
+    matrix = sp.random_array((m, count), density=3 / count, rng=random).toarray()
+    matrix[[3, m - 2]] = random.standard_normal((2, count))
+    matrix[:, 5] = random.standard_normal(m)
+    matrix[7] = 0.0
+    return sp.csr_array(matrix)
+
+
+@pytest.fixture
+def few_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of more than 20 entries are long on every device, and chunks have 16 entries."""
+    monkeypatch.setattr(long_lines, "LONG", 20)
+    monkeypatch.setattr(long_lines, "_LONG_FORMED", 20)
+    monkeypatch.setattr(long_lines, "_CHUNK", 16)
+    lines, longest, chunks = long_lines.long_lines, long_lines.longest_line, long_lines.chunks_of
+    monkeypatch.setattr(sparse_matrix, "long_lines", lambda starts, _: lines(starts, True))
+    monkeypatch.setattr(sparse_matrix, "longest_line", lambda _: longest(True))
+    monkeypatch.setattr(sparse_matrix, "chunks_of", lambda starts, sums, most, _: chunks(starts, sums, most, True))
+
+
+@pytest.mark.usefixtures("few_are_long")
+@pytest.mark.parametrize(("most", "block"), [(1 << 20, 64), (1 << 20, 0), (300, 0), (10, 0)])
+def test_long_lines_are_added_up(device: Member, monkeypatch: pytest.MonkeyPatch, most: int, block: int) -> None:
+    monkeypatch.setattr(sparse_matrix, "_MOST_SUMS", most)
+    m, count = 60, 333
+    matrix = uneven(m, count)
+    random = np.random.default_rng(5)
+    x, y, theta = random.standard_normal(count), random.standard_normal(m), random.random(count)
+
+    def work(opened: Device) -> list[np.ndarray]:
+        buffers: dict[str, Buffer] = {}
+        size = block or group_size(opened.capabilities)
+        found = SparseMatrix(opened, matrix, buffers, size, lambda items: items)
+        assert ("row_long" in buffers, "column_long" in buffers) == (True, True)
+        out = {"row": opened.empty(m, np.float64), "column": opened.empty(count, np.float64)}
+        for side, items, values in (("row", m, x), ("column", count, y)):
+            found.multiplication(side, items, opened.put(values), out[side])()  # type: ignore[arg-type]
+        normal = opened.empty((m, m), np.float64)
+        results = []
+        for _ in range(2):
+            found.form(opened.put(theta), normal)
+            results.append(np.tril(opened.get(normal)))
+        assert ("chunk_sums" in buffers) == (most > 10)
+        return [opened.get(out["row"]), opened.get(out["column"]), *results]
+
+    by_rows, by_columns, normal, again = device.submit(work).result()
+    assert np.allclose(by_rows, matrix @ x, rtol=1e-12, atol=1e-12)
+    assert np.allclose(by_columns, matrix.T @ y, rtol=1e-12, atol=1e-12)
+    assert np.allclose(normal, np.tril(((matrix * theta) @ matrix.T).toarray()), rtol=1e-12, atol=1e-12)
+    assert (normal == again).all()
+
+
+@pytest.mark.usefixtures("few_are_long")
+def test_chunks_are_of_long_rows_alone() -> None:
+    starts = np.array([0, 5, 55, 60, 92])
+    found = long_lines.chunks_of(starts, np.full(4, 10), 70, True)
+    assert found.rows.tolist() == [1, 3]
+    assert found.row.tolist() == [1, 1, 1, 1, 3, 3]
+    assert list(zip(found.begin.tolist(), found.end.tolist(), strict=True)) == [
+        (5, 21), (21, 37), (37, 53), (53, 55), (60, 76), (76, 92),
+    ]  # fmt: skip
+    assert found.at.tolist() == [0, 10, 20, 30, 40, 50]
+    assert found.size == 60
+    assert long_lines.chunks_of(starts, np.full(4, 10), 59, True).row.tolist() == [1, 1, 3]
+    assert long_lines.chunks_of(starts, np.full(4, 10), 19, True).row.size == 0
+    assert long_lines.chunks_of(starts, np.full(4, 10), 60, False).row.size == 0
