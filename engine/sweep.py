@@ -82,12 +82,15 @@ class Sweep:
         For each option the values it takes, one or more.
     settings : dict
         Settings of every run, such as ``time_limit`` and ``devices``.
+    reading : dict
+        How the files are read: fields of the ``read_options`` of their class. Files of sweeps cannot give them.
     """
 
     problems: tuple[Path, ...]
     seeds: tuple[int, ...] = (0,)
     options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.problems:

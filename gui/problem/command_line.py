@@ -61,7 +61,8 @@ def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[s
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))
-    read = f"engine.{type(instance.problem).__name__}.read({source})"
+    reading = "".join(f", {name}={value!r}" for name, value in instance.reading.items())
+    read = f"engine.{type(instance.problem).__name__}.read({source}{reading})"
     if os.path.isdir(instance.source):
         read = f"engine.folder.RunFolder.open({source}).problem()"
     return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"

@@ -9,14 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.cli.reading import class_of
 from engine.config import Resolved, Settings, resolve, solver_options
 from engine.errors import InputError
 from engine.folder import read_problem
-from engine.problem import Problem
+from engine.models import Given, validated
+from engine.problem import Problem, ReadOptions
 from engine.solver import Solver
 from engine.solvers import solver_for
 
-__all__ = ["Instance", "read_instance"]
+__all__ = ["Instance", "read_instance", "reader_of"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Instance:
     """A problem from a file, ready to be run.
 
     ``base`` are the options from defaults, configuration and environment; ``options`` and ``settings`` are those that a
-    TOML file sets in addition.
+    TOML file sets in addition. ``reader`` is the model of what the file's reader takes, if it takes anything, and
+    ``reading`` what it was given.
     """
 
     path: Path
@@ -35,10 +38,33 @@ class Instance:
     base_settings: Settings
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    reader: type[ReadOptions] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_instance(path: Path) -> Instance:
+def reader_of(path: Path) -> type[ReadOptions] | None:
+    """The model of what the reader of an instance file takes besides its path; None if it takes nothing, or is unknown.
+
+    Parameters
+    ----------
+    path : Path
+        As for :func:`read_instance`.
+    """
+    try:
+        source = resolve(file=path).problem if path.suffix.lower() == ".toml" else path
+        return None if source is None or source.is_dir() else class_of(source, target=True).read_options
+    except (InputError, OSError, ValueError):
+        return None
+
+
+def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Instance:
     """Read an instance file, a TOML file that names one, or the problem of a run folder.
+
+    Parameters
+    ----------
+    path : Path
+    reading : mapping, optional
+        Fields of the ``read_options`` of the problem's class.
 
     Raises
     ------
@@ -53,13 +79,18 @@ def read_instance(path: Path) -> Instance:
         if from_file.problem is None:
             raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
         source = from_file.problem
-    problem = read_problem(source)
+    reader, given = reader_of(source), dict(reading or {})
+    if reader is None:
+        given, problem = {}, read_problem(source)
+    else:
+        chosen = validated(reader, {name: Given(value) for name, value in given.items()}, what="option")
+        problem = read_problem(source, kind=class_of(source, "target" in given), **chosen.model_dump())
     solver = solver_for(problem)
     base = solver_options(solver, default, {})
     options: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     if from_file is not None:
-        chosen = solver_options(solver, from_file, {})
-        options = {name: getattr(chosen, name) for name in from_file.given_options.get(solver.name, {})}
+        wanted = solver_options(solver, from_file, {})
+        options = {name: getattr(wanted, name) for name in from_file.given_options.get(solver.name, {})}
         settings = {name: getattr(from_file.settings, name) for name in from_file.given}
-    return Instance(path, source.resolve(), problem, solver, base, default.settings, options, settings)
+    return Instance(path, source.resolve(), problem, solver, base, default.settings, options, settings, reader, given)

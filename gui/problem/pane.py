@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
+    QPushButton,
     QSizePolicy,
     QSplitter,
     QTabBar,
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.config import Settings
+from engine.problem import ReadOptions
 from gui.app.icons import set_icon
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area
@@ -38,13 +40,15 @@ class ProblemPane(QWidget):
     """Gallery, loaded problem, forms and their equivalents.
 
     Signals: ``problem_requested(path)`` when a file is chosen; ``replay_requested(path)`` for a recorded run;
-    ``open_requested()`` for the file dialog; ``changed()`` when the options change.
+    ``open_requested()`` for the file dialog; ``changed()`` when the options change;
+    ``reading_requested(path, reading)`` when a file is to be read again in another way.
     """
 
     problem_requested = Signal(Path)
     replay_requested = Signal(Path)
     open_requested = Signal()
     changed = Signal()
+    reading_requested = Signal(Path, object)
 
     def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,6 +57,8 @@ class ProblemPane(QWidget):
         self.instance: Instance | None = None
         self.form: Form | None = None
         self.run_form: Form | None = None
+        self.read_form: Form | None = None
+        self.read_button: QPushButton | None = None
         self._toolbar_settings = toolbar_settings
         self._low = False
         self.gallery = Gallery()
@@ -207,9 +213,19 @@ class ProblemPane(QWidget):
         self.about.setText("Reading…")
         self.error.hide()
 
-    def show_error(self, path: Path, message: str) -> None:
-        """Show why a file cannot be used."""
+    def show_error(
+        self,
+        path: Path,
+        message: str,
+        reader: type[ReadOptions] | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Show why a file cannot be used, and what its reader takes and was given, which may be why."""
         self._show(None)
+        if reader is not None:
+            self._forms.takeAt(self._forms.count() - 1)  # the space at the end
+            self._add_read_form(path, reader, reading or {}, list(reader.model_fields))
+            self._forms.addStretch(1)
         self.title.setText(path.name)
         self.about.clear()
         self.where.setText(str(path))
@@ -224,7 +240,7 @@ class ProblemPane(QWidget):
         while (item := self._forms.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        self.form = self.run_form = None
+        self.form = self.run_form = self.read_form = self.read_button = None
         self.help.reset()
         self.where.clear()
         self.error.hide()
@@ -235,6 +251,10 @@ class ProblemPane(QWidget):
             self.where.setToolTip(str(instance.source))
             self.form = Form(type(instance.base), instance.base)
             self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
+            if instance.reader is not None:
+                several = instance.problem.instances_in_file > 1
+                names = [name for name in instance.reader.model_fields if several or name != "instance"]
+                self._add_read_form(instance.path, instance.reader, instance.reading, names)
             self._forms.addWidget(_heading(short_title(instance.solver.title)))
             self._forms.addWidget(self.form)
             self._forms.addSpacing(6)
@@ -250,6 +270,25 @@ class ProblemPane(QWidget):
         if was_empty != (instance is None):  # other changes leave the user's sizes
             self._share_height()
         self._on_change()
+
+    def _add_read_form(
+        self, path: Path, reader: type[ReadOptions], reading: Mapping[str, Any], names: list[str]
+    ) -> None:
+        """A form of how the file is read, and a button that reads it again when the form was changed."""
+        if not names:
+            return
+        form = self.read_form = Form(reader, names=names)
+        form.set_values(reading)
+        again = self.read_button = QPushButton("Read again")
+        again.setToolTip("Read the file again in this way; options of the solver keep their values")
+        again.setEnabled(False)
+        self._forms.addWidget(_heading("Reading the file"))
+        self._forms.addWidget(form)
+        self._forms.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
+        self._forms.addSpacing(6)
+        form.help_requested.connect(self.help.show_help)
+        form.changed.connect(lambda: again.setEnabled(form.given() != reading and not form.errors()))
+        again.clicked.connect(lambda: self.reading_requested.emit(path, form.given()))
 
     def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:
         """Fill the forms, if a problem is loaded."""
@@ -289,7 +328,7 @@ class ProblemPane(QWidget):
         """The equivalent command line; empty without a problem."""
         if self.instance is None:
             return ""
-        return command_line(self.instance.source, self.settings(), self.options())
+        return command_line(self.instance.source, self.settings(), {**self.instance.reading, **self.options()})
 
     def python_text(self) -> str:
         """The equivalent Python code; empty without a problem."""

@@ -19,7 +19,7 @@ from engine.models import alternatives, is_flag
 from engine.solvers import solver_for
 from engine.sweep import Sweep, SweepRun, parse_seeds
 from engine.text import counted
-from gui.problem.instance import Instance
+from gui.problem.instance import Instance, read_instance
 
 __all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "example", "parse_options", "plan_sweep"]
 
@@ -37,6 +37,7 @@ class PlannedRun:
     description: str
     options: dict[str, Any]
     settings: dict[str, Any]
+    reading: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
         by_problem.setdefault(run.problem, []).append(run)
     for path, runs in by_problem.items():
         try:
-            problem = read_problem(path)
+            problem = read_instance(path, sweep.reading).problem if sweep.reading else read_problem(path)
             solver = solver_for(problem)
         except QuintetError as error:
             plan.errors.append(str(error))
@@ -69,7 +70,8 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
                 continue
             settings = {**sweep.settings, "seed": run.seed}
             title, options = run.title, dict(run.options)
-            plan.runs.append(PlannedRun(title, path.resolve(), solver.name, problem.describe(), options, settings))
+            about = (title, path.resolve(), solver.name, problem.describe())
+            plan.runs.append(PlannedRun(*about, options, settings, dict(sweep.reading)))
     return plan
 
 
@@ -173,7 +175,7 @@ class SweepDialog(QDialog):
         fixed = {name: [value] for name, value in self._options.items()}
         varied = parse_options(self.options.toPlainText(), self._model)
         seeds = tuple(parse_seeds(self.seeds.text()))
-        made = Sweep((self._instance.source,), seeds, {**fixed, **varied}, self._settings)
+        made = Sweep((self._instance.source,), seeds, {**fixed, **varied}, self._settings, self._instance.reading)
         for name, values in varied.items():
             for value in values:
                 solver_options(self._instance.solver, None, {name: value}, type(self._instance.problem))

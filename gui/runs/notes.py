@@ -41,8 +41,9 @@ class RunNote:
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
     are what was asked for, ``used`` all options of the run, ``kind`` that of the problem, ``source`` the instance
-    file, ``window`` the process of the window it was started in, ``kernels`` how many kernel templates its devices
-    compiled or loaded, ``sweep`` the sweep it belongs to; ``tags`` and ``comment`` are the user's.
+    file and ``reading`` how it was read, ``window`` the process of the window it was started in, ``kernels`` how many
+    kernel templates its devices compiled or loaded, ``sweep`` the sweep it belongs to; ``tags`` and ``comment`` are
+    the user's.
     """
 
     key: str
@@ -72,6 +73,7 @@ class RunNote:
     sweep: str = ""
     tags: list[str] = field(default_factory=list)
     comment: str = ""
+    reading: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:

@@ -115,6 +115,7 @@ class Launcher(RunController):
             source=str(instance.source),
             options=options,
             settings=settings,
+            reading=dict(instance.reading),
         )
         self._enqueue(_Entry(note, _words(note), instance.problem, False, True))
 
@@ -129,6 +130,9 @@ class Launcher(RunController):
                 continue
             settings = {name: value for name, value in old.settings.items() if name != "run_folder"}
             about = {"solver": old.solver, "problem": old.problem, "options": dict(old.options), "sweep": old.sweep}
+            about["reading"] = (
+                dict(old.reading) if source != old.path else {}
+            )  # a run folder has the problem as it was read
             note = self._library.new(old.title, source=str(source), settings=settings, tags=list(old.tags), **about)
             self._enqueue(_Entry(note, _words(note), None, False, False))
 
@@ -166,6 +170,7 @@ class Launcher(RunController):
                 source=str(run.source),
                 options=run.options,
                 settings=run.settings,
+                reading=run.reading,
             )
             note.state, note.window = "queued", os.getpid()
             self._library.save(note)
@@ -323,4 +328,4 @@ class Launcher(RunController):
 
 def _words(note: RunNote) -> list[str]:
     """The words after ``quintet`` that start a run."""
-    return solve_words(note.source, {**note.settings, "run_folder": note.folder}, note.options)
+    return solve_words(note.source, {**note.settings, "run_folder": note.folder}, {**note.reading, **note.options})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 
 from engine.errors import InputError
+from engine.problem import ReadOptions
 from engine.sweep import is_sweep, read_sweep
 from engine.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.command_line import option_words
 from gui.problem.forecast import SECONDS
-from gui.problem.instance import Instance, read_instance
+from gui.problem.instance import Instance, read_instance, reader_of
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
 from gui.problem.preview_data import PreviewData, preview_data
@@ -81,6 +82,7 @@ class Problems(QObject):
             chooser.problem_requested.connect(self.load)
             chooser.replay_requested.connect(lambda path: self.folder_requested.emit(path, 1.0))
             chooser.open_requested.connect(self.open_problem)
+        pane.reading_requested.connect(self.read_again)
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -102,7 +104,13 @@ class Problems(QObject):
 
     # --- loading ------------------------------------------------------------------------------------------------
 
-    def load(self, path: Path, then: Callable[[], object] | None = None, requested: bool = True) -> None:
+    def load(
+        self,
+        path: Path,
+        then: Callable[[], object] | None = None,
+        requested: bool = True,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
         """Read a problem file in the background and show it.
 
         Parameters
@@ -112,13 +120,18 @@ class Problems(QObject):
             Called once the problem is shown.
         requested : bool
             Whether the user asked for it, so that its preview becomes the current tab.
+        reading : mapping, optional
+            How the file is read; see :func:`gui.problem.instance.read_instance`.
         """
         if self.loading is not None:
             self._jobs.discard(self.loading)
         self.pane.show_loading(path)
 
+        readers: list[type[ReadOptions] | None] = []
+
         def read() -> tuple[Instance, PreviewData]:
-            instance = read_instance(path)
+            readers.append(reader_of(path))
+            instance = read_instance(path, reading)
             return instance, preview_data(instance.problem)
 
         def done(loaded: tuple[Instance, PreviewData]) -> None:
@@ -140,8 +153,8 @@ class Problems(QObject):
             ask_trust(
                 error,
                 self._window,
-                lambda: self.load(path, then, requested),
-                lambda error: self.show_error(path, error),
+                lambda: self.load(path, then, requested, reading),
+                lambda error: self.show_error(path, error, readers[0], reading),
             )
             self.changed.emit()
 
@@ -152,15 +165,28 @@ class Problems(QObject):
         folders = {sample.path.resolve().parent for sample in self.samples if sample.first}
         return any(path.resolve().is_relative_to(folder) for folder in folders)
 
-    def show_error(self, path: Path, error: Exception) -> None:
+    def read_again(self, path: Path, reading: Mapping[str, Any]) -> None:
+        """Read the loaded file in another way; the options of the form stay."""
+        options, settings = self.pane.options(), self.pane.settings()
+        self.load(path, lambda: self.pane.set_values(options, settings), True, reading)
+
+    def show_error(
+        self,
+        path: Path,
+        error: Exception,
+        reader: type[ReadOptions] | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
         """Say in the problem pane and in the log why a file cannot be used."""
-        self.pane.show_error(path, str(error))
+        self.pane.show_error(path, str(error), reader, reading)
         self.previewed.emit(None, False)
         self._dock.show()
         self._dock.raise_()
         self._log.add(str(error), "error")
 
-    def load_with_options(self, source: Path, options: dict[str, Any], settings: dict[str, Any]) -> None:
+    def load_with_options(
+        self, source: Path, options: dict[str, Any], settings: dict[str, Any], reading: Mapping[str, Any] | None = None
+    ) -> None:
         """Load a problem and fill the forms and the tool bar as they were for a run."""
 
         def fill() -> None:
@@ -169,7 +195,7 @@ class Problems(QObject):
             bar.set_values({name: settings.get(name, getattr(bar.base, name, None)) for name in bar.values()})
             self.focus()
 
-        self.load(source, fill)
+        self.load(source, fill, True, reading)
 
     def open_sample(self, sample: Sample) -> None:
         """Load a bundled instance, or replay a recorded run."""
@@ -312,7 +338,7 @@ class Problems(QObject):
         elsewhere = settings.get("cluster") or settings.get("host")
         names = ("seed",) if elsewhere else ("backend", "devices", "seed")
         here: dict[str, Any] = {name: settings[name] for name in names if name in settings}
-        words = option_words({**here, "time_limit": SECONDS, **self.pane.options()})
+        words = option_words({**here, "time_limit": SECONDS, **instance.reading, **self.pane.options()})
         return ["estimate", str(instance.source), "--json", *words]
 
     def copy_python(self) -> None:

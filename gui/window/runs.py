@@ -142,7 +142,8 @@ class Runs(RunController):
                 return
             self._log.add(f"{missing}; using the copy in the run folder", run=note.title)
             source = note.path
-        self._problems.load_with_options(source, note.options, note.settings)
+        reading = note.reading if source != note.path else {}
+        self._problems.load_with_options(source, note.options, note.settings, reading)
 
     def reveal(self) -> None:
         """Show the folder of a run in the file manager."""
