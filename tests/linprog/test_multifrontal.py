@@ -17,9 +17,9 @@ from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
-from engine.solvers.linprog.interior import driver, long_lines, sparse_cholesky
+from engine.solvers.linprog.interior import driver, long_lines, products
 from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.multifrontal import choice, equations, ordering, orders, plan, symbolic
+from engine.solvers.linprog.multifrontal import choice, dissection, equations, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
@@ -71,7 +71,7 @@ MATRICES = matrices()
 
 
 def lower_pattern(columns: Any) -> Any:
-    return sparse_cholesky.lower_pattern(sp.csc_array(columns))
+    return products.lower_pattern(sp.csc_array(columns))
 
 
 def tree_of(columns: Any) -> EliminationTree:
@@ -331,7 +331,7 @@ def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch:
 def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of any size are ordered by a child process."""
     pytest.importorskip("pymetis")
-    monkeypatch.setattr(equations, "_ORDERED_HERE", 0)
+    monkeypatch.setattr(dissection, "_ORDERED_HERE", 0)
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")
@@ -343,17 +343,17 @@ def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypat
     found.form(np.ones(MATRICES["grid"].shape[1]))  # its own analysis has ended
     with monkeypatch.context() as patched:
         patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
-        assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
-    monkeypatch.setattr(equations, "new_child", lambda _: (_ for _ in ()).throw(ChildError("no process")))
-    assert np.array_equal(found._dissected(pattern.shape[0], rows, columns), here)
+        assert np.array_equal(found._dissection(pattern.shape[0], rows, columns), here)
+    monkeypatch.setattr(dissection, "new_child", lambda _: (_ for _ in ()).throw(ChildError("no process")))
+    assert np.array_equal(found._dissection(pattern.shape[0], rows, columns), here)
     found.close()
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")
 def test_the_process_of_orders_is_kept_for_the_next_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[ChildProcess] = []
-    take = equations.new_child
-    monkeypatch.setattr(equations, "new_child", lambda module: (used.append(take(module)), used[-1])[1])
+    take = dissection.new_child
+    monkeypatch.setattr(dissection, "new_child", lambda module: (used.append(take(module)), used[-1])[1])
     keep_children(1, orders.__file__)
     try:
         for _ in range(2):
@@ -377,11 +377,11 @@ def test_an_order_that_takes_long_ends_with_the_run(
 ) -> None:
     slow = tmp_path / "slow.py"
     slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
-    monkeypatch.setattr(equations.orders, "__file__", str(slow))
+    monkeypatch.setattr(dissection.orders, "__file__", str(slow))
     found = on(device, data(MATRICES["grid"]), [])
     analysis = found._analysis
     assert analysis is not None
-    while found._ordering is None:
+    while found._dissection.process is None:
         time.sleep(0.01)
     found.close()
     assert isinstance(analysis.exception(timeout=60), ChildError)

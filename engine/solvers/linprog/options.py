@@ -13,6 +13,9 @@ __all__ = ["Options", "Precision"]
 Precision = Literal["auto", "double", "mixed"]
 
 
+LinearSolver = Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
+
+
 class Options(SolverOptions):
     """Options of the linear programming solver."""
 
@@ -22,12 +25,14 @@ class Options(SolverOptions):
         "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc, pdhg and HiGHS at the "
         "same time; the first audited optimum wins), or auto: race for large sparse programs, mpc for others",
     )
-    linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "sherman_morrison"] = Field(
+    linear_solver: LinearSolver = Field(
         "auto",
         description="mpc and pdas: how A D A^T is solved with: cholesky (dense, on the device), sparse_cholesky "
-        "(sparse programs, on the host), multifrontal (sparse programs, on the first device), sherman_morrison (the "
-        "paper's updates of (A A^T)^-1 by one column after another, in blocks; pdas on dense data and one device "
-        "only), or auto: cholesky, sparse_cholesky or, on GPUs, multifrontal, whichever is predicted to be faster",
+        "(sparse programs, on the host), multifrontal (sparse programs, on the first device), augmented (sparse "
+        "programs, on the host: a larger matrix in which columns with many entries are unknowns), sherman_morrison "
+        "(the paper's updates of (A A^T)^-1 by one column after another, in blocks; pdas on dense data and one device "
+        "only), or auto: cholesky, sparse_cholesky, augmented or, on GPUs, multifrontal, whichever is predicted to be "
+        "faster",
     )
     tolerance: float = Field(
         1e-8,

@@ -67,7 +67,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
             'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
             f'got method = "{options.method}" on {len(devices)}'
         )
-    if solver in ("sparse_cholesky", "multifrontal") and not problem.is_sparse:
+    if solver in ("sparse_cholesky", "multifrontal", "augmented") and not problem.is_sparse:
         raise OptionError(f'linear_solver = "{solver}" requires a sparse matrix; the problem has a dense one')
     if solver == "multifrontal" and devices[0].capabilities.max_block < GROUP:
         raise OptionError(f'linear_solver = "multifrontal" requires groups of {GROUP} work-items on {devices[0].id}')

@@ -367,8 +367,8 @@ def _serve() -> None:
         elif name == "vertex":
             answer = vertex(*arguments)
         elif name == "analyse":
-            path, kind, indices, starts = arguments
-            factors = getattr(_module(path), kind)(indices, starts)
+            path, kind, *pattern = arguments
+            factors = getattr(_module(path), kind)(*pattern)
             answer = True
         elif name == "load":
             _module(*arguments).load()

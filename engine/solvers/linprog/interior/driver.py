@@ -13,6 +13,7 @@ from engine.devices import Device, DeviceInfo, DevicePool, Member
 from engine.devices.info import bytes_text
 from engine.devices.slices import SLICE_SECONDS
 from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog.interior.augmented import fills_in
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.method import InteriorPoint, Measures, Settings
 from engine.solvers.linprog.interior.shard import ShardData, shard_bytes
@@ -159,7 +160,7 @@ def open_system(
 
     system = PoolSystem(data, pool, used, make)
     if sparse == "host":
-        system.normal_equations = SparseNormalEquations(data)
+        system.normal_equations = SparseNormalEquations(data, _form(options))
     elif sparse is not None:
 
         def on_device(function: Callable[[DeviceShard], Any]) -> Any:
@@ -180,7 +181,7 @@ def _sparse_choice(
     if not sp.issparse(data.A) or choice in ("cholesky", "sherman_morrison"):
         return None, False
     if choice != "auto":
-        return ("host" if choice == "sparse_cholesky" else "device"), False
+        return ("device" if choice == "multifrontal" else "host"), False
     try:
         require_fit(infos, *planned_bytes(data, len(infos), options), what)
         fits = True
@@ -188,9 +189,17 @@ def _sparse_choice(
         fits = False
     if not multifrontal_runs_on(first):
         return (None if fits and dense_is_faster(data, first) else "host"), False
-    if fits and (is_nearly_dense(data) or is_surely_dense(data.m, first)):
+    nearly_dense = is_nearly_dense(data) and not fills_in(sp.csc_array(data.A))
+    if fits and (nearly_dense or is_surely_dense(data.m, first)):
         return None, False
     return "auto", fits
+
+
+def _form(options: Options) -> Literal["normal", "augmented", "auto"]:
+    """What the host factorises."""
+    if options.linear_solver == "auto":
+        return "auto"
+    return "augmented" if options.linear_solver == "augmented" else "normal"
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:

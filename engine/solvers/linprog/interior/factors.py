@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["PICTURED", "Factors", "Picture", "SuperLU", "Supernodal", "rslab"]
+__all__ = ["PICTURED", "Factors", "Picture", "Simplicial", "SuperLU", "Supernodal", "rslab"]
 
 PICTURED = 256
 """Blocks of rows, and of columns, that the entries of a factor are counted in."""
@@ -34,7 +34,7 @@ class Factors(Protocol):
     nonzeros: int
 
     def factor(self, values: Vector) -> bool:
-        """Factorise the matrix with these values of its lower triangle; whether it is positive definite."""
+        """Factorise the matrix with these values of its lower triangle; whether so many pivots are negative."""
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve for one right-hand side (m,) or several (m, k)."""
@@ -56,6 +56,11 @@ def rslab() -> Any:
         return None
 
 
+def _are_right(pivots: Vector, negative: int) -> bool:
+    """Whether so many pivots are negative, and the others positive."""
+    return bool((pivots < 0.0).sum() == negative and (pivots > 0.0).sum() == pivots.size - negative)
+
+
 def _lower(indices: NDArray[np.integer], starts: NDArray[np.integer], values: Vector) -> Any:
     m = starts.size - 1
     return sp.csc_array((values, indices, starts), shape=(m, m))
@@ -68,9 +73,12 @@ class Supernodal:
     ----------
     indices, starts : ndarray
         The pattern of the lower triangle in sorted compressed columns.
+    negative : int
+        Negative pivots that the factor is to have.
     """
 
-    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
+        self._negative = negative
         pattern = _lower(indices, starts, np.ones(indices.size))
         self._symbolic = rslab().analyze(pattern, path="ldlt")
         self._numeric: Any = None
@@ -83,7 +91,7 @@ class Supernodal:
         except (ValueError, ArithmeticError, RuntimeError):
             return False
         self.nonzeros = int(self._numeric.factor_nnz)
-        return int(self._numeric.inertia[1]) == 0
+        return int(self._numeric.inertia[1]) == self._negative
 
     def solve(self, rhs: Vector) -> Vector:
         """See :class:`Factors`."""
@@ -105,9 +113,12 @@ class SuperLU:
     ----------
     indices, starts : ndarray
         The pattern of the lower triangle in sorted compressed columns.
+    negative : int
+        Negative pivots that the factor is to have.
     """
 
-    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
+        self._negative = negative
         lower = _lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64))
         self._full = sp.csc_array(lower + sp.tril(lower, -1).T)
         self._full.sort_indices()
@@ -127,7 +138,8 @@ class SuperLU:
         except RuntimeError:
             return False
         self.nonzeros = int(self._numeric.L.nnz)
-        return bool((self._numeric.U.diagonal() > 0.0).all())
+        pivots = self._numeric.U.diagonal()
+        return _are_right(pivots, self._negative)
 
     def solve(self, rhs: Vector) -> Vector:
         """See :class:`Factors`."""
@@ -135,10 +147,59 @@ class SuperLU:
 
     def picture(self) -> Picture:
         """See :class:`Factors`; SuperLU has no fronts."""
-        lower = self._numeric.L
-        m = lower.shape[0]
-        k = min(PICTURED, m)
-        block = np.arange(m) * k // max(1, m)
-        places = block[lower.indices] * k + np.repeat(block, np.diff(lower.indptr))
-        counts = np.bincount(places, minlength=k * k).reshape(k, k).astype(np.int32)
-        return counts, np.zeros((0, 3), np.int64)
+        return _picture(self._numeric.L)
+
+
+def _picture(lower: Any) -> Picture:
+    """Of a factor in compressed columns, its diagonal included."""
+    m = lower.shape[0]
+    k = min(PICTURED, m)
+    block = np.arange(m) * k // max(1, m)
+    places = block[lower.indices] * k + np.repeat(block, np.diff(lower.indptr))
+    counts = np.bincount(places, minlength=k * k).reshape(k, k).astype(np.int32)
+    return counts, np.zeros((0, 3), np.int64)
+
+
+class Simplicial:
+    """Factors by qdldl, one column after another in the order of AMD: the fastest where few entries are filled in.
+
+    Parameters
+    ----------
+    indices, starts : ndarray
+        The pattern of the lower triangle in sorted compressed columns.
+    negative : int
+        Negative pivots that the factor is to have.
+    """
+
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
+        self._negative = negative
+        upper = sp.csc_matrix(_lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64)).T)
+        upper.sort_indices()
+        self._source = upper.data.astype(np.int64) - 1
+        self._upper = upper
+        self._numeric: Any = None
+        self.nonzeros = 0
+
+    def factor(self, values: Vector) -> bool:
+        """See :class:`Factors`."""
+        upper = self._upper
+        upper.data = values[self._source]
+        try:
+            if self._numeric is None:
+                self._numeric = importlib.import_module("qdldl").Solver(upper, upper=True)
+            else:
+                self._numeric.update(upper, upper=True)
+        except (ValueError, ArithmeticError, RuntimeError):
+            return False
+        lower, pivots, _ = self._numeric.factors()
+        self.nonzeros = int(lower.nnz) + pivots.size
+        return _are_right(pivots, self._negative)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`Factors`."""
+        return np.asarray(self._numeric.solve(rhs))
+
+    def picture(self) -> Picture:
+        """See :class:`Factors`; qdldl has no fronts."""
+        lower = self._numeric.factors()[0]
+        return _picture(sp.csc_array(lower) + sp.eye_array(lower.shape[0], format="csc"))

@@ -3,7 +3,7 @@
 ``rslab`` (extra ``sparse``) analyses the pattern once and factorises by supernodes on several threads; without it,
 SciPy's SuperLU is used, which is slower on large patterns. Large patterns are factorised in a child process, which can
 be ended at any time. Columns with many entries are left out of the matrix and taken into account by the
-Sherman-Morrison-Woodbury formula.
+Sherman-Morrison-Woodbury formula, or, where there are many of them, kept as unknowns of the augmented system.
 """
 
 from __future__ import annotations
@@ -11,35 +11,54 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
 from engine.devices.host import host_cores
-from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, new_child
 from engine.solvers.linprog.interior import factors
+from engine.solvers.linprog.interior.augmented import Augmented, augmented_entries, fills_in
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.factors import Factors, Picture
+from engine.solvers.linprog.interior.products import Products, products_of
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
+from engine.solvers.linprog.multifrontal.dissection import Dissection
+from engine.solvers.linprog.multifrontal.form import (
+    MOST_PRODUCTS,
+    AugmentedTree,
+    augmented_tree,
+    cheaper_form,
+    products_in,
+)
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense", "lower_pattern"]
+__all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense"]
 
 Vector = NDArray[np.float64]
 
 _DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
 _IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
-_MAPPED_PRODUCTS = 8_000_000  # products of two entries up to which they are kept
-_MOST_PRODUCTS = 1_000_000_000
-_HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor
+_SIMPLICIAL = 1e8  # multiplications of an augmented system's factor up to which qdldl is the fastest,
+_SIMPLICIAL_HERE = 200_000  # and entries of a pattern that it factorises here
+_STATIC = 1e-9  # what is added to the diagonal of rows before an augmented system is factorised, not to the matrix
+_FAILURES = 4  # factors of an augmented system, one after another, until normal equations are factorised
+_REFINEMENTS, _EXACT = 3, 1e-12  # solutions with the factor of an augmented system, and the residual that ends them
+_FILL = 12.0  # times the entries of a matrix that its factor is expected to have
+_HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor,
+_SUPERLU_RATE = 1e9  # and of SuperLU
 
 
 def has_rslab() -> bool:
     """Whether rslab is installed."""
     return importlib.util.find_spec("rslab") is not None
+
+
+def has_qdldl() -> bool:
+    """Whether qdldl is installed."""
+    return importlib.util.find_spec("qdldl") is not None
 
 
 class _ChildFactors:
@@ -49,16 +68,15 @@ class _ChildFactors:
         self.nonzeros = 0
         self._process = new_child()
 
-    def analyse(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
-        """Analyse the pattern of the lower triangle."""
-        kind = "Supernodal" if has_rslab() else "SuperLU"
-        self._process.request("analyse", factors.__file__, kind, indices, starts).result()
+    def analyse(self, kind: str, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int) -> None:
+        """Analyse the pattern of the lower triangle, for a class of :mod:`.factors`."""
+        self._process.request("analyse", factors.__file__, kind, indices, starts, negative).result()
 
     def factor(self, values: Vector) -> bool:
         """See :class:`Factors`; False also if the process has ended."""
         with contextlib.suppress(ChildError):
-            positive, self.nonzeros = self._process.request("factor", values).result()
-            return bool(positive)
+            right, self.nonzeros = self._process.request("factor", values).result()
+            return bool(right)
         return False
 
     def solve(self, rhs: Vector) -> Vector:
@@ -86,6 +104,10 @@ class SparseNormalEquations:
     ----------
     data : ShardData
         One program with a sparse matrix.
+    form : {"normal", "augmented", "auto"}
+        Whether the matrix itself is factorised, or the augmented system; or whichever has the cheaper factor.
+    augmented : AugmentedTree, optional
+        The augmented system, if it has been analysed.
 
     Attributes
     ----------
@@ -96,37 +118,70 @@ class SparseNormalEquations:
     reads_shard = leaves_to_shard = is_undecided = False
     fronts = device_bytes = 0
 
-    def __init__(self, data: ShardData) -> None:
+    def __init__(
+        self,
+        data: ShardData,
+        form: Literal["normal", "augmented", "auto"] = "normal",
+        augmented: AugmentedTree | None = None,
+    ) -> None:
         self._data: ShardData | None = data
+        self._form, self._tree = form, augmented
+        self._dissection = Dissection()
         self._closed = False
         self._lock = threading.Lock()
         self._child: _ChildFactors | None = None
         self._factors: Factors | None = None
         self.picture: Picture | None = None
+        self._augmented: Augmented | None = None
+        self._dense: DenseColumns | None = None
+        self._failures = 0
 
     def _analyse(self, data: ShardData) -> Factors:
         """Find the pattern of the matrix and of its factor; it takes as long as a factorisation or more."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
-        self._dense = DenseColumns(columns)
-        kept = self._dense.kept
-        few = int((np.diff(kept.indptr).astype(np.int64) ** 2).sum()) <= _MAPPED_PRODUCTS
-        self._products: _ProductMap | _Multiplication = _ProductMap(kept) if few else _Multiplication(kept)
-        pattern = self._products.pattern
-        self._diagonal = pattern.indptr[:-1].astype(np.int64)  # the first entry of a column of the lower triangle
-        self._values = np.zeros(pattern.nnz)
+        self._columns, self._m = columns, columns.shape[0]
         self._theta = np.zeros(columns.shape[1])
-        return self._started(pattern)
+        dense, found = DenseColumns(columns), self._tree
+        if found is None and self._form == "augmented":
+            found = augmented_tree(columns, self._dissection)
+        elif found is None and self._form == "auto":
+            found = cheaper_form(columns, dense, self._dissection)
+        return self._prepared(dense, found)
 
-    def _started(self, pattern: Any) -> Factors:
+    def _prepared(self, dense: DenseColumns, found: AugmentedTree | None) -> Factors:
+        """Factors of the augmented system, or of the normal equations without their dense columns."""
+        self._products: Products | Augmented
+        if found is not None:
+            self._products = self._augmented = Augmented(self._columns, found.long)
+        else:
+            self._products, self._dense, self._augmented = products_of(dense.kept), dense, None
+        pattern = self._products.pattern
+        self._diagonal = pattern.indptr[: self._m].astype(np.int64)  # the first entry of a column
+        self._values = np.zeros(pattern.nnz)
+        return self._started(pattern, None if found is None else found.tree.multiplications)
+
+    def _started(self, pattern: Any, multiplications: float | None) -> Factors:
+        """Factors of a pattern; with the multiplications of an augmented system."""
+        negative = 0 if self._augmented is None else self._augmented.count
+        kind = "Supernodal" if has_rslab() else "SuperLU"
+        if multiplications is not None and has_qdldl() and multiplications <= _SIMPLICIAL:
+            kind = "Simplicial"
+        if kind == "Simplicial" and pattern.nnz <= _SIMPLICIAL_HERE:
+            return factors.Simplicial(pattern.indices, pattern.indptr, negative)
         if pattern.nnz <= _IN_PROCESS:
-            return factors.SuperLU(pattern.indices, pattern.indptr)
+            return factors.SuperLU(pattern.indices, pattern.indptr, negative)
         with self._lock:
             if self._closed:
                 raise ChildError("the run has ended")
             self._child = _ChildFactors()
-        self._child.analyse(pattern.indices, pattern.indptr)
+        self._child.analyse(kind, pattern.indices, pattern.indptr, negative)
         return self._child
+
+    @property
+    def is_augmented(self) -> bool:
+        """Whether the augmented system is factorised; not before the first :meth:`form`."""
+        return self._augmented is not None
 
     @property
     def factor_nonzeros(self) -> int:
@@ -143,6 +198,8 @@ class SparseNormalEquations:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):
                 self._factors = self._analyse(data)
+        if self._factors is None:
+            return
         self._values = self._products.values(theta)
         self._theta = theta
 
@@ -163,129 +220,79 @@ class SparseNormalEquations:
             return np.ones(1, np.int32)
         values = self._values.copy()
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
-        if not np.isfinite(values).all() or not self._factors.factor(values):
+        factorised = values
+        if self._augmented is not None:
+            factorised = values.copy()
+            factorised[self._diagonal] += _STATIC
+        if not np.isfinite(values).all() or not self._factors.factor(factorised):
+            self._failures += 1
+            if self._failures == _FAILURES and self._augmented is not None and self._form == "auto":
+                with contextlib.suppress(ChildError):
+                    self._use_normal_equations()
             return np.ones(1, np.int32)
+        self._failures = 0
         if self.picture is None:
             with contextlib.suppress(ChildError):
                 self.picture = self._factors.picture()
-        self._dense.prepare(self._theta, self._factors.solve)
+        if self._dense is not None:
+            self._dense.prepare(self._theta, self._factors.solve)
+        else:
+            self._take_matrix(values)
         return np.zeros(1, np.int32)
+
+    def _use_normal_equations(self) -> None:
+        """Leave the augmented system, whose factors have failed."""
+        dense = DenseColumns(self._columns)
+        if products_in(dense.kept) > MOST_PRODUCTS:
+            return
+        with self._lock:
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
+        self._factors = self._prepared(dense, None)
+        self._values = self._products.values(self._theta)
+
+    def _take_matrix(self, values: Vector) -> None:
+        """Keep the augmented matrix, for the residuals of solutions."""
+        pattern = self._products.pattern
+        self._lower = sp.csc_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+        self._upper = self._lower.T
+        self._ends = values[pattern.indptr[:-1]]
+
+    def _refined(self, rhs: Vector) -> Vector:
+        """The part of the augmented system's solution that belongs to rows, for a right-hand side (m,)."""
+        assert self._factors is not None
+        whole = np.concatenate([rhs, np.zeros(self._ends.size - self._m)])
+        found, residual, error = np.zeros_like(whole), whole, np.inf
+        enough = _EXACT * float(np.abs(rhs).max(initial=0.0))
+        for _ in range(_REFINEMENTS):
+            new = found + self._factors.solve(residual)
+            residual = whole - (self._lower @ new + self._upper @ new - self._ends * new)
+            size = float(np.abs(residual).max(initial=0.0))
+            if not size < 0.5 * error:
+                break
+            found, error = new, size
+            if size <= enough:
+                break
+        return found[: self._m] if np.isfinite(error) else np.full_like(rhs, np.nan)
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m); NaN if the child process ended before it had a factor."""
         if self._factors is None:
             return np.full_like(rhs, np.nan)
-        return self._dense.correct(self._factors.solve(np.ascontiguousarray(rhs[0])))[None]
+        one = np.ascontiguousarray(rhs[0])
+        if self._dense is None:
+            return self._refined(one)[None]
+        return self._dense.correct(self._factors.solve(one))[None]
 
     def close(self) -> None:
         """End the child process, whatever it is doing; called from any thread."""
         with self._lock:
             self._closed = True
             child, self._child = self._child, None
+        self._dissection.close()
         if child is not None:
             child.close()
-
-
-def lower_pattern(columns: Any) -> Any:
-    """The lower triangle of the pattern of ``A A^T`` for A in compressed columns: sorted, with all diagonal entries."""
-    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(columns.shape[0]), format="csc"))
-    pattern.sort_indices()
-    return pattern
-
-
-class _ProductMap:
-    """``A diag(theta) A^T`` with all products of two entries of A kept: the values are P theta.
-
-    Attributes
-    ----------
-    pattern : scipy.sparse.csc_array
-        The lower triangle that :meth:`values` belong to, with all diagonal entries.
-    """
-
-    def __init__(self, columns: Any) -> None:
-        count = columns.shape[1]
-        entries = np.diff(columns.indptr).astype(np.int64)
-        self.pattern = lower_pattern(columns)
-        parts = []
-        for size in np.unique(entries[entries > 0]).tolist():
-            chosen = np.flatnonzero(entries == size)
-            places = columns.indptr[chosen][:, None] + np.arange(size)
-            above, below = np.triu_indices(size)
-            rows, values = columns.indices[places], columns.data[places]
-            parts.append((rows[:, below], rows[:, above], values[:, below] * values[:, above], chosen, below.size))
-        if not parts:
-            self._map = sp.csr_array((self.pattern.nnz, count))
-            return
-        row = np.concatenate([part[0].ravel() for part in parts])
-        column = np.concatenate([part[1].ravel() for part in parts])
-        values = np.concatenate([part[2].ravel() for part in parts])
-        source = np.concatenate([np.repeat(part[3], part[4]) for part in parts])
-        places = _places(self.pattern, row, column)
-        self._map = sp.csr_array(sp.coo_array((values, (places, source)), shape=(self.pattern.nnz, count)))
-
-    def values(self, theta: Vector) -> Vector:
-        """The values of the lower triangle for theta (N,)."""
-        return np.asarray(self._map @ theta)
-
-
-class _Multiplication:
-    """``A diag(theta) A^T`` by a sparse product each time, for programs with many products of two entries.
-
-    Attributes
-    ----------
-    pattern : scipy.sparse.csc_array
-        The lower triangle that :meth:`values` belong to, with all diagonal entries.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the program has too many products for this, too.
-    """
-
-    def __init__(self, columns: Any) -> None:
-        total = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum())
-        if total > _MOST_PRODUCTS:
-            raise OutOfDeviceMemory(
-                f"the sparse normal equations of this program have {total:,} products of entries, more than "
-                f'{_MOST_PRODUCTS:,}; use method = "race" or "pdhg"'
-            )
-        self._columns = columns
-        self._rows = sp.csc_array(columns.T)
-        self.pattern = self._lower(np.ones(columns.shape[1]))
-
-    def _lower(self, theta: Vector) -> Any:
-        scaled = self._columns.copy()
-        scaled.data = scaled.data * np.repeat(theta, np.diff(scaled.indptr))
-        found = sp.csc_array(sp.tril(scaled @ self._rows, format="csc"))
-        found.sort_indices()
-        return _with_diagonal(found)
-
-    def values(self, theta: Vector) -> Vector:
-        """The values of the lower triangle for theta (N,)."""
-        return np.asarray(self._lower(theta).data)
-
-
-def _with_diagonal(lower: Any) -> Any:
-    """A sorted lower triangle with all diagonal entries, zeros among them."""
-    m = lower.shape[0]
-    filled = np.diff(lower.indptr) > 0
-    first = np.minimum(lower.indptr[:-1], max(0, lower.nnz - 1))
-    missing = np.flatnonzero(~(filled & (lower.indices[first] == np.arange(m)))) if lower.nnz else np.arange(m)
-    if not missing.size:
-        return lower
-    data = np.insert(lower.data, lower.indptr[missing], 0.0)
-    indices = np.insert(lower.indices, lower.indptr[missing], missing)
-    starts = lower.indptr + np.concatenate([[0], np.cumsum(np.isin(np.arange(m), missing))])
-    return sp.csc_array((data, indices, starts.astype(lower.indptr.dtype)), shape=lower.shape)
-
-
-def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where entries are in the data of a sorted matrix in compressed columns."""
-    m = pattern.shape[0]
-    keys = np.repeat(np.arange(m, dtype=np.int64), np.diff(pattern.indptr)) * m + pattern.indices
-    found: NDArray[np.int64] = np.searchsorted(keys, column.astype(np.int64) * m + row)
-    return found
 
 
 def is_nearly_dense(data: ShardData) -> bool:
@@ -312,12 +319,15 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
         return False
     rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
     dense = m**3 / 3 / rate + 2e-4
+    columns = sp.csc_array(data.A)
+    if fills_in(columns):
+        filled = min(0.5 * m * m, _FILL * augmented_entries(columns))
+        return bool(dense <= filled**2 / m / _SUPERLU_RATE + 1e-3)
     if is_nearly_dense(data):
         return True
-    columns = sp.csc_array(data.A)
     entries = np.diff(columns.indptr).astype(np.float64)
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
     lower = 0.5 * ((ones @ ones.T).nnz + m)
-    filled = min(0.5 * m * m, 12.0 * lower)
+    filled = min(0.5 * m * m, _FILL * lower)
     sparse = filled**2 / m / (_SPARSE_RATE * min(4, host_cores())) + 2e-8 * float((entries**2).sum()) + 1e-3
     return bool(dense <= sparse)

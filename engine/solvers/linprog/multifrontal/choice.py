@@ -10,10 +10,11 @@ from typing import Literal
 from engine.devices import Capabilities
 from engine.devices.host import host_cores
 from engine.solvers.linprog.interior.sparse_cholesky import has_rslab
+from engine.solvers.linprog.multifrontal.ordering import EliminationTree
 from engine.solvers.linprog.multifrontal.plan import Plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts
 
-__all__ = ["Choice", "dense_for_a_while", "fastest", "is_surely_dense"]
+__all__ = ["Choice", "augmented_is_faster", "dense_for_a_while", "fastest", "is_surely_dense"]
 
 Choice = Literal["device", "host", "dense"]
 
@@ -58,6 +59,21 @@ def dense_for_a_while(rows: int, device: Capabilities) -> bool:
     device : Capabilities
     """
     return _dense_seconds(rows, device) <= _FOR_A_WHILE
+
+
+def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities) -> bool:
+    """Whether the host is predicted to need less time for an augmented system than the device for a dense factor.
+
+    Parameters
+    ----------
+    tree : EliminationTree
+        Of the augmented system.
+    rows : int
+    device : Capabilities
+    """
+    solution = 2.0 * (_HOST_SOLUTION + _HOST_ENTRY * float(tree.counts.sum()))  # each is refined
+    seconds = _SUPERLU_SECONDS + tree.multiplications / _SUPERLU_RATE + _SOLUTIONS * solution
+    return seconds <= _dense_seconds(rows, device)
 
 
 def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:

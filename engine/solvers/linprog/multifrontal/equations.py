@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Literal, TypeVar
 
@@ -14,15 +14,24 @@ from numpy.typing import NDArray
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, give_back, new_child
+from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.interior.augmented import fills_in
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.factors import Picture
+from engine.solvers.linprog.interior.products import lower_pattern
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, lower_pattern
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
 from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal import orders
-from engine.solvers.linprog.multifrontal.choice import fastest
+from engine.solvers.linprog.multifrontal.choice import augmented_is_faster, fastest
+from engine.solvers.linprog.multifrontal.dissection import Dissection
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
+from engine.solvers.linprog.multifrontal.form import (
+    MOST_PRODUCTS,
+    AugmentedTree,
+    FormChoice,
+    augmented_tree,
+    products_in,
+)
 from engine.solvers.linprog.multifrontal.ordering import best_tree
 from engine.solvers.linprog.multifrontal.picture import picture_of_fronts
 from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
@@ -33,12 +42,10 @@ __all__ = ["MultifrontalNormalEquations"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
-_Analysis = tuple[DenseColumns, Fronts, Plan] | str | None
+_Analysis = tuple[DenseColumns, Fronts, Plan] | AugmentedTree | str | None
 
 _WAIT_SECONDS = 0.02
-_MOST_PRODUCTS = 1_000_000_000  # of two entries, for which A A^T is not formed
 _DENSE_PRODUCTS = 2  # times the entries of a full matrix: there A A^T has hardly any zeros
-_ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on
 
 
 class MultifrontalNormalEquations:
@@ -94,8 +101,7 @@ class MultifrontalNormalEquations:
         self._host: SparseNormalEquations | None = None
         self._factors: Multifrontal | None = None
         self._symbolic: Fronts | None = None
-        self._ordering: ChildProcess | None = None
-        self._closed = threading.Event()
+        self._dissection = Dissection()
         self._lock = threading.Lock()
         self._nonzeros = 0
         self.fronts = 0
@@ -127,6 +133,8 @@ class MultifrontalNormalEquations:
             return None
         if isinstance(found, str):
             return self._use_host(found)
+        if isinstance(found, AugmentedTree):
+            return self._use_host("", found)
         self._dense, fronts, plan = found
         kept = self._dense.kept
         if self._choice == "auto":
@@ -146,7 +154,7 @@ class MultifrontalNormalEquations:
         def make(shard: DeviceShard) -> Multifrontal:
             factors = Multifrontal(shard.device, kept, fronts, plan)
             shard.owned.append(factors)
-            if self._closed.is_set():
+            if self._dissection.is_closed:
                 factors.cancel()
             return factors
 
@@ -159,48 +167,26 @@ class MultifrontalNormalEquations:
         return None
 
     def _analysed(self, data: ShardData) -> _Analysis:
-        """The columns, fronts and plan for the device; or why it cannot factorise; or None for a dense factor."""
+        """The columns, fronts and plan for the device; or why it cannot factorise; or None for a dense factor.
+
+        Or the augmented system, where ``A A^T`` has hardly any zeros, or cannot be formed, and the host is faster.
+        """
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         dense = DenseColumns(columns)
-        products = float((np.diff(dense.kept.indptr).astype(np.float64) ** 2).sum())
-        if products > _MOST_PRODUCTS:
+        products, full = products_in(dense.kept), _DENSE_PRODUCTS * data.m**2
+        if self._choice == "auto" and products > min(full, MOST_PRODUCTS):
+            if fills_in(columns):
+                augmented = augmented_tree(columns, self._dissection)
+                if not self._dense_fits or augmented_is_faster(augmented.tree, data.m, self._info.capabilities):
+                    return augmented
+            if self._dense_fits and products > full:
+                return None
+        if products > MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"
-        if self._choice == "auto" and self._dense_fits and products > _DENSE_PRODUCTS * data.m**2:
-            return None
         pattern = lower_pattern(dense.kept)
-        fronts = analyse(best_tree(pattern.indices, pattern.indptr, self._dissected))
+        fronts = analyse(best_tree(pattern.indices, pattern.indptr, self._dissection))
         return dense, fronts, make_plan(fronts)
-
-    def _dissected(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The order of METIS, by a child process, which ends if the run does; here if there can be none."""
-        self._require_going_on()
-        if rows.size > _ORDERED_HERE:
-            with contextlib.suppress(ChildError), self._order_child() as process:
-                order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
-                return np.asarray(order)
-            self._require_going_on()
-        return orders.nested_dissection(m, rows, columns)
-
-    @contextlib.contextmanager
-    def _order_child(self) -> Iterator[ChildProcess]:
-        """A child process that :meth:`close` ends; kept for the next run if it has done its work."""
-        process = new_child(orders.__file__)
-        try:
-            with self._lock:
-                self._require_going_on()
-                self._ordering = process
-            yield process
-        except BaseException:
-            process.close()
-            raise
-        with self._lock:
-            self._ordering = None
-        give_back(process, orders.__file__)
-
-    def _require_going_on(self) -> None:
-        if self._closed.is_set():
-            raise ChildError("the run has ended")
 
     def _analysing(self) -> Future[_Analysis]:
         """The analysis, on a thread that is abandoned when the run ends."""
@@ -217,17 +203,18 @@ class MultifrontalNormalEquations:
 
     def _unless_closed(self, future: Future[T]) -> T:
         """Wait for a future, unless the run ends."""
-        while not self._closed.is_set():
+        while not self._dissection.is_closed:
             with contextlib.suppress(TimeoutError):
                 return future.result(timeout=_WAIT_SECONDS)
         raise ChildError("the run has ended")
 
-    def _use_host(self, reason: str) -> None:
+    def _use_host(self, reason: str, augmented: AugmentedTree | None = None) -> None:
         if reason:
             self._warn(f"the sparse factor is computed on the host: {reason}")
         with self._lock:
-            self._require_going_on()
-            self._host = SparseNormalEquations(self._data)
+            self._dissection.require_going_on()
+            form: FormChoice = "auto" if self._choice == "auto" else "normal"
+            self._host = SparseNormalEquations(self._data, form, augmented)
 
     @property
     def reads_shard(self) -> bool:
@@ -297,10 +284,8 @@ class MultifrontalNormalEquations:
     def close(self) -> None:
         """End what is at work; called from any thread."""
         with self._lock:
-            self._closed.set()
-            host, factors, ordering = self._host, self._factors, self._ordering
-        if ordering is not None:
-            ordering.close()
+            self._dissection.close()
+            host, factors = self._host, self._factors
         if host is not None:
             host.close()
         if factors is not None:

@@ -1,0 +1,245 @@
+"""The augmented system of sparse programs against dense linear algebra, HiGHS and the normal equations."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import engine
+from engine.devices import Member
+from engine.engine import Engine
+from engine.errors import OptionError
+from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.interior import augmented, products, sparse_cholesky
+from engine.solvers.linprog.interior.dense_columns import DenseColumns
+from engine.solvers.linprog.interior.shard import ShardData, with_slacks
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from engine.solvers.linprog.multifrontal.form import cheaper_form
+from engine.solvers.linprog.multifrontal.orders import minimum_degree
+
+
+@pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every library that is installed, where it may run."""
+    name, _, where = request.param.partition(" ")
+    if name != "SuperLU":
+        pytest.importorskip(name)
+    monkeypatch.setattr(sparse_cholesky, "has_qdldl", lambda: name == "qdldl")
+    monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: name == "rslab")
+    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 0 if where else 10**9)
+    return str(request.param)
+
+
+def regression(rows: int, parameters: int, density: float = 0.1) -> engine.LinearProgram:
+    """Least absolute deviations: each parameter is free, and in many rows; X beta + u - v = y."""
+    random = np.random.default_rng([rows, parameters])
+    x = sp.random_array((rows, parameters), density=density, rng=random, data_sampler=random.standard_normal)
+    a: Any = sp.csr_array(sp.hstack([x, sp.eye_array(rows), -sp.eye_array(rows)]))
+    c = np.concatenate([np.zeros(parameters), np.ones(2 * rows)])
+    bounds = [(None, None)] * parameters + [(0, None)] * (2 * rows)
+    return engine.LinearProgram(c, A_eq=a, b_eq=random.standard_normal(rows), bounds=bounds)
+
+
+def data(m: int, n: int, long: int) -> ShardData:
+    """Short columns, some slacks, and columns with about half of all rows."""
+    random = np.random.default_rng([m, n, long])
+    a = sp.random_array((m, n), density=min(1.0, 2.0 / m), rng=random)
+    wide = sp.random_array((m, long), density=0.5, rng=random)
+    rows = np.arange(0, m, 2)
+    total = n + long + rows.size
+    return ShardData(
+        A=sp.csr_array(sp.hstack([a, wide])),
+        c=np.zeros((1, total)),
+        upper=np.full((1, total), np.inf),
+        free=np.zeros((1, total), bool),
+        slack_rows=rows,
+        slack_signs=random.choice([-1.0, 1.0], rows.size),
+        m=m,
+    )
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40)])
+def test_solutions_are_those_of_the_normal_equations(
+    library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, long: int
+) -> None:
+    monkeypatch.setattr(products, "_MAPPED_PRODUCTS", 10**9 if mapped else 0)
+    given = data(m, n, long)
+    random = np.random.default_rng(0)
+    equations = SparseNormalEquations(given, "augmented")
+    full = with_slacks(given).toarray()
+    for _ in range(2):  # the pattern is analysed once
+        theta = 10.0 ** random.uniform(-2, 2, given.N)
+        rhs = random.standard_normal((1, m))
+        equations.form(theta)
+        assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
+        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
+        size = np.abs(expected).max()
+        assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
+    assert equations.is_augmented
+    assert equations.factor_nonzeros > 0
+    equations.close()
+
+
+def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
+    given = data(60, 90, 12)
+    equations = SparseNormalEquations(given, "augmented")
+    for theta in (-1.0, np.nan):
+        equations.form(np.full(given.N, theta))
+        assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    equations.close()
+
+
+def test_normal_equations_follow_factors_that_fail(library: str) -> None:
+    given = data(300, 400, 60)
+    equations = SparseNormalEquations(given, "auto")
+    equations.form(np.full(given.N, -1.0))
+    assert equations.is_augmented
+    for _ in range(sparse_cholesky._FAILURES):
+        assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    assert not equations.is_augmented
+    equations.form(np.ones(given.N))
+    assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
+    full = with_slacks(given).toarray()
+    rhs = np.random.default_rng(1).standard_normal((1, 300))
+    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
+    assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    equations.close()
+
+
+def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
+    pytest.importorskip("pymetis")  # whose order is not looked for once the run has ended
+    given = data(300, 400, 60)
+    equations = SparseNormalEquations(given, "auto")
+    equations.close()
+    equations.form(np.ones(given.N))
+    assert equations.factor(np.zeros(1), np.zeros(1)).all()
+    assert np.isnan(equations.solve(np.ones((1, 300)))).all()
+
+
+def form_of(columns: Any) -> Any:
+    columns = sp.csc_array(columns)
+    columns.sort_indices()
+    return cheaper_form(columns, DenseColumns(columns), minimum_degree)
+
+
+def test_the_form_with_the_cheaper_factor_is_chosen() -> None:
+    random = np.random.default_rng(4)
+    few = sp.hstack([sp.eye_array(1000), sp.random_array((1000, 20), density=0.1, rng=random)])
+    assert form_of(few) is not None
+    assert form_of(few).long.sum() == 20
+    network = sp.random_array((1000, 3000), density=0.002, rng=random)
+    assert form_of(network) is None
+    as_many = sp.hstack([sp.eye_array(200), sp.random_array((200, 900), density=0.5, rng=random)])
+    assert form_of(as_many) is None
+
+
+def test_the_normal_equations_are_not_formed_where_they_have_too_many_products(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.solvers.linprog.multifrontal.form.MOST_PRODUCTS", 1000)
+    random = np.random.default_rng(4)
+    few = sp.hstack([sp.eye_array(500), sp.random_array((500, 200), density=0.1, rng=random)])
+    assert form_of(few) is not None
+
+
+def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = regression(900, 30)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        results = {
+            solver: owner.solve(problem, method="mpc", linear_solver=solver)
+            for solver in ("sparse_cholesky", "augmented", "auto")
+        }
+    expected = linprog(
+        problem.c, A_eq=problem.A, b_eq=problem.row_upper, bounds=[(None, None)] * 30 + [(0, None)] * 1800
+    )
+    for result in results.values():
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(expected.fun, rel=1e-6)
+    entries = {solver: result.counters["factor_nonzeros"] for solver, result in results.items() if solver != "auto"}
+    assert entries["augmented"] < 0.2 * entries["sparse_cholesky"]
+    if not device.info.capabilities.simt:
+        assert results["auto"].counters["factor_nonzeros"] == entries["augmented"]
+
+
+def test_a_dense_program_is_refused() -> None:
+    problem = engine.LinearProgram([1.0, 1.0], A_ub=[[-1.0, -2.0]], b_ub=[-1.0])
+    with pytest.raises(OptionError, match="requires a sparse matrix"):
+        engine.solve(problem, linear_solver="augmented")
+
+
+@pytest.fixture(scope="module")
+def owner() -> Any:
+    with Engine() as made:
+        yield made
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    m=st.integers(3, 60),
+    n=st.integers(3, 80),
+    kinds=st.sets(st.sampled_from(["free", "dependent", "degenerate", "bounded", "scaled", "long"])),
+)
+def test_optima_are_those_of_highs(owner: Engine, seed: int, m: int, n: int, kinds: set[str]) -> None:
+    random = np.random.default_rng(seed)
+    a = sp.random_array((m, n), density=min(1.0, 3 / m), rng=random, data_sampler=random.standard_normal).toarray()
+    if "long" in kinds:
+        a[:, : n // 3] = random.standard_normal((m, n // 3))
+    if "dependent" in kinds:
+        a[-1] = a[0] + a[m // 2]
+    x = np.where(random.random(n) < (0.3 if "degenerate" in kinds else 0.8), random.uniform(0.5, 2.0, n), 0.0)
+    dual = random.standard_normal(m)
+    c = a.T @ dual + np.where(x > 0, 0.0, random.uniform(0.0, 1.0, n))
+    lower, upper = np.zeros(n), np.full(n, np.inf)
+    if "free" in kinds:
+        lower[x > 1.0] = -np.inf
+    if "bounded" in kinds:
+        upper[::2] = x[::2] + 1.0
+    b = a @ x
+    if "scaled" in kinds:
+        rows = 10.0 ** random.integers(-4, 5, m)
+        a, b = rows[:, None] * a, rows * b
+    bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
+    expected = linprog(c, A_eq=a, b_eq=b, bounds=bounds)
+    problem = engine.LinearProgram(c, A_eq=sp.csr_array(a), b_eq=b, bounds=bounds)
+    result = owner.solve(problem, method="mpc", linear_solver="augmented", presolve=False)
+    assert expected.status == 0
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(expected.fun, rel=1e-6, abs=1e-6)
+
+
+def test_a_time_limit_ends_an_analysis(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> None:
+        begun.set()
+        ended.wait(60)
+        raise ChildError("the run has ended")
+
+    monkeypatch.setattr(sparse_cholesky, "augmented_tree", slow)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        since = time.perf_counter()
+        result = owner.solve(regression(300, 12), method="mpc", linear_solver="augmented", time_limit=1.0)
+        seconds = time.perf_counter() - since
+        ended.set()
+    assert begun.is_set()
+    assert result.status == "time_limit"
+    assert seconds < 30.0
+
+
+def test_entries_are_estimated_before_anything_is_formed() -> None:
+    columns = sp.csc_array(sp.hstack([sp.eye_array(50), np.ones((50, 2))]))
+    assert augmented.augmented_entries(columns) == 0.5 * 50 + 100 + 50
+    assert augmented.fills_in(columns)
+    assert not augmented.fills_in(sp.csc_array(sp.eye_array(50)))
