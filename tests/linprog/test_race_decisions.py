@@ -12,10 +12,11 @@ import pytest
 
 import engine
 from engine.devices import Member
+from engine.events import Notice
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
 from engine.solvers.linprog.highs.model import model_of
-from engine.solvers.linprog.highs.presolve import Presolve
+from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildProcess, release_children
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.multifrontal.orders import has_metis
@@ -177,3 +178,31 @@ def test_threads_change_promptly_during_a_race(owner: engine.Engine, monkeypatch
     assert owner.solve(sparse_program(7), method="mpc").status == "optimal"
     assert intervals[0] <= min(before, 2e-4)
     assert intervals[-1] == sys.getswitchinterval() == before
+
+
+def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    released, messages, problem = threading.Event(), [], sparse_program(11, 300, 500)
+    presolve = HighsHere._presolve
+
+    def slow(here: HighsHere, *given: Any) -> Any:
+        assert released.wait(30.0)
+        return presolve(here, *given)
+
+    monkeypatch.setattr(HighsHere, "_presolve", slow)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    monkeypatch.setattr(solve, "presolve_patience", lambda _: 0.1)
+    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)
+    try:
+        result = owner.solve(
+            problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None
+        )
+        assert not released.is_set()
+    finally:
+        released.set()
+    assert result.status == "optimal"
+    assert str(result.arrays["racers"][0]) == "interior point"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-7)
+    assert result.counters["rows"] == problem.m
+    assert any("as given" in message for message in messages)
+    settle(owner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import Any
 
@@ -33,6 +34,7 @@ from engine.solvers.linprog.racers.start import (
     keep_helpers,
     pdhg_members,
     pdhg_takes_part,
+    presolve_patience,
     start_highs_interior,
     start_highs_simplex,
 )
@@ -220,10 +222,16 @@ class _Solving(Race):
         thread = next((racer for racer in self.racers if isinstance(racer, HighsThread)), None)
         here = None if thread is None else thread.here
         poll = self._require_going_on if self.racers else self._poll
+        raced = here is not None and self.restored is None
+        patience = presolve_patience(self.pool.members[0]) if raced else math.inf
         try:
-            presolve = stack.enter_context(self._beside(lambda: Presolve(self.problem, poll, here)))
+            presolve = stack.enter_context(self._beside(lambda: Presolve(self.problem, poll, here), patience))
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
+            return self.problem, unchanged
+        except TimeoutError:
+            self._form = "given"
+            self.run.notice("presolve is at work still; our methods begin with the program as given")
             return self.problem, unchanged
         if presolve.status == "empty":
             while any(racer is thread for racer in self.racers):  # it restores the same point

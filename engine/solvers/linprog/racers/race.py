@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
@@ -134,38 +136,46 @@ class Race:
             if not self._decided and racer in self.racers:
                 self._take_news(racer)
 
-    def _poll_race(self, *others: Future[Any]) -> None:
-        """:meth:`_listen` while something is prepared.
+    def _poll_race(self, *others: Future[Any], most: float = WAIT_SECONDS) -> None:
+        """:meth:`_listen` while something is prepared, for as many seconds at most.
 
         Raises
         ------
         Decided
             If news decide the race.
         """
-        self._listen(WAIT_SECONDS, *others)
+        self._listen(min(most, WAIT_SECONDS), *others)
         if self._decided:
             raise Decided
 
-    def _beside(self, function: Callable[[], T]) -> T:
+    def _beside(self, function: Callable[[], T], patience: float = math.inf) -> T:
         """Call a function on a thread and take the news of the racers meanwhile; here if there are none.
 
-        If the race is decided, or the run stopped, the function goes on alone: what it returns is closed.
+        If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
+        closed.
 
         Parameters
         ----------
         function : callable
+        patience : float
+            Seconds that it may take.
 
         Raises
         ------
         Decided
             If news decide the race.
+        TimeoutError
+            If the patience is over.
         """
         if not self.racers:
             return function()
-        future = start_thread(function)
+        future, until = start_thread(function), time.perf_counter() + patience
         try:
             while not future.done():
-                self._poll_race(future)
+                left = until - time.perf_counter()
+                if left <= 0.0:
+                    raise TimeoutError
+                self._poll_race(future, most=left)
             return future.result()
         except BaseException:
             self.pool.leave(start_thread(lambda: _close_late(future)))

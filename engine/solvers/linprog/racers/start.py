@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from engine.devices import DevicePool, Member
@@ -22,6 +23,7 @@ __all__ = [
     "keep_helpers",
     "pdhg_members",
     "pdhg_takes_part",
+    "presolve_patience",
     "start_highs_interior",
     "start_highs_simplex",
 ]
@@ -37,6 +39,7 @@ _FEWEST_CORES = 2  # and from which it does before them, where they would comput
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
 _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point method: where it takes part once, twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
+_PRESOLVE_PATIENCE = 0.15
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
 
 
@@ -115,6 +118,19 @@ def head_start(member: Member, time_left: float) -> float:
     if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
         return _HEAD_START
     return max(_HEAD_START, min(_LONG_HEAD_START, _PART_OF_LIMIT * time_left))
+
+
+def presolve_patience(member: Member) -> float:
+    """Seconds that our methods wait for the presolve of HiGHS's simplex method before they begin without.
+
+    On GPUs interior points take about as long for a program as given: their iterations are as many, and little slower.
+
+    Parameters
+    ----------
+    member : Member
+        Their device.
+    """
+    return math.inf if member.info.capabilities.shares_host_cores else _PRESOLVE_PATIENCE
 
 
 def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
