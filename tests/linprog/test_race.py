@@ -304,6 +304,52 @@ def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pyte
     assert children() <= before
 
 
+def test_a_time_limit_returns_where_the_simplex_method_is(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_interior_point(monkeypatch)
+    solve_it = child.Presolved.solve
+
+    def until_stopped(self: child.Presolved) -> child.Point:
+        while not self._stopped:
+            time.sleep(0.01)
+        return solve_it(self)
+
+    monkeypatch.setattr(child.Presolved, "solve", until_stopped)
+    monkeypatch.setattr(racer, "_LAST_POINT", 30.0)
+    monkeypatch.setattr(start, "host_cores", lambda: 1)
+    problem = sparse_program(8)
+    result = owner.solve(problem, method="race", time_limit=0.5)
+    assert result.status == "time_limit"
+    assert result.solution is not None
+    assert result.solution.shape == (problem.n,)
+    activities = problem.A @ result.solution
+    outside = np.maximum(problem.row_lower - activities, activities - problem.row_upper)
+    assert outside.max() > 0.0
+    assert result.counters["primal_infeasibility"] > 0.0
+    assert result.objective == pytest.approx(problem.c @ result.solution)
+    settle(owner)
+
+
+def test_highs_in_a_child_ends_before_the_run_and_shows_its_point() -> None:
+    random = np.random.default_rng(5)
+    a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
+    problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
+    limited = HighsRacer(problem, "simplex", 1e-8, time_left=lambda: 0.02)
+    try:
+        news = limited.collect()
+    finally:
+        limited.close()
+    assert news.ended
+    if news.point is not None:  # on a very fast machine it is the optimum
+        assert news.point[0].shape == (800,)
+    unlimited = HighsRacer(sparse_program(8), "ipm", 1e-8)
+    try:
+        assert unlimited.collect().point is not None
+    finally:
+        unlimited.close()
+
+
 def test_every_request_is_answered_while_the_process_ends() -> None:
     for _ in range(3):
         process = ChildProcess()

@@ -375,14 +375,20 @@ class _Solving(Race):
         return self.options.method == "auto" and self.problem.is_sparse and not self._limited
 
     def _stopped(self) -> None:
-        """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""
+        """Keep the latest points of the methods, of ours as a checkpoint, and all as candidates for the best.
+
+        HiGHS is asked only where our methods have no feasible one.
+        """
         self._stopping = True
         self._take_last_judgements()
         try:
             self._save_checkpoint()
         except DeviceError as error:
             self.run.notice(f"no checkpoint: {error}", level="warning")
-        for racer in self.racers:
+        for racer in sorted(self.racers, key=lambda racer: racer.shows_last):
+            best = self.verdict.best
+            if racer.shows_last and best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
+                continue
             with contextlib.suppress(ChildError, DeviceError):
                 point = racer.present_point()
                 if point is not None:

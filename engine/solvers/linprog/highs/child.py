@@ -167,7 +167,7 @@ class Presolved:
             if status == "optimal":
                 return self._from_basis(reduced, iterations)
             if self._stopped:
-                return {"status": status, "iterations": iterations}
+                return {"status": status, "iterations": iterations, **self._latest(reduced)}
         highs = self._new_simplex(self._highs.getLp(), presolve="off" if status == "not reduced" else "choose")
         if status not in _NO_OPTIMUM:
             highs.run()
@@ -183,6 +183,15 @@ class Presolved:
             highs.setOptionValue("time_limit", 0.0)
         highs.passModel(lp)
         return highs
+
+    def _latest(self, reduced: Any) -> Point:
+        """The point of the program as given where the simplex method has been stopped; empty if it has none."""
+        solution = reduced.getSolution()
+        if not (solution.value_valid and solution.dual_valid):
+            return {}
+        with self._lock:
+            self._highs.postsolve(solution)
+            return from_solution(self._highs)
 
     def _from_basis(self, reduced: Any, iterations: int) -> Point:
         """The optimum of the program as given, from an optimal basis of the reduced one."""

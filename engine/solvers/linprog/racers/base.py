@@ -78,6 +78,8 @@ class Racer(ABC):
         Points that reached the method's goal, but failed the audit of the program as given.
     restore : callable
         From a point of the program that it works on to one of the program as given.
+    shows_last : bool
+        Whether :meth:`present_point` ends it, and takes longer than that of others.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Racer(ABC):
     error: float = float("nan")
     refusals: int = 0
     restore: Restore = staticmethod(unchanged)
+    shows_last: bool = False
 
     @abstractmethod
     def collect(self) -> News:

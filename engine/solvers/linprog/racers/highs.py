@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +22,12 @@ from engine.solvers.linprog.racers.base import News, Racer
 __all__ = ["HighsRacer", "HighsThread"]
 
 Vector = NDArray[np.float64]
+_LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point
+_BEFORE_LIMIT, _PART_BEFORE_LIMIT = 0.3, 0.1  # seconds, at most a part of them, by which HiGHS ends before the run
+
+
+def _no_limit() -> float:
+    return float("inf")
 
 
 def _options(solver: str, tolerance: float) -> dict[str, Any]:
@@ -58,6 +66,8 @@ class HighsThread(Racer):
         Its presolve is that of our methods too.
     """
 
+    shows_last = True
+
     def __init__(self, problem: LinearProgram, tolerance: float) -> None:
         self.name = "HiGHS simplex"
         self.iterations = 0
@@ -74,6 +84,13 @@ class HighsThread(Racer):
             return News(ended=True)
         self.iterations = int(found["iterations"])
         return _news(found, final=True)
+
+    def present_point(self) -> tuple[Vector, Vector] | None:
+        """Where the simplex method is, which ends it; None if it has no point yet, as in presolve."""
+        self.here.stop()
+        if not wait([self.future], timeout=_LAST_POINT).done:
+            return None
+        return self.collect().point
 
     def report(self, run: Run) -> None:
         """HiGHS reports nothing while it works."""
@@ -102,6 +119,8 @@ class HighsRacer(Racer):
         Of infeasibilities.
     crossover : {"after", "yes", "no"}
         Whether an interior point is moved to a vertex: only after it was not exact enough, always, or never.
+    time_left : callable
+        Seconds that the run may take; HiGHS ends shortly before, since it has a point to show only then.
 
     Raises
     ------
@@ -113,6 +132,7 @@ class HighsRacer(Racer):
     solver: str
     tolerance: float
     crossover: Literal["after", "yes", "no"] = "after"
+    time_left: Callable[[], float] = _no_limit
     iterations: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -128,6 +148,9 @@ class HighsRacer(Racer):
         options = _options(self.solver, self.tolerance)
         if self.solver == "ipm":
             options["run_crossover"] = "on" if self._crossover else "off"
+        left = self.time_left()
+        if np.isfinite(left):
+            options["time_limit"] = max(0.0, left - min(_BEFORE_LIMIT, _PART_BEFORE_LIMIT * left))
         self.future = self._process.request("solve", self._model, options)
 
     def collect(self) -> News:
@@ -137,7 +160,8 @@ class HighsRacer(Racer):
         except ChildError:
             return News(ended=True)
         self.iterations += int(found["iterations"])
-        return _news(found, final=self.solver != "ipm" or self._crossover or self.crossover == "no")
+        final = self.solver != "ipm" or self._crossover or self.crossover == "no"
+        return _news(found, final=final or found["status"] == "time limit reached")
 
     def report(self, run: Run) -> None:
         """HiGHS reports nothing while it works."""

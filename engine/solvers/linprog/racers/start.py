@@ -97,7 +97,7 @@ def _in_child(
     problem: LinearProgram, solver: str, tolerance: float, run: Run, crossover: Literal["after", "yes", "no"] = "after"
 ) -> list[Racer]:
     try:
-        return [HighsRacer(problem, solver, tolerance, crossover)]
+        return [HighsRacer(problem, solver, tolerance, crossover, lambda: run.time_left)]
     except ChildError as error:
         run.notice(str(error), level="warning")
         return []
