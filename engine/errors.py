@@ -15,6 +15,7 @@
     │   ├── KernelError            3   a kernel does not compile or launch
     │   ├── DeviceLost             3   a device of a pool failed; the others may continue
     │   ├── PeerFailed             3   a device waited for another one, which failed
+    │   ├── RecordingError         3   work cannot be recorded on a device, or a recording does not hold any more
     │   ├── ClusterError           3   a cluster cannot be reached or used, or is lost
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
     ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
@@ -68,6 +69,7 @@ __all__ = [
     "ProofError",
     "QuintetError",
     "QuintetWarning",
+    "RecordingError",
     "RelaxationWarning",
     "RunFolderError",
     "StorageWarning",
@@ -222,6 +224,10 @@ class DeviceLost(DeviceError):
 
 class PeerFailed(DeviceError):
     """A device waited for another one of the pool, which has failed and says why itself."""
+
+
+class RecordingError(DeviceError):
+    """Work cannot be recorded on a device, or a recording of it does not hold any more; it can be given as ever."""
 
 
 class ClusterError(DeviceError):

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.handles import Buffer, StreamEvent
+from engine.devices.handles import Buffer, StreamEvent, require_range, require_type
 from engine.devices.info import DeviceInfo, Language, MemoryInfo
 from engine.devices.program import Kernel, Program, Signature
+from engine.devices.recording import RecordingMethods, RecordingSet
 from engine.devices.source import Source
 
 __all__ = ["Device"]
@@ -32,9 +33,10 @@ class _Owned:
     stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     buffers: set[Buffer] = field(default_factory=set)
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
+    recordings: RecordingSet = field(default_factory=RecordingSet)
 
 
-class Device(ABC):
+class Device(RecordingMethods, ABC):
     """One opened device. Use it on the thread that opened it, and close it there.
 
     ``allocated_bytes`` counts the bytes that were allocated here; None where the driver itself reports it.
@@ -50,6 +52,9 @@ class Device(ABC):
 
     on_library_call: Callable[[], None] | None = None
     """Called when a library, not this class, has put work on the present stream."""
+
+    is_timed: bool = False
+    """Whether a time mark is put behind each command (see :mod:`engine.devices.timeline`)."""
 
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
@@ -139,6 +144,7 @@ class Device(ABC):
         """Give a buffer back before the device is closed; the work already given to the device is finished first."""
         if buffer in self._owned.buffers:
             self._owned.buffers.remove(buffer)
+            self._owned.recordings.drop(buffer)
             self._free(buffer)
 
     @abstractmethod
@@ -177,8 +183,8 @@ class Device(ABC):
         """
         host = np.ascontiguousarray(array)
         target = into if into is not None else self.empty(host.shape, host.dtype)
-        _require_range("put", target, start, host.size)
-        _require_type("put", target, host.dtype)
+        require_range("put", target, start, host.size)
+        require_type("put", target, host.dtype)
         if host.nbytes:
             self._write(target, host, start * target.dtype.itemsize)
         return target
@@ -214,8 +220,8 @@ class Device(ABC):
             out = np.empty(rest if count is None else count, buffer.dtype)
         elif not out.flags.c_contiguous or (count is not None and count != out.size):
             raise ValueError(f"get: out must be contiguous and hold {count if count is not None else 'the'} elements")
-        _require_range("get", buffer, start, out.size)
-        _require_type("get", buffer, out.dtype)
+        require_range("get", buffer, start, out.size)
+        require_type("get", buffer, out.dtype)
         if out.nbytes:
             self._read(buffer, out, start * buffer.dtype.itemsize)
         return out
@@ -250,9 +256,9 @@ class Device(ABC):
             If the two are of different types.
         """
         elements = source.size - source_start if count is None else count
-        _require_range("copy from", source, source_start, elements)
-        _require_range("copy to", target, target_start, elements)
-        _require_type("copy to", target, source.dtype)
+        require_range("copy from", source, source_start, elements)
+        require_range("copy to", target, target_start, elements)
+        require_type("copy to", target, source.dtype)
         if target is source and abs(target_start - source_start) < elements:
             raise ValueError(f"copy: {elements} elements at {source_start} and at {target_start} of a buffer overlap")
         if elements:
@@ -409,8 +415,8 @@ class Device(ABC):
         """
         if not out.flags.c_contiguous:
             raise ValueError("get_async: out must be contiguous")
-        _require_range("get_async", buffer, start, out.size)
-        _require_type("get_async", buffer, out.dtype)
+        require_range("get_async", buffer, start, out.size)
+        require_type("get_async", buffer, out.dtype)
         if out.nbytes:
             self._read_async(buffer, out, start * buffer.dtype.itemsize)
 
@@ -443,8 +449,8 @@ class Device(ABC):
         """
         if not array.flags.c_contiguous:
             raise ValueError("put_async: the array must be contiguous")
-        _require_range("put_async", into, start, array.size)
-        _require_type("put_async", into, array.dtype)
+        require_range("put_async", into, start, array.size)
+        require_type("put_async", into, array.dtype)
         if array.nbytes:
             self._write_async(into, array, start * into.dtype.itemsize)
 
@@ -472,6 +478,7 @@ class Device(ABC):
 
     def close(self) -> None:
         """Finish the work and give everything back. Safe to call twice."""
+        self._owned.recordings.drop()
         for buffer in list(self._owned.buffers):
             with contextlib.suppress(Exception):
                 self._free(buffer)
@@ -480,13 +487,3 @@ class Device(ABC):
             program.forget()
         self._owned.programs.clear()
         self._owned.stack.close()
-
-
-def _require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
-    if start < 0 or count < 0 or start + count > buffer.size:
-        raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
-
-
-def _require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
-    if dtype != buffer.dtype:
-        raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")

@@ -19,12 +19,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.backends import BackendModule
 from engine.devices.base import Device
+from engine.devices.cuda_graph import GraphRecording, has_graphs
 from engine.devices.handles import Buffer, Events, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.program import Kernel, Signature
+from engine.devices.recording import CommandList, Recording
 from engine.devices.source import Source
-from engine.errors import BackendUnavailable, DeviceError, KernelError
+from engine.errors import BackendUnavailable, DeviceError, KernelError, RecordingError
 
 __all__ = ["BACKEND", "CudaDevice", "list_devices"]
 
@@ -87,6 +89,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         inline_ptx=True,
         packed_i16=True,
         cuda_context=True,
+        graphs=has_graphs(),
         bit_tensor_cores=device.compute_capability() >= (8, 0),
         compute_capability=device.compute_capability(),
     )
@@ -158,6 +161,8 @@ class CudaDevice(Device):
     @property
     def native_stream(self) -> int:
         """The ``CUstream`` of the present stream, for libraries of the same context."""
+        if isinstance(self.recording, CommandList):
+            raise RecordingError(f"a call of a library cannot be part of a recording on {self.info.id}")
         return int(self._stream.handle)
 
     def _finish(self) -> None:
@@ -265,9 +270,19 @@ class CudaDevice(Device):
             kernel.handle._launch_kernel((grid, 1), (block, 1, 1), packed, kernel.local_bytes, self._stream)
         except self._driver.Error as error:
             raise KernelError(kernel.source.template, "cuda", self.info.id, f"{kernel.entry}: {error}") from error
-        self._in_flight += 1
-        if self._in_flight >= _IN_FLIGHT:
+        self.count_launches(1)
+
+    def count_launches(self, more: int) -> None:
+        """Wait where too many launches are in flight."""
+        self._in_flight += more
+        if self._in_flight >= _IN_FLIGHT and self.recording is None:
             self.sync()
+
+    def _new_recording(self) -> Recording:
+        """A graph; the commands one by one where each has a time mark put behind it."""
+        if self.is_timed or not self.capabilities.graphs:
+            return CommandList(self)
+        return GraphRecording(self)
 
     def sync(self) -> None:
         """See :meth:`Device.sync`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Buffer", "Events", "StreamEvent"]
+__all__ = ["Buffer", "Events", "StreamEvent", "require_range", "require_type"]
 
 
 @dataclass(eq=False)
@@ -82,3 +82,15 @@ class Events:
         """Drop every event; the events that are left stand for nothing. To be called on the device's thread."""
         self._made.clear()
         self._idle = deque()
+
+
+def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
+    """Raise ValueError for elements that a buffer does not have."""
+    if start < 0 or count < 0 or start + count > buffer.size:
+        raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
+
+
+def require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
+    """Raise TypeError for a buffer of another type."""
+    if dtype != buffer.dtype:
+        raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")

@@ -40,6 +40,8 @@ class Capabilities:
         Whether the 1-bit tensor core instructions (NVIDIA, from compute capability 8.0 on) can be used.
     cuda_context : bool
         Whether NVIDIA's libraries can work in the device's own context (``Device.native_stream``).
+    graphs : bool
+        Whether recorded work (``Device.record``) is started with one call of the driver, not command by command.
     launch_cost : float
         Seconds that a launch costs the host, roughly.
     linear_algebra : {"cusolver", "lapack", "kernels"}
@@ -82,6 +84,7 @@ class Capabilities:
     packed_i16: bool = False
     bit_tensor_cores: bool = False
     cuda_context: bool = False
+    graphs: bool = False
     shares_host_cores: bool = False
     launch_cost: float = 10e-6
     peer_copies: bool = False

@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -321,6 +321,39 @@ class OpenCLDevice(Device):
             raise kernel.out_of_range(native) from None
         if self._shares:
             self._launched[self._queue] = launched
+
+    def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
+        """A launch of a kernel object of its own, whose arguments are set once."""
+        if self.is_timed:
+            return super().prepared(kernel, grid, block, native)
+        cl, own = self._cl, self._copy_of(kernel, native)
+        enqueue, size, local = cl.enqueue_nd_range_kernel, (grid * block,), (block,)
+
+        def launch() -> None:
+            try:
+                launched = enqueue(self._queue, own, size, local)
+            except cl.Error as error:
+                raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+            if self._shares:
+                self._launched[self._queue] = launched
+
+        return launch
+
+    def _copy_of(self, kernel: Kernel, native: list[Any]) -> Any:
+        """Another kernel object with these arguments."""
+        handle, unchecked = kernel.handle
+        cl = self._cl
+        try:
+            for index, code in unchecked:
+                struct.pack(code, native[index])
+            own = cl.Kernel(handle.program, kernel.entry)
+            for index, (parameter, value) in enumerate(zip(kernel.signature.parameters, native, strict=True)):
+                own.set_arg(index, value if parameter.is_buffer else np.asarray(value, parameter.dtype)[()])
+        except cl.Error as error:
+            raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+        except (struct.error, OverflowError, TypeError):
+            raise kernel.out_of_range(native) from None
+        return own
 
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """See :meth:`Device.shared_array`."""

@@ -143,6 +143,7 @@ class Recorder:
         """Record a device that has just been opened, by methods of its own in place of its class's."""
         self._device = device
         device.start_timing()
+        device.is_timed = True
         _THREAD.recorder = self
         own: Any = device
         for name, kind, size in _COPIES:

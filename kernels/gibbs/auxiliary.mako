@@ -79,8 +79,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL f64* RESTRICT auxiliar
 
 // The points of every chain. Launch: a group of ${points} work-items a chain.
 KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT auxiliary, const GLOBAL f64* RESTRICT auxiliary_step,
-    GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape, i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, u32 step)
+    GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape, i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
     {
@@ -149,8 +150,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 
 // One of the points. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, const GLOBAL f64* RESTRICT candidates,
-    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     f64 weight[${points}];
     f64 most = -1.0e300;

@@ -34,8 +34,9 @@ ${priors.lasso_functions()}
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
     const i32 chain = GROUP_ID;
@@ -107,8 +108,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 // 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
-    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream, u32 step)
+    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
     const i32 chain = first_chain + GROUP_ID;
@@ -165,6 +167,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
+}
+
+// The number of the iteration, where kernels that are launched again by a recording read it
+KERNEL LAUNCH_BOUNDS(1, 1) set_iteration(GLOBAL u32* RESTRICT iteration, u32 step)
+{
+    iteration[0] = step;
 }
 
 // One row of the record: beta, the ${WHOLE} numbers of `whole`, the family's own parameters, and with `scales` lambda^-2

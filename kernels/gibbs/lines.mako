@@ -76,8 +76,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
     const GLOBAL f64* RESTRICT member_weight, const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start,
     const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
-    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
+    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
+    const i32 tail_first = tails > 0 ? (i32)((i64)step * tail_tries % tails) : 0;    // the tails take turns
     LOCAL_ARRAY(f64, part, ${4 * block});
     LOCAL_ARRAY(f64, terms, 4);
     const i32 chain = GROUP_ID;
@@ -226,8 +228,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
     GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
     const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count, i32 q,
-    i32 stride, i32 first, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
+    i32 stride, i32 first, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);

@@ -53,8 +53,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
 % endif
     const GLOBAL f32* RESTRICT signs, GLOBAL ${vector}* RESTRICT weighted, GLOBAL f64* RESTRICT strip_sums,
     i64 first_row, i64 row_count, i32 strips, i32 strip_rows, i32 beta_first,
-   ${likelihoods.parameters(family) if scored else ""}${" u64 seed, u32 stream, u32 step," if mode in ("draw", "augment") else ""}${" u32 noise_stream," if mode == "augment" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${" GLOBAL f64* RESTRICT omega," if conjugate else ""} i32 betas)
+   ${likelihoods.parameters(family) if scored else ""}${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode in ("draw", "augment") else ""}${" u32 noise_stream," if mode == "augment" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${" GLOBAL f64* RESTRICT omega," if conjugate else ""} i32 betas)
 {
+% if mode in ("draw", "augment"):
+    const u32 step = iteration[0];
+% endif
 % if not serial:
     LOCAL_ARRAY(f64, part, ${2 * block});
 %   if lanes > 1 and not shuffle and mode != "combine":

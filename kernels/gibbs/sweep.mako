@@ -50,8 +50,11 @@ typedef uint4 chunk_t;
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
+    i32 betas,${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
 {
+% if mode == "draw":
+    const u32 step = iteration[0];
+% endif
     LOCAL_ARRAY(i32, taken, 4);
 % if shuffled:
     LOCAL_ARRAY(f32, part, ${outputs * parts});

@@ -40,8 +40,9 @@ ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % endif
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
     GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = (u32)chain << 8;
@@ -130,8 +131,9 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin, GLOBAL f64* RESTRICT momentum,
     const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score, GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 first_chain,
-    u64 seed, u32 stream, u32 step)
+    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
@@ -166,8 +168,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT scor
 
 // r += share e rhs, and a copy of it in rhs
 KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT control,
-    f64 share, i32 q, i32 first_chain, u64 seed, u32 stream, u32 step)
+    f64 share, i32 q, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const f64 length = share * step_length(control[5], seed, stream, step, chain);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -179,8 +182,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, G
 
 // beta += e s rhs, also as f32 rows of `stride`
 KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
-    const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const f64 length = step_length(control[5], seed, stream, step, chain);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -198,8 +202,9 @@ ${serial.functions()}
 KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width, GLOBAL f64* RESTRICT beta,
     const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L, GLOBAL f64* rhs,
     GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, f64 share, i32 drifts, i32 q, i32 stride,
-    i32 first_chain, u64 seed, u32 stream, u32 step)
+    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
     const GLOBAL f64* factor = L + (i64)GROUP_ID * q * q;
@@ -234,8 +239,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i3
 KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT origin, const GLOBAL f64* RESTRICT momentum,
     const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains,
     GLOBAL f64* RESTRICT score, const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed, u32 stream, u32 step)
+    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(i32, decision, 1);
     const i32 chain = first_chain + GROUP_ID;

@@ -27,8 +27,9 @@ ${variates.scale_functions()}
 
 // z given beta's margins, also as the right-hand side of L x = z
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
-    i64 pitch, i64 row_count, i32 chains, u64 seed, u32 stream, u32 step)
+    i64 pitch, i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 chain = i / row_count;
         const i64 row = i % row_count;
@@ -40,8 +41,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f32* RESTRICT margi
 
 // u as f32 rows of `stride`, and the prior variances; scale holds their square roots
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, GLOBAL f64* RESTRICT prior_draw,
-    GLOBAL f32* RESTRICT prior_narrow, i32 q, i32 stride, u64 seed, u32 stream, u32 step)
+    GLOBAL f32* RESTRICT prior_narrow, i32 q, i32 stride, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     for (i32 j = LOCAL_ID; j < stride; j += ${block}) {
         f64 s = 0.0;
@@ -82,13 +84,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix,
 // z after a trajectory; v = X u + d, X u in margins. z_i becomes 0 first where -v_i / z_i, the cotangent of the time until then, is largest.
 // There v -= 2 v_i / M_ii M e_i. A trajectory with more reflections than the limit, and so its reverse, is not made: z in `solution` stays.
 KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64* velocity, const GLOBAL f64* RESTRICT solution,
-    const GLOBAL f64* RESTRICT covariance, const GLOBAL f32* RESTRICT margins, i64 pitch, i64 row_count, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT covariance, const GLOBAL f32* RESTRICT margins, i64 pitch, i64 row_count, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, least, ${block});
     LOCAL_ARRAY(i64, which, ${block});
     const i64 chain = GROUP_ID;
     GLOBAL f64* z = latent + chain * row_count;
     GLOBAL f64* v = velocity + chain * row_count;
+    const u32 step = iteration[0];
     const i64 most = 100 + 20 * row_count;
     for (i64 i = LOCAL_ID; i < row_count; i += ${block})
         v[i] = (f64)margins[chain * pitch + i] + normal_of(philox_words(seed, stream + ((u32)chain << 8), step, i, 0u));
@@ -141,8 +144,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards,
 
 // g, from x = L^-1 z in `solution`; then solution = g z - X u - d, X u in margins
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT solution,
-    GLOBAL f64* RESTRICT whole, i64 pitch, i64 row_count, i32 expanded, u64 seed, u32 stream, u32 step)
+    GLOBAL f64* RESTRICT whole, i64 pitch, i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
+    const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
     const i32 chain = GROUP_ID;

@@ -184,7 +184,8 @@ def _time_pass(worker: Worker, chains: int) -> float:
     partial = worker.rows.partial_sums(memory, chains)
 
     def sweep(step: int) -> None:
-        numbers = {"seed": 0, "stream": 0, "step": step}
+        worker.chains.set_iteration(step)
+        numbers = {"seed": 0, "stream": 0, "iteration": worker.chains.iteration}
         worker.rows.sweep("draw", worker.chains.narrow, partial, chains, **numbers)
 
     sweep(1)

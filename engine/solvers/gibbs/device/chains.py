@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, StreamEvent
+from engine.devices.program import BoundKernel
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.families import AUXILIARY
@@ -71,6 +72,8 @@ class Settings:
 class Chains:
     """The state of all chains. ``narrow`` is beta once more, as float32 rows of the design's stride.
 
+    ``iteration`` is the number of the iteration in one uint32.
+
     Parameters
     ----------
     memory : Memory
@@ -85,6 +88,14 @@ class Chains:
         self.whole = memory.empty((chains, WHOLE))
         self.auxiliary = memory.zeros((chains, AUXILIARY))
         self.narrow = memory.zeros((chains, rows.layout.stride), np.float32)
+        self.iteration = memory.zeros(1, np.uint32)
+        self._set_iteration: BoundKernel | None = None
+
+    def set_iteration(self, number: int) -> None:
+        """Let kernels that read the number of the iteration from :attr:`iteration` find this one."""
+        if self._set_iteration is None:
+            self._set_iteration = self._rows.programs.conditionals.set_iteration.bind(iteration=self.iteration)
+        self._set_iteration(1, 1, step=number)
 
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host; see :data:`STATE`."""
@@ -113,6 +124,7 @@ class _Batch:
     failed: NDArray[np.int32]
     done: StreamEvent | None = None
     iterations: list[int] = field(default_factory=list)
+    record_draw: BoundKernel | None = None
 
 
 class Recorder:
@@ -147,20 +159,19 @@ class Recorder:
     def record(self, iteration: int) -> None:
         """The chains as they are now."""
         batch, chains, settings = self._batches[self._turn], self._chains, self._settings
-        self._programs.conditionals.record_draw(
-            settings.chains,
-            self._programs.block,
-            beta=chains.beta,
-            whole=chains.whole,
-            local_precision=chains.local_precision,
-            record=batch.record,
-            q=self._columns,
-            row=len(batch.iterations),
-            chains=settings.chains,
-            scales=int(settings.keep_scales),
-            auxiliary=chains.auxiliary,
-            auxiliaries=self._auxiliaries,
-        )
+        if batch.record_draw is None:
+            batch.record_draw = self._programs.conditionals.record_draw.bind(
+                beta=chains.beta,
+                whole=chains.whole,
+                local_precision=chains.local_precision,
+                record=batch.record,
+                q=self._columns,
+                chains=settings.chains,
+                scales=int(settings.keep_scales),
+                auxiliary=chains.auxiliary,
+                auxiliaries=self._auxiliaries,
+            )
+        batch.record_draw(settings.chains, self._programs.block, row=len(batch.iterations))
         batch.iterations.append(iteration)
 
     def send(self, failed: Buffer) -> None:

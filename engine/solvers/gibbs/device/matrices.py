@@ -119,6 +119,12 @@ class Matrices:
             groups.append(Group(stream, begin, count, own, matrix, rhs, status))
         return groups
 
+    @property
+    def recordable(self) -> bool:
+        """Whether the host has no part in an iteration: no exchange between devices, no rows to send, no LAPACK."""
+        rows = self._rows
+        return rows.peer is None and not rows.streamed and all(one.algebra.provider != "lapack" for one in self.groups)
+
     # --- the common matrix ----------------------------------------------------------------------------------------
 
     def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
@@ -290,6 +296,7 @@ def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, setting
         "first": rows.design.first,
         "chains": chains.count,
         "seed": settings.seed,
+        "iteration": chains.iteration,
         "first_prior": settings.prior_precision,
         "inverse_width": settings.tau_scale**-2,
         "slab_degrees": settings.prior.slab_degrees,

@@ -286,8 +286,8 @@ class Programs:
         design, beta, out : Buffer
             Rows as stored; the vectors, float32; the sums of every strip.
         **arguments
-            ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``step``, or ``margins``
-            and ``pitch``.
+            ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``iteration``, or
+            ``margins`` and ``pitch``.
         """
         layout = self.layout
         chunk_count = layout.stride // (4 if self.storage == "float32" else 8)

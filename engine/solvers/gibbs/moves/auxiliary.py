@@ -78,6 +78,7 @@ class AuxiliaryMoves:
             degrees=settings.degrees,
             offset=_offset(design.problem.family, settings.degrees),
             seed=settings.seed,
+            iteration=chains.iteration,
             **different,
         )
 
@@ -90,10 +91,10 @@ class AuxiliaryMoves:
         if self._rows.design.family.targeted:
             self._launch(self._rows.programs.auxiliary.shape_likelihoods, self._chains.count, 1)
 
-    def move(self, step: int) -> None:
+    def move(self) -> None:
         """One move of every chain; the margins must be those of all rows."""
         programs, chains, launch = self._rows.programs, self._chains.count, self._launch
-        numbers = {"stream": self._settings.stream(STREAM_AUXILIARY), "step": step}
+        numbers = {"stream": self._settings.stream(STREAM_AUXILIARY)}
         launch(programs.auxiliary.propose_auxiliary, chains, _POINTS, **numbers)
         launch(programs.auxiliary.weigh_candidates, self._parts * chains, programs.block)
         launch(programs.auxiliary.choose_auxiliary, chains, 1, **numbers)

@@ -117,11 +117,12 @@ class ConjugateMoves:
     def iterate(self, step: int) -> None:
         """Draw tau and lambda given beta, the latent variables of the rows given beta, and beta given all of these."""
         settings = self._settings
+        self._chains.set_iteration(step)
         if step % self._rescale_every == 0:
-            self._rescale(step)
-        scales = {"stream": settings.stream(STREAM_SCALES), "step": step}
-        self._launch(self._trajectory.draw_scales, settings.chains, self._long, **scales)
-        self._draw_latent(step)
+            self._rescale()
+        scales = settings.stream(STREAM_SCALES)
+        self._launch(self._trajectory.draw_scales, settings.chains, self._long, stream=scales)
+        self._draw_latent()
         self._each("begin_solution", stream=settings.stream(STREAM_NOISE), step=step)
         number, wanted = 0, max(_AT_LEAST, self.steps)
         while True:
@@ -136,16 +137,16 @@ class ConjugateMoves:
         self._each("finish_solution", number=number)
         self._agree()
 
-    def _rescale(self, step: int) -> None:
+    def _rescale(self) -> None:
         """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
         settings = self._settings
         kernel, size = self._lines.rescale_chains, (self._chains.count, self._long)
         self._sweep(self._chains.narrow, self._margins)
-        self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE), step=step)
+        self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE))
         if self.has_small:
             self._launch(self._lines.narrow_set, *size)
             self._sweep(self._part, self._part_margins)
-            self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1), step=step)
+            self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1))
 
     def _sweep(self, narrow: Buffer, margins: Buffer) -> None:
         """The margins of all rows for every chain."""
@@ -156,12 +157,12 @@ class ConjugateMoves:
             rows.peer.exchange(*(Part(margins, first, first + some) for first, some in ranges))
         self.passes += 1
 
-    def _draw_latent(self, step: int) -> None:
+    def _draw_latent(self) -> None:
         """Omega, X'(u + Omega^1/2 d) in the shards, and the diagonal of X' Omega X."""
         rows, settings, chains = self._rows, self._settings, self._chains
         rows.spread(self._passed, "f64", chains.beta, rows.layout.columns)
-        numbers = {"seed": settings.seed, "stream": settings.stream(STREAM_LATENT), "step": step}
-        self._pass("augment", **numbers, noise_stream=settings.stream(STREAM_ROWS))
+        numbers = {"seed": settings.seed, "stream": settings.stream(STREAM_LATENT)}
+        self._pass("augment", **numbers, iteration=chains.iteration, noise_stream=settings.stream(STREAM_ROWS))
         rows.add_squares(self._passed, self.omega, self._diagonals)
         self.passes += 1
 

@@ -15,7 +15,6 @@ W, the length of the steps and their number are chosen during the warm-up and th
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer
+from engine.devices.recording import Recordings
 from engine.numerics.exchange import Part
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
@@ -121,6 +121,7 @@ class HamiltonianMoves:
             part_margins=self._ends,
             **self.auxiliary.arguments(),
         )
+        self._recordings = Recordings(self._device)
         self.set_lines(Lines())
         self.restart_control(_FIRST_LENGTH)
 
@@ -129,6 +130,7 @@ class HamiltonianMoves:
     def set_lines(self, lines: Lines) -> None:
         """The lines along which the chains are moved."""
         layout = self._rows.layout
+        self._recordings.forget()
         self.lines, self._tries = lines, lines.tries(layout.rows, layout.columns)
         if not lines.count:
             return
@@ -155,6 +157,7 @@ class HamiltonianMoves:
         """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
         self._device.put(small.astype(np.float32), self._small)
         self.has_small = bool(small.any())
+        self._recordings.forget()
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
@@ -186,6 +189,7 @@ class HamiltonianMoves:
         self._device.zero(self._curvature)
         self.averaged = 0
         self._add_curvature()
+        self.averaged += count
         self.take_weights()
 
     def margins(self) -> NDArray[np.float64]:
@@ -198,7 +202,6 @@ class HamiltonianMoves:
         here = {"first_row": rows.first_row, "rows": rows.count}
         groups = programs.spread(max(1, rows.count))
         self._launch(programs.trajectory.add_curvature, groups, programs.block, sums=self._curvature, **here)
-        self.averaged += self._settings.chains
 
     def take_weights(self) -> None:
         """Let W be the mean of the curvatures that were added up, and begin another sum."""
@@ -256,33 +259,43 @@ class HamiltonianMoves:
         self._take_score()
 
     def iterate(self, step: int) -> None:
-        """One iteration of every chain."""
-        chains, matrices = self._chains, self._matrices
+        """One iteration of every chain; from the second of its kind on it is played from a recording."""
         rescaled = step % self._rescale_every == 0
+        self._chains.set_iteration(step)
+        if self._matrices.recordable:
+            key = rescaled, self.adapting, self.averaging, self.steps
+            self._recordings.run(key, lambda: self._iterate(rescaled))
+        else:
+            self._iterate(rescaled)
+        if self.averaging:
+            self.averaged += self._settings.chains
+
+    def _iterate(self, rescaled: bool) -> None:
+        """What an iteration gives the device to do; its number is in ``chains.iteration``."""
+        chains, matrices = self._chains, self._matrices
         if rescaled or len(self.lines.row_index) or self.auxiliary.count:
             self._gather_margins(self._margins)
         if rescaled:
-            self._rescale(step)
+            self._rescale()
         if self.lines.count:
-            self._move_lines(step)
+            self._move_lines()
         if self.auxiliary.count:
-            self.auxiliary.move(step)
+            self.auxiliary.move()
         if self.latent is not None:
-            self._move_latent(self.latent, step)
+            self._move_latent(self.latent)
             return
-        built = matrices.build_beside(lambda: self._draw_scales(step))
+        built = matrices.build_beside(self._draw_scales)
         matrices.factorise(built)
         if rescaled or self.lines.count or self.auxiliary.count:
             self._pass(chains.narrow, self._margins)
             self._take_score()
         if self.averaging:
             self._add_curvature()
-        matrices.each_group(lambda group: self._begin(group, step))
+        matrices.each_group(self._begin)
         for number in range(self.steps):
             self._share((chains.beta, self._rows.layout.columns))
             self._pass(chains.narrow, self._ends)
-            work = self._step if number < self.steps - 1 else self._end
-            matrices.each_group(functools.partial(work, step=step))
+            matrices.each_group(self._step if number < self.steps - 1 else self._end)
         self._share((chains.beta, self._rows.layout.columns), (chains.whole, WHOLE))
         if matrices.divided:
             matrices.share((self._score, self._rows.layout.width))
@@ -323,65 +336,62 @@ class HamiltonianMoves:
         here = {"first_row": rows.first_row, "rows": rows.count}
         self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
 
-    def _rescale(self, step: int) -> None:
+    def _rescale(self) -> None:
         """Multiply beta and tau of every chain by a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
         kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
-        self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE), step=step)
+        self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE))
         if self.has_small:
             self._launch(programs.lines.narrow_set, *size)
             self._rows.sweep(
                 "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
             )
             self._gather_margins(self._ends)
-            self._launch(kernel, *size, with_all=0, stream=self._settings.stream(STREAM_RESCALE + 1), step=step)
+            self._launch(kernel, *size, with_all=0, stream=self._settings.stream(STREAM_RESCALE + 1))
 
-    def _move_lines(self, step: int) -> None:
-        programs, tails = self._rows.programs, self._tries[2]
+    def _move_lines(self) -> None:
+        programs = self._rows.programs
         size = self._chains.count, programs.lines_block
-        first = step * tails % max(1, self.lines.tails)
-        self._launch(
-            programs.lines.move_lines, *size, tail_first=first, stream=self._settings.stream(STREAM_LINES), step=step
-        )
+        self._launch(programs.lines.move_lines, *size, stream=self._settings.stream(STREAM_LINES))
 
-    def _draw_scales(self, step: int) -> None:
+    def _draw_scales(self) -> None:
         programs = self._rows.programs
         size = self._chains.count, programs.block
-        self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES), step=step)
+        self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES))
 
-    def _move_latent(self, latent: LatentTrajectory, step: int) -> None:
+    def _move_latent(self, latent: LatentTrajectory) -> None:
         """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
         programs = self._rows.programs
-        numbers = {"stream": self._settings.stream(STREAM_SCALES), "step": step}
+        numbers = {"stream": self._settings.stream(STREAM_SCALES)}
         size = self._chains.count, programs.block
         self._launch(programs.trajectory.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
-        latent.move(self._margins, step)
+        latent.move(self._margins)
         self._pass(self._chains.narrow, self._margins)
         latent.report(self._shards)
 
     # --- a trajectory ---------------------------------------------------------------------------------------------
 
-    def _begin(self, group: Group, step: int) -> None:
+    def _begin(self, group: Group) -> None:
         """Momenta, and the first half kick and drift."""
         programs = self._rows.programs
         size = group.count, programs.block
-        own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM), "step": step}
+        own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM)}
         self._launch(programs.trajectory.begin_trajectory, *size, **own)
-        self._advance(group, self._score, 1, 0.5, step)
+        self._advance(group, self._score, 1, 0.5)
 
-    def _advance(self, group: Group, score: Buffer, shards: int, share: float, step: int) -> None:
+    def _advance(self, group: Group, score: Buffer, shards: int, share: float) -> None:
         """A kick by a share of a step, and a drift by a step; in one launch on devices with vector lanes."""
         if self._is_fused(group):
-            self._in_one(group, score, shards, share, step)
+            self._in_one(group, score, shards, share)
         else:
             self._gradient(group, score, shards)
-            self._move(group, share, step)
+            self._move(group, share)
 
     def _is_fused(self, group: Group) -> bool:
         """Whether one work-item does all that a chain needs between two passes."""
         return self._rows.programs.block == 1 and group.algebra.provider == "kernels"
 
-    def _in_one(self, group: Group, score: Buffer, shards: int, share: float, step: int) -> None:
+    def _in_one(self, group: Group, score: Buffer, shards: int, share: float) -> None:
         """L^-1 s g, and with a share the kick and the drift."""
         self._launch(
             self._rows.programs.trajectory.advance_position,
@@ -395,7 +405,6 @@ class HamiltonianMoves:
             drifts=int(share > 0.0),
             first_chain=group.first,
             stream=self._settings.stream(STREAM_TRAJECTORY),
-            step=step,
         )
 
     def _gradient(self, group: Group, score: Buffer, shards: int) -> None:
@@ -406,7 +415,7 @@ class HamiltonianMoves:
         self._launch(programs.trajectory.scale_gradient, *size, **own)
         group.algebra.solve_lower(group.matrix, group.rhs)
 
-    def _move(self, group: Group, share: float, step: int) -> None:
+    def _move(self, group: Group, share: float) -> None:
         """A kick by a share of a step, and a drift by a step."""
         programs = self._rows.programs
         size = group.count, programs.block
@@ -414,21 +423,20 @@ class HamiltonianMoves:
             "rhs": group.rhs,
             "first_chain": group.first,
             "stream": self._settings.stream(STREAM_TRAJECTORY),
-            "step": step,
         }
         self._launch(programs.trajectory.kick_momentum, *size, share=share, **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
         self._launch(programs.trajectory.drift_position, *size, **own)
 
-    def _step(self, group: Group, step: int) -> None:
+    def _step(self, group: Group) -> None:
         """A whole kick and a drift."""
-        self._advance(group, self._shards, SHARDS, 1.0, step)
+        self._advance(group, self._shards, SHARDS, 1.0)
 
-    def _end(self, group: Group, step: int) -> None:
+    def _end(self, group: Group) -> None:
         """The last half kick, and acceptance."""
         programs = self._rows.programs
         if self._is_fused(group):
-            self._in_one(group, self._shards, SHARDS, 0.0, step)
+            self._in_one(group, self._shards, SHARDS, 0.0)
         else:
             self._gradient(group, self._shards, SHARDS)
         self._launch(
@@ -441,5 +449,4 @@ class HamiltonianMoves:
             status=group.status,
             first_chain=group.first,
             stream=self._settings.stream(STREAM_TRAJECTORY),
-            step=step,
         )

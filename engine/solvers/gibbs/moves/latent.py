@@ -5,6 +5,7 @@ Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the pro
 
 from __future__ import annotations
 
+from engine.devices.recording import Recordings
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import Chains, Settings
@@ -35,6 +36,7 @@ class LatentMoves:
         width = settings.chains * rows.layout.width
         self.partial = rows.partial_sums(memory, settings.chains)
         self._shards = memory.empty((SHARDS, width))
+        self._recordings = Recordings(memory.device)
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),
             shards=self._shards,
@@ -46,31 +48,40 @@ class LatentMoves:
         """Nothing of an iteration depends on the one before but the chains' state."""
 
     def iterate(self, step: int) -> None:
+        """One iteration of every chain; from the second on it is played from a recording."""
+        self._chains.set_iteration(step)
+        if self._matrices.recordable:
+            self._recordings.run("iteration", self._iterate)
+        else:
+            self._iterate()
+
+    def _iterate(self) -> None:
         """The pass over the rows, and beside it lambda, tau and the factorisations; then beta."""
         rows, layout, settings, matrices = self._rows, self._rows.layout, self._settings, self._matrices
         chains = self._chains
-        built = matrices.build_beside(lambda: self._draw_scales(step))
-        numbers = {"seed": settings.seed, "stream": self._settings.stream(STREAM_LATENT), "step": step}
+        built = matrices.build_beside(self._draw_scales)
+        stream = settings.stream(STREAM_LATENT)
+        numbers = {"seed": settings.seed, "stream": stream, "iteration": chains.iteration}
         rows.sweep("draw", chains.narrow, self.partial, chains.count, **numbers)
         matrices.factorise(built)
         rows.gather(self.partial, chains.count * layout.width, self._shards)
-        matrices.each_group(lambda group: self._draw_coefficients(group, step))
+        matrices.each_group(self._draw_coefficients)
         if matrices.divided:
             matrices.share((chains.beta, layout.columns))
             chains.narrow_beta()
 
-    def _draw_scales(self, step: int) -> None:
+    def _draw_scales(self) -> None:
         programs = self._rows.programs
         kernel = programs.conditionals.update_scales
-        self._launch(kernel, self._chains.count, programs.block, stream=self._settings.stream(STREAM_SCALES), step=step)
+        self._launch(kernel, self._chains.count, programs.block, stream=self._settings.stream(STREAM_SCALES))
 
-    def _draw_coefficients(self, group: Group, step: int) -> None:
+    def _draw_coefficients(self, group: Group) -> None:
         """Draw beta of a group's chains given the latent normals."""
         conditionals, launch = self._rows.programs.conditionals, self._launch
         size = group.count, self._rows.programs.block
         own = {"rhs": group.rhs, "first_chain": group.first}
         launch(conditionals.prepare_solution, *size, **own)
         group.algebra.solve_lower(group.matrix, group.rhs)
-        launch(conditionals.add_noise, *size, stream=self._settings.stream(STREAM_NOISE), step=step, **own)
+        launch(conditionals.add_noise, *size, stream=self._settings.stream(STREAM_NOISE), **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
         launch(conditionals.finish_coefficients, *size, status=group.status, **own)

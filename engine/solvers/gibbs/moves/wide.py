@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer
+from engine.devices.recording import Recordings
 from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
@@ -107,6 +108,7 @@ class WideMoves:
         self._variance = memory.empty((count, layout.stride))
         self._one_matrix, self._one_variance = memory.empty((n, n)), memory.empty(layout.stride)
         self._prior_narrow = memory.empty((count, layout.stride), np.float32)
+        self._recordings = Recordings(memory.device)
         self._launch = Launcher(
             **{
                 **shared_arguments(rows, chains, matrices, settings),
@@ -135,27 +137,35 @@ class WideMoves:
         """Nothing of an iteration depends on the one before but the chains' state."""
 
     def iterate(self, step: int) -> None:
+        """One iteration of every chain; from the second on it is played from a recording."""
+        self._chains.set_iteration(step)
+        if self._algebra.provider != "lapack":
+            self._recordings.run("iteration", self._iterate)
+        else:
+            self._iterate()
+
+    def _iterate(self) -> None:
         """Draw lambda and tau, then z, then beta by the factor of M."""
         programs, chains = self._rows.programs, self._chains
         one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
         every = programs.spread(self._pitch * chains.count), programs.block
-        launch(programs.conditionals.update_scales, *one, stream=stream(STREAM_SCALES), step=step)
+        launch(programs.conditionals.update_scales, *one, stream=stream(STREAM_SCALES))
         self._sweep("margins", chains.narrow)
-        launch(programs.wide.spread_latent, *every, stream=stream(STREAM_LATENT), step=step)
-        launch(programs.wide.draw_prior, *one, stream=stream(STREAM_NOISE), step=step)
+        launch(programs.wide.spread_latent, *every, stream=stream(STREAM_LATENT))
+        launch(programs.wide.draw_prior, *one, stream=stream(STREAM_NOISE))
         self._make_matrices()
         launch(programs.wide.add_identity, *one)
         self._factorise()
         self._algebra.solve_lower(self._matrix, self._solution)
-        self._draw_coefficients(step)
+        self._draw_coefficients()
 
-    def _draw_coefficients(self, step: int) -> None:
+    def _draw_coefficients(self) -> None:
         """Beta given z, from the draw of the prior."""
         rows, programs, chains = self._rows, self._rows.programs, self._chains
         one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
         every = programs.spread(self._pitch * chains.count), programs.block
         self._sweep("margins", self._prior_narrow)
-        launch(programs.wide.prepare_wide, *one, stream=stream(STREAM_NOISE), step=step)
+        launch(programs.wide.prepare_wide, *one, stream=stream(STREAM_NOISE))
         self._algebra.solve_lower(self._matrix, self._solution)
         self._algebra.solve_lower_transposed(self._matrix, self._solution)
         launch(programs.wide.spread_weights, *every)
@@ -205,28 +215,27 @@ class LatentTrajectory(WideMoves):
         n = rows.layout.rows
         self._launch.share(velocity=memory.empty((chains.count, n)), covariance=memory.empty((chains.count, n, n)))
 
-    def move(self, margins: Buffer, step: int) -> None:
+    def move(self, margins: Buffer) -> None:
         """Draw z and beta.
 
         Parameters
         ----------
         margins : Buffer of float32
             X beta of every chain.
-        step : int
         """
         wide, chains, spread = self._rows.programs.wide, self._chains, self._rows.programs.spread
         one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
         n, block = self._rows.layout.rows, self._rows.programs.block
         every = spread(self._pitch * chains.count), block
-        launch(wide.spread_latent, *every, margins=margins, stream=stream(STREAM_LATENT), step=step)
-        launch(wide.draw_prior, *one, stream=stream(STREAM_VELOCITY), step=step)
+        launch(wide.spread_latent, *every, margins=margins, stream=stream(STREAM_LATENT))
+        launch(wide.draw_prior, *one, stream=stream(STREAM_VELOCITY))
         self._sweep("margins", self._prior_narrow)
         self._make_matrices()
         launch(wide.spread_covariance, spread(n * n * chains.count), block)
         self._factorise()
-        launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE), step=step)
-        launch(wide.draw_prior, *one, stream=stream(STREAM_NOISE), step=step)
-        self._draw_coefficients(step)
+        launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
+        launch(wide.draw_prior, *one, stream=stream(STREAM_NOISE))
+        self._draw_coefficients()
 
     def report(self, shards: Buffer) -> None:
         """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
