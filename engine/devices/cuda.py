@@ -273,9 +273,12 @@ class CudaDevice(Device):
         self.count_launches(1)
 
     def count_launches(self, more: int) -> None:
-        """Wait where too many launches are in flight."""
+        """Wait where too many launches are in flight; those that are recorded are not."""
+        if self.recording is not None:
+            self.recording.launches += more
+            return
         self._in_flight += more
-        if self._in_flight >= _IN_FLIGHT and self.recording is None:
+        if self._in_flight >= _IN_FLIGHT:
             self.sync()
 
     def _new_recording(self) -> Recording:

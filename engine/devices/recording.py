@@ -56,10 +56,12 @@ class Recording(ABC):
     ----------
     valid : bool
         Whether it can be played.
+    launches : int
+        Kernels that it launches.
     """
 
     def __init__(self, device: Device) -> None:
-        self.valid = False
+        self.valid, self.launches = False, 0
         self._device, self._stream = device, device.stream_number
         self._buffers: frozenset[Buffer] = frozenset()
 
@@ -142,6 +144,7 @@ class CommandList(Recording):
 
         def launch(kernel: Any, grid: int, block: int, native: list[Any]) -> None:
             self._note(device.prepared(kernel, grid, block, native))
+            self.launches += 1
 
         def zero(buffer: Buffer) -> None:
             self._note(lambda: device.zero(buffer))

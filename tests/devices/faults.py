@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.devices import Device
+from engine.devices.recording import Recording
 from engine.errors import DeviceError
 
 __all__ = ["failing"]
@@ -34,7 +35,8 @@ def failing(
     label : str
         The member's label: ``"opencl:0"``, or ``"opencl:0#2"`` if the device is listed twice.
     at_launch, at_allocation : int, optional
-        Which one fails first, counted from 1 when the context begins.
+        Which one fails first, counted from 1 when the context begins; a recording that is played counts for all of
+        its launches.
     error : callable
         Makes the exception.
 
@@ -49,26 +51,37 @@ def failing(
     broken = threading.Event()
     originals: list[tuple[type[Device], str, Any]] = []
 
+    def count(name: str, many: int) -> None:
+        if threading.current_thread().name.startswith(thread):
+            counts[name] += many
+            limit = limits[name]
+            if broken.is_set() or (limit is not None and counts[name] >= limit):
+                broken.set()
+                failures[0] += 1
+                raise error()
+
     def replaced(name: str, original: Any) -> Any:
         def method(self: Device, *arguments: Any) -> Any:
-            if threading.current_thread().name.startswith(thread):
-                counts[name] += 1
-                limit = limits[name]
-                if broken.is_set() or (limit is not None and counts[name] >= limit):
-                    broken.set()
-                    failures[0] += 1
-                    raise error()
+            count(name, 1)
             return original(self, *arguments)
 
         return method
+
+    play = Recording.play
+
+    def played(self: Recording) -> None:
+        count("_launch", self.launches)
+        play(self)
 
     for kind in list(_backends()):
         for name in limits:
             if name in vars(kind):
                 originals.append((kind, name, vars(kind)[name]))
                 setattr(kind, name, replaced(name, vars(kind)[name]))
+    Recording.play = played  # type: ignore[method-assign]
     try:
         yield failures
     finally:
+        Recording.play = play  # type: ignore[method-assign]
         for kind, name, original in originals:
             setattr(kind, name, original)

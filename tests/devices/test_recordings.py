@@ -1,0 +1,386 @@
+"""Work that is recorded and played: the same commands in the same order, and what has no place in a recording."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.devices import Device, DevicePool, Member, cuda_graph
+from engine.devices.cuda_graph import GraphRecording
+from engine.devices.recording import CommandList, Recording, Recordings
+from engine.devices.timeline import recorded
+from engine.errors import DeviceError, KernelArgumentError, RecordingError
+from tests.devices.faults import failing
+
+Trial = Callable[[str, str], str]
+
+KERNELS = """
+KERNEL add(GLOBAL i32* values, const GLOBAL i32* more, i32 times, f32 share)
+{
+    values[GLOBAL_ID] += times * more[GLOBAL_ID] + (i32)share;
+}
+"""
+
+
+def buffers(running: Device, template: str) -> tuple[Any, Any, Any]:
+    """A kernel that was launched before, and two buffers: zeros, and 0 to 7."""
+    values, more = running.put(np.zeros(8, np.int32)), running.put(np.arange(8, dtype=np.int32))
+    add = running.program(template).add
+    add(1, 8, values=values, more=more, times=0, share=0.0)
+    return add, values, more
+
+
+def on(device: Member, template: Trial, work: Callable[..., Any]) -> Any:
+    name = template("recordings", KERNELS)
+    return device.submit(lambda running: work(running, *buffers(running, name))).result()
+
+
+def test_what_was_recorded_is_done_by_every_play_and_not_before(device: Member, trial_template: Trial) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[list[int]]:
+        with running.record() as recording:
+            add(1, 8, values=values, more=more, times=3, share=1.0)
+        found = [running.get(values).tolist()]
+        for _ in range(2):
+            recording.play()
+            found.append(running.get(values).tolist())
+        running.put(np.full(8, 2, np.int32), more)  # what changes is in a buffer
+        recording.play()
+        add(1, 8, values=values, more=more, times=1, share=0.0)
+        assert recording.launches == 1
+        return [*found, running.get(values).tolist()]
+
+    numbers = np.arange(8)
+    expected = [0 * numbers, 3 * numbers + 1, 6 * numbers + 2, 6 * numbers + 2 + 7 + 2]
+    assert on(device, trial_template, work) == [one.tolist() for one in expected]
+
+
+def test_several_streams_copies_and_zeros_are_recorded(device: Member, trial_template: Trial) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        beside = running.put(np.full(8, 100, np.int32))
+        with running.record() as recording:
+            begun = running.record_event()
+            with running.stream(2):
+                running.wait_for_event(begun)
+                running.zero(beside)
+                add(1, 8, values=beside, more=more, times=5, share=0.0)
+                done = running.record_event()
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+            running.wait_for_event(done)
+            running.copy(values, beside, 0, 4, 2)
+        for _ in range(3):
+            recording.play()
+        assert running.stream_number == 0
+        return [*running.get(values).tolist(), *running.get(beside).tolist()]
+
+    expected = [20, 25, *(3 * np.arange(2, 8)).tolist(), *(5 * np.arange(8)).tolist()]
+    assert on(device, trial_template, work) == expected
+
+
+def test_what_needs_the_host_is_refused_in_plain_words(device: Member, trial_template: Trial) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        before, host = running.record_event(), np.zeros(8, np.int32)
+        refused: dict[str, Callable[[], Any]] = {
+            "a wait of the host": lambda: running.sync(),
+            "a copy to the host": lambda: running.get(values),
+            "a copy from the host": lambda: running.put_async(host, values),
+            "an allocation": lambda: running.empty(3, np.int32),
+            "the release of a buffer": lambda: running.release(values),
+        }
+        for what, act in refused.items():
+            rule = f"{what} cannot be part of a recording on {running.info.id}"
+            with pytest.raises(RecordingError, match=rule), running.record():
+                act()
+        with pytest.raises(RecordingError, match="do not nest"), running.record(), running.record():
+            pass
+        if not running.capabilities.graphs:  # there the driver refuses, in its words
+            with pytest.raises(RecordingError, match="an event from before it"), running.record():
+                running.wait_for_event(before)
+        with pytest.raises(KernelArgumentError, match="times must be int32"), running.record() as recording:
+            add(1, 8, values=values, more=more, times=1 << 40, share=0.0)
+        with pytest.raises(RecordingError, match="cannot be played"):
+            recording.play()
+        running.sync()
+        add(1, 8, values=values, more=more, times=1, share=0.0)
+        found: list[int] = running.get(values).tolist()
+        return found
+
+    assert on(device, trial_template, work) == list(range(8))
+
+
+def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device: Member, trial_template: Trial) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> None:
+        with running.record() as recording:
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+        running.release(running.put(np.zeros(4)))
+        recording.play()
+        running.release(more)
+        assert not recording.valid
+        with pytest.raises(RecordingError, match="a buffer of that time has been released"):
+            recording.play()
+
+    on(device, trial_template, work)
+
+
+def test_a_device_closes_with_recordings_that_hold(device: Member, trial_template: Trial) -> None:
+    name, kept = trial_template("recordings", KERNELS), list[Recording]()
+
+    def work(running: Device) -> None:
+        add, values, more = buffers(running, name)
+        with running.record() as recording:
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+        recording.play()
+        kept.append(recording)
+
+    with DevicePool([device.info]) as pool:
+        pool.members[0].submit(work).result()
+    assert not kept[0].valid
+
+
+def test_the_commands_of_a_recording_are_on_the_timeline(device: Member, trial_template: Trial) -> None:
+    name = trial_template("recordings", KERNELS)
+
+    def work(running: Device) -> None:
+        add, values, more = buffers(running, name)
+        with running.record() as recording, running.stream(1):
+            running.copy(more, values)
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+        running.sync()
+        for _ in range(2):
+            recording.play()
+        running.sync()
+
+    with recorded() as timeline, DevicePool([device.info]) as pool:
+        pool.members[0].submit(work).result()
+    commands = timeline.devices[0].commands
+    assert [(one.name, one.stream) for one in commands[-4:]] == [("copy", 1), ("add", 1)] * 2
+    assert sum(one.kind == "kernel" for one in commands) == 3
+
+
+def test_a_device_fails_in_the_middle_of_a_recording(device: Member, trial_template: Trial) -> None:
+    name = trial_template("recordings", KERNELS)
+
+    def work(running: Device) -> None:
+        add, values, more = buffers(running, name)
+        recordings = Recordings(running)
+        for _ in range(10):
+            recordings.run("", lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
+
+    with (
+        DevicePool([device.info]) as pool,
+        failing(pool.members[0].label, at_launch=6) as failures,
+        pytest.raises(DeviceError, match="fallen off the bus"),
+    ):
+        pool.members[0].submit(work).result()
+    assert failures[0] == 1
+
+
+# --- work that is done often -----------------------------------------------------------------------------------------
+
+
+def test_work_is_recorded_the_second_time_and_anew_when_told(
+    device: Member, trial_template: Trial, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> tuple[list[int], int]:
+        recordings, given = Recordings(running), list[int]()
+
+        def act(times: int) -> None:
+            given.append(times)
+            add(1, 8, values=values, more=more, times=times, share=0.0)
+
+        for _ in range(5):
+            for times in (1, 10):
+                recordings.run(times, lambda times=times: act(times))
+        assert given == [1, 10, 1, 10]
+        recordings.forget()
+        for _ in range(3):
+            recordings.run(1, lambda: act(100))  # what the key does not name has changed
+        assert given == [1, 10, 1, 10, 100, 100]
+        return running.get(values).tolist(), recordings.refused
+
+    found, refused = on(device, trial_template, work)
+    assert found == (355 * np.arange(8)).tolist()
+    assert not refused
+    assert not caplog.records
+
+
+def test_work_that_cannot_be_recorded_is_given_as_ever_and_the_log_says_so_once(
+    device: Member, trial_template: Trial, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        recordings = Recordings(running)
+
+        def act() -> None:
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+            running.sync()
+
+        for key in "aaabbb":
+            recordings.run(key, act)
+        found: list[int] = running.get(values).tolist()
+        return found
+
+    with caplog.at_level(logging.WARNING, "engine"):
+        assert on(device, trial_template, work) == [6 * i for i in range(8)]
+    (record,) = caplog.records
+    assert "is given its work launch by launch" in record.message
+    assert "a wait of the host cannot be part of a recording" in record.message
+
+
+# --- CUDA's graphs, with a driver that is made up --------------------------------------------------------------------
+
+
+class _Status(Enum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+
+
+class _Driver:
+    """The functions of ``cuda.bindings.driver`` that recordings call: what a stream is given becomes a command list."""
+
+    CUresult = _Status
+    CUstream = staticmethod(int)
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+
+    def __init__(self, device: Any) -> None:
+        self.device, self.calls = device, list[str]()
+        self.capture = self.launch = _Status.CUDA_SUCCESS
+        self.taken: CommandList | None = None
+
+    def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[Any, ...]:
+        assert (stream, mode) == (77, 2)
+        self.calls.append("begin")
+        self.taken = CommandList(self.device)
+        vars(self.device).update(self.taken.methods())
+        return (_Status.CUDA_SUCCESS,)
+
+    def cuStreamEndCapture(self, stream: int) -> tuple[Any, ...]:
+        self.calls.append("end")
+        assert self.taken is not None
+        for name in self.taken.methods():
+            vars(self.device).pop(name, None)
+        return self.capture, 5 if self.capture is _Status.CUDA_SUCCESS else None
+
+    def cuGraphInstantiate(self, graph: int, flags: int) -> tuple[Any, ...]:
+        assert (graph, flags) == (5, 0)
+        assert self.taken is not None
+        self.calls.append("instantiate")
+        return _Status.CUDA_SUCCESS, self.taken
+
+    def cuGraphDestroy(self, graph: int) -> tuple[Any, ...]:
+        self.calls.append("destroy")
+        return (_Status.CUDA_SUCCESS,)
+
+    def cuGraphLaunch(self, graph: CommandList, stream: int) -> tuple[Any, ...]:
+        self.calls.append("launch")
+        if self.launch is _Status.CUDA_SUCCESS:
+            graph._play()
+        return (self.launch,)
+
+    def cuGraphExecDestroy(self, graph: CommandList) -> tuple[Any, ...]:
+        self.calls.append("drop")
+        return (_Status.CUDA_SUCCESS,)
+
+
+@pytest.fixture
+def graphs(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> tuple[Member, list[_Driver]]:
+    """An OpenCL device that says it has graphs."""
+    made: list[_Driver] = []
+
+    def attach(running: Device) -> None:
+        made.append(_Driver(running))
+        monkeypatch.setattr(cuda_graph, "_driver", lambda: made[0])
+        kind = type(running)
+        monkeypatch.setattr(kind, "native_stream", 77)
+        monkeypatch.setattr(kind, "count_launches", lambda self, more: None, raising=False)
+        monkeypatch.setattr(kind, "_new_recording", lambda self: GraphRecording(self))
+
+    opencl.submit(attach).result()
+    return opencl, made
+
+
+def test_a_graph_is_captured_once_launched_often_and_destroyed(
+    graphs: tuple[Member, list[_Driver]], trial_template: Trial
+) -> None:
+    member, (driver,) = graphs
+
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        recordings = Recordings(running)
+        for _ in range(4):
+            recordings.run("", lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
+        found: list[int] = running.get(values).tolist()
+        recordings.forget()
+        return found
+
+    assert on(member, trial_template, work) == [4 * i for i in range(8)]
+    assert driver.calls == ["begin", "end", "instantiate", "destroy", "launch", "launch", "launch", "drop"]
+
+
+def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(
+    graphs: tuple[Member, list[_Driver]], trial_template: Trial, caplog: pytest.LogCaptureFixture
+) -> None:
+    member, (driver,) = graphs
+    driver.capture = _Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        recordings = Recordings(running)
+        for key in "aabbb":
+            recordings.run(key, lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
+        found: list[int] = running.get(values).tolist()
+        return found
+
+    with caplog.at_level(logging.WARNING, "engine"):
+        assert on(member, trial_template, work) == [5 * i for i in range(8)]
+    assert driver.calls == ["begin", "end"]
+    (record,) = caplog.records
+    assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message
+
+
+def test_streams_leave_a_capture_in_which_something_is_refused(
+    graphs: tuple[Member, list[_Driver]], trial_template: Trial
+) -> None:
+    member, (driver,) = graphs
+
+    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+        def act() -> None:
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+            running.sync()
+
+        with pytest.raises(RecordingError, match="a wait of the host"), running.record():
+            act()
+        found: list[int] = running.get(values).tolist()
+        return found
+
+    assert on(member, trial_template, work) == [0] * 8
+    assert driver.calls == ["begin", "end", "destroy"]
+
+
+def test_a_device_that_failed_says_so_when_a_graph_is_launched(
+    graphs: tuple[Member, list[_Driver]], trial_template: Trial
+) -> None:
+    member, (driver,) = graphs
+
+    def work(running: Device, add: Any, values: Any, more: Any) -> None:
+        with running.record() as recording:
+            add(1, 8, values=values, more=more, times=1, share=0.0)
+        driver.launch = _Status.CUDA_ERROR_ILLEGAL_ADDRESS
+        recording.play()
+
+    with pytest.raises(DeviceError, match="failed while computing: CUDA_ERROR_ILLEGAL_ADDRESS"):
+        on(member, trial_template, work)
+
+
+def test_the_binding_has_the_functions_that_recordings_call() -> None:
+    driver = pytest.importorskip("cuda.bindings.driver")
+    for name in (name for name in dir(_Driver) if name.startswith("cu")):
+        assert callable(getattr(driver, name)), name
+    assert driver.CUresult.CUDA_SUCCESS == 0
+    assert driver.CUresult.CUDA_SUCCESS.name == "CUDA_SUCCESS"
+    assert int(driver.CUstream(77)) == 77
+    assert driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED is not None
+    assert cuda_graph.has_graphs()
