@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import engine
 from engine.devices import Member
 from engine.devices.recording import Recording, Recordings
 from engine.solvers.gibbs.moves import hamiltonian
 from tests.engines import engine_of
+from tests.gibbs.samplers import sampling_of, state_of
 from tests.gibbs.test_gibbs_solver import stopped_soon
+from tests.gibbs.test_invariance import lines_of
 
 
 def problem_of(name: str) -> engine.Problem:
@@ -60,6 +65,57 @@ def test_recordings_change_no_bit_of_the_draws(device: Member, case: str, monkey
     assert next(plays) < 300
     for array in ("beta", "log_tau", "quantiles"):
         assert np.array_equal(played.arrays[array], plain.arrays[array]), array
+
+
+def drawn(device: Member, problem: Any) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Draws between which everything is changed that a run changes, and what was chosen in the end."""
+    found: list[NDArray[np.float64]] = []
+    with sampling_of(device, problem, chains=2, kernel="hmc", standardize=False) as sampler:
+        design, iteration = sampler.design, 0
+        q = design.layout.columns
+        lines = lines_of(design, np.asarray(problem.y, bool))
+        sampler.set_state(state_of(np.linspace(-0.3, 0.4, 2 * q).reshape(2, q)))
+
+        def some() -> None:
+            nonlocal iteration
+            sampler.advance(iteration, 6, 0)
+            found.append(sampler.collect()[1])
+            iteration += 6
+
+        def choose(steps: int) -> None:
+            for index in sampler.workers.alive:
+                sampler.workers.worker(index).hamiltonian.steps = steps
+
+        changes: list[Callable[[], Any]] = [
+            lambda: None,
+            lambda: sampler.adapt(averaging=False),
+            lambda: sampler.adapt(averaging=True, restart=0.3),
+            lambda: sampler.set_lines(lines),
+            lambda: sampler.set_small(np.arange(q) % 2 == 1),
+            lambda: sampler.set_small(np.arange(q) % 3 == 1),
+            lambda: choose(5),
+            sampler.take_weights,
+            lambda: sampler.set_small(np.zeros(q, bool)),
+            lambda: sampler.set_lines(replace(lines, nulls=0, pairs=lines.nulls + lines.pairs)),
+            lambda: sampler.choose_steps(last=True),
+            lambda: choose(2),
+        ]
+        for change in changes:
+            change()
+            some()
+            some()
+        return np.concatenate(found), sampler.adapted()
+
+
+def test_whatever_changes_between_iterations_takes_effect(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
+    played, chosen = drawn(device, problem_of("probit"))
+    monkeypatch.setattr(Recordings, "run", lambda self, key, work: work())
+    plain, expected = drawn(device, problem_of("probit"))
+    for first in range(0, len(plain), 12):
+        assert np.array_equal(played[first : first + 12], plain[first : first + 12]), f"after change {first // 12}"
+    assert chosen.keys() == expected.keys()
+    assert all(np.array_equal(chosen[name], expected[name]) for name in chosen)
 
 
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")

@@ -157,7 +157,6 @@ class HamiltonianMoves:
         """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
         self._device.put(small.astype(np.float32), self._small)
         self.has_small = bool(small.any())
-        self._recordings.forget()
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
@@ -263,7 +262,7 @@ class HamiltonianMoves:
         rescaled = step % self._rescale_every == 0
         self._chains.set_iteration(step)
         if self._matrices.recordable:
-            key = rescaled, self.adapting, self.averaging, self.steps
+            key = rescaled, self.has_small, self.adapting, self.averaging, self.steps
             self._recordings.run(key, lambda: self._iterate(rescaled))
         else:
             self._iterate(rescaled)
