@@ -43,6 +43,7 @@ _MODULES = {
         "ProofError",
         "QuintetError",
         "QuintetWarning",
+        "RecordingError",
         "RelaxationWarning",
         "RunFolderError",
         "StorageWarning",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from engine.errors import ProofError as ProofError
     from engine.errors import QuintetError as QuintetError
     from engine.errors import QuintetWarning as QuintetWarning
+    from engine.errors import RecordingError as RecordingError
     from engine.errors import RelaxationWarning as RelaxationWarning
     from engine.errors import RunFolderError as RunFolderError
     from engine.errors import StorageWarning as StorageWarning

@@ -85,12 +85,39 @@ class Events:
 
 
 def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
-    """Raise ValueError for elements that a buffer does not have."""
+    """Refuse elements that a buffer does not have.
+
+    Parameters
+    ----------
+    action : str
+        For the message.
+    buffer : Buffer
+    start, count : int
+        First element, and how many.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer.
+    """
     if start < 0 or count < 0 or start + count > buffer.size:
         raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
 
 
 def require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
-    """Raise TypeError for a buffer of another type."""
+    """Refuse a buffer of another type.
+
+    Parameters
+    ----------
+    action : str
+        For the message.
+    buffer : Buffer
+    dtype : dtype
+
+    Raises
+    ------
+    TypeError
+        If the buffer's is another.
+    """
     if dtype != buffer.dtype:
         raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")

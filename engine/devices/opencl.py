@@ -323,7 +323,15 @@ class OpenCLDevice(Device):
             self._launched[self._queue] = launched
 
     def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
-        """A launch of a kernel object of its own, whose arguments are set once."""
+        """See :meth:`Device.prepared`: a launch of a kernel object of its own, whose arguments are set once.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        grid, block : int
+        native : list
+            Its arguments as the backend takes them.
+        """
         if self.is_timed:
             return super().prepared(kernel, grid, block, native)
         cl, own = self._cl, self._copy_of(kernel, native)

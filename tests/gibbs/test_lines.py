@@ -120,7 +120,7 @@ def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
 
         def move(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
             moves = worker.hamiltonian
-            moves._move_lines(0)
+            moves._move_lines()
             margins = worker.device.get(moves._margins).reshape(3, -1)[:, : len(y)]
             return worker.device.get(worker.chains.beta), margins, worker.device.get(worker.chains.whole)
 
