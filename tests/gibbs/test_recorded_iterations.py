@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Member
 from engine.devices.recording import Recording, Recordings
+from engine.numerics.linear_algebra import providers
+from engine.solvers.gibbs.device.matrices import Matrices
+from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves import hamiltonian
 from tests.engines import engine_of
 from tests.gibbs.samplers import sampling_of, state_of
@@ -137,8 +141,6 @@ def test_a_run_goes_on_with_other_recordings_to_the_same_draws(device: Member, c
 @pytest.mark.parametrize("case", ["hmc", "hmc_student", "px"])
 def test_streams_beside_each_other_are_recorded(device: Member, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Factorisations on streams of their own, as on a GPU."""
-    from engine.solvers.gibbs.device.matrices import Matrices
-
     name, options = CASES[case]
     problem = problem_of(name)
     alone = engine_of(device).solve(problem, **options, **OPTIONS)
@@ -151,3 +153,38 @@ def test_streams_beside_each_other_are_recorded(device: Member, case: str, monke
     monkeypatch.setattr(Matrices, "_grouped", concurrent)
     beside = engine_of(device).solve(problem, **options, **OPTIONS)
     assert np.array_equal(beside.arrays["beta"], alone.arrays["beta"])
+
+
+@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
+@pytest.mark.parametrize("case", ["hmc", "px", "px_wide"])
+def test_calls_of_libraries_are_not_recorded(
+    device: Member, case: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    name, options = CASES[case]
+    monkeypatch.setattr(Recordings, "run", lambda self, key, work: pytest.fail("an iteration is recorded"))
+    with caplog.at_level(logging.WARNING, "engine"):
+        for provider in device.submit(providers).result():
+            if provider != "kernels":
+                engine_of(device).solve(problem_of(name), **{**options, **OPTIONS, "provider": provider, "draws": 20})
+    assert not caplog.records
+
+
+def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device: Member) -> None:
+    """The next iteration writes its number where the kernels of this one read theirs."""
+    random = np.random.default_rng(2)
+    X = random.standard_normal((300, 220))
+    with sampling_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0), devices=4, chains=3, kernel="px") as sampler:
+
+        def waits(worker: Worker) -> bool:
+            matrices, running = worker.matrices, worker.device
+            assert isinstance(matrices, Matrices)
+            assert not matrices.groups
+            matrices.concurrent = True
+            seen: list[tuple[int, Any]] = []
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(running, "wait_for_event", lambda event: seen.append((running.stream_number, event)))
+                built = matrices.build_beside(lambda: None)
+                matrices.factorise(built)
+            return (0, built) in seen
+
+        assert sampler.workers.submit(3, waits).result()

@@ -121,9 +121,9 @@ class Matrices:
 
     @property
     def recordable(self) -> bool:
-        """Whether the host has no part in an iteration: no exchange between devices, no rows to send, no LAPACK."""
+        """Whether iterations can be recorded: no exchange between devices, no rows to send, no library."""
         rows = self._rows
-        return rows.peer is None and not rows.streamed and all(one.algebra.provider != "lapack" for one in self.groups)
+        return rows.peer is None and not rows.streamed and all(one.algebra.provider == "kernels" for one in self.groups)
 
     # --- the common matrix ----------------------------------------------------------------------------------------
 
@@ -195,6 +195,8 @@ class Matrices:
 
     def factorise(self, built: StreamEvent | None) -> None:
         """Every group's matrices on its stream, once they are built."""
+        if not self.groups:
+            self.after(built)  # what drew the scales is not to meet the next iteration
         for group in self.groups:
             with self.device.stream(group.stream):
                 self.after(built)

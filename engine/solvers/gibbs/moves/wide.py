@@ -139,7 +139,7 @@ class WideMoves:
     def iterate(self, step: int) -> None:
         """One iteration of every chain; from the second on it is played from a recording."""
         self._chains.set_iteration(step)
-        if self._algebra.provider != "lapack":
+        if self._algebra.provider == "kernels":  # libraries cannot be recorded
             self._recordings.run("iteration", self._iterate)
         else:
             self._iterate()
