@@ -43,6 +43,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "hmc_student": ("student", {"kernel": "hmc"}),
     "px": ("probit", {"kernel": "px"}),
     "gibbs_sparse": ("probit", {"kernel": "gibbs", "storage": "sparse"}),
+    "hmc_wide": ("wide", {"kernel": "hmc", "provider": "kernels"}),
     "px_wide": ("wide", {"kernel": "px", "provider": "kernels"}),
 }
 OPTIONS: dict[str, Any] = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
@@ -156,16 +157,18 @@ def test_streams_beside_each_other_are_recorded(device: Member, case: str, monke
 
 
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
-@pytest.mark.parametrize("case", ["hmc", "px", "px_wide"])
+@pytest.mark.parametrize("case", ["hmc", "hmc_wide", "px", "px_wide"])
 def test_calls_of_libraries_are_not_recorded(
     device: Member, case: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name, options = CASES[case]
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: pytest.fail("an iteration is recorded"))
     with caplog.at_level(logging.WARNING, "engine"):
-        for provider in device.submit(providers).result():
-            if provider != "kernels":
-                engine_of(device).solve(problem_of(name), **{**options, **OPTIONS, "provider": provider, "draws": 20})
+        libraries = [found for found in device.submit(providers).result() if found != "kernels"]
+        if libraries and case.endswith("wide"):
+            libraries.append("auto")
+        for provider in libraries:
+            engine_of(device).solve(problem_of(name), **{**options, **OPTIONS, "provider": provider, "draws": 20})
     assert not caplog.records
 
 

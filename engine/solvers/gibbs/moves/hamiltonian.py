@@ -261,7 +261,7 @@ class HamiltonianMoves:
         """One iteration of every chain; from the second of its kind on it is played from a recording."""
         rescaled = step % self._rescale_every == 0
         self._chains.set_iteration(step)
-        if self._matrices.recordable:
+        if self._matrices.recordable and (self.latent is None or self.latent.recordable):
             key = rescaled, self.has_small, self.adapting, self.averaging, self.steps
             self._recordings.run(key, lambda: self._iterate(rescaled))
         else:

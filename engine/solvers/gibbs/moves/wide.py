@@ -133,13 +133,18 @@ class WideMoves:
         """Give scratch memory of the linear algebra back."""
         self._algebra.close()
 
+    @property
+    def recordable(self) -> bool:
+        """Whether iterations can be recorded: libraries cannot."""
+        return self._algebra.provider == "kernels"
+
     def prime(self) -> None:
         """Nothing of an iteration depends on the one before but the chains' state."""
 
     def iterate(self, step: int) -> None:
         """One iteration of every chain; from the second on it is played from a recording."""
         self._chains.set_iteration(step)
-        if self._algebra.provider == "kernels":  # libraries cannot be recorded
+        if self.recordable:
             self._recordings.run("iteration", self._iterate)
         else:
             self._iterate()
