@@ -136,15 +136,15 @@ class Race:
             if not self._decided and racer in self.racers:
                 self._take_news(racer)
 
-    def _poll_race(self, *others: Future[Any], most: float = WAIT_SECONDS) -> None:
-        """:meth:`_listen` while something is prepared, for as many seconds at most.
+    def _poll_race(self, *others: Future[Any]) -> None:
+        """:meth:`_listen` while something is prepared.
 
         Raises
         ------
         Decided
             If news decide the race.
         """
-        self._listen(min(most, WAIT_SECONDS), *others)
+        self._listen(WAIT_SECONDS, *others)
         if self._decided:
             raise Decided
 
@@ -158,7 +158,7 @@ class Race:
         ----------
         function : callable
         patience : float
-            Seconds that it may take.
+            Seconds that it may take; it is looked at every 0.05 s.
 
         Raises
         ------
@@ -172,10 +172,9 @@ class Race:
         future, until = start_thread(function), time.perf_counter() + patience
         try:
             while not future.done():
-                left = until - time.perf_counter()
-                if left <= 0.0:
+                if time.perf_counter() >= until:
                     raise TimeoutError
-                self._poll_race(future, most=left)
+                self._poll_race(future)
             return future.result()
         except BaseException:
             self.pool.leave(start_thread(lambda: _close_late(future)))
