@@ -95,7 +95,14 @@ class Pieces:
             )
 
     def in_single_precision(self, memory: Memory, kernel: Kernel) -> Pieces:
-        """The same pieces for vectors in single precision, by the kernel for them."""
+        """The same pieces for vectors in single precision.
+
+        Parameters
+        ----------
+        memory : Memory
+        kernel : Kernel
+            The one for them.
+        """
         return Pieces(memory, kernel, self._block, *self._given, dtype=np.float32)
 
     def add_up(self, *vectors: Buffer) -> None:
