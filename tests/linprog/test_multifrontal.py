@@ -184,6 +184,38 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", ["two cliques", "scattered and dense"])
+def test_recorded_work_is_that_done_the_first_time(
+    device: Member, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr(plan, "LARGE_FRONT", 1000.0)
+    columns, rhs = MATRICES[name], np.arange(MATRICES[name].shape[0]) - 7.0
+
+    def work(opened: Device) -> None:
+        factor = factorised(opened, columns, np.ones(columns.shape[1]), 0.5)
+        factor._simt = True  # on any device: nothing takes long here
+        expected: list[np.ndarray] = []
+        for _ in range(4):
+            found: list[np.ndarray] = []
+            for scale, added in ((1.0, 0.5), (2.0, 0.25)):
+                factor.form(np.full(columns.shape[1], scale))
+                assert factor.factor(0.0, added)
+                found += [factor.solve(rhs), factor.solve(2.0 * rhs)]
+            expected = expected or found
+            assert all((one == other).all() for one, other in zip(found, expected, strict=True))
+        assert len(factor._recordings._found) == 3
+        assert not factor._recordings.refused
+        factor.form(np.full(columns.shape[1], np.nan))
+        assert not factor.factor(0.0, 0.5)
+        factor.cancel()
+        assert not factor.factor(0.0, 0.5)
+        factor.close()
+
+    device.submit(work).result()
+
+
 @pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
 def test_long_rows_are_formed_in_chunks(device: Member, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     columns = MATRICES[name]

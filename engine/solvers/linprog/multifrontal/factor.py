@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel
+from engine.devices.recording import Recordings
 from engine.numerics.linear_algebra.kernels import Kernels
 from engine.solvers.linprog.interior.long_lines import Chunks, chunks_of
 from engine.solvers.linprog.multifrontal.plan import BLOCK, Level, Plan, Tasks
@@ -24,6 +25,7 @@ Vector = NDArray[np.float64]
 GROUP = 256  # work-items of a group of most kernels
 _ROW_GROUP = 32  # and of those for one row or column
 _UNINTERRUPTED = 3e11  # multiplications after which the device is waited for
+_RECORDED = _UNINTERRUPTED / 8  # multiplications of a factorization in which it is not
 _MOST_SUMS = 1 << 22  # of the chunks of long rows of A: 32 MiB
 _OUTER = 256  # pivots after which the rest of a large front's columns are updated
 
@@ -64,6 +66,7 @@ class Multifrontal:
         self._kernels: dict[str, BoundKernel] = {}
         self._algebra = Kernels(device)
         self._cancelled = threading.Event()
+        self._simt, self._recordings = device.capabilities.simt, Recordings(device)
         self._chunks: Chunks
         try:
             self._allocate(columns)
@@ -147,8 +150,15 @@ class Multifrontal:
         if tasks.count and not self._cancelled.is_set():
             group = _ROW_GROUP if name == "assemble" else GROUP
             self._kernels[name](tasks.count, group, task=tasks.first, **others)
-            if not self._device.capabilities.simt:
+            if not self._simt:
                 self._device.sync()  # it takes long there, and may be cancelled
+
+    def _repeat(self, key: Hashable, work: Callable[[], None]) -> None:
+        """Give the device work that it is given often, recorded where the host does not wait meanwhile."""
+        if self._simt and self._fronts.multiplications < _RECORDED and not self._cancelled.is_set():
+            self._recordings.run(key, work)
+        else:
+            work()
 
     def cancel(self) -> None:
         """End a factorization that is at work soon, as a failure; called from any thread."""
@@ -156,6 +166,7 @@ class Multifrontal:
 
     def close(self) -> None:
         """Release everything."""
+        self._recordings.forget()
         self._kernels.clear()
         self._algebra.close()
         for buffer in self._b.values():
@@ -182,6 +193,10 @@ class Multifrontal:
         relative, absolute : float
             What is added to the diagonal: this part of each entry, and this amount.
         """
+        self._repeat(("factor", relative, absolute), lambda: self._factorise(relative, absolute))
+        return not int(self._device.get(self._b["status"])[0]) and not self._cancelled.is_set()
+
+    def _factorise(self, relative: float, absolute: float) -> None:
         device, b = self._device, self._b
         device.zero(b["panel"])
         device.zero(b["status"])
@@ -193,7 +208,6 @@ class Multifrontal:
         self._given = 0.0
         for level in self._plan.levels:
             self._factor_level(level)
-        return not int(device.get(b["status"])[0]) and not self._cancelled.is_set()
 
     def _give(self, multiplications: float) -> bool:
         """Count work that the device is given, wait for it where it is much; False if the factorization is to end."""
@@ -269,8 +283,11 @@ class Multifrontal:
         if rhs.ndim == 2:
             solved = [self.solve(np.ascontiguousarray(column)) for column in rhs.T]
             return np.stack(solved, axis=1) if solved else rhs
-        b = self._b
-        self._device.put(rhs, b["r"])
+        self._device.put(rhs, self._b["r"])
+        self._repeat("solve", self._solve)
+        return self._device.get(self._b["x"])
+
+    def _solve(self) -> None:
         for level in self._plan.levels:
             self._launch("forward", level.forward)
             self._launch("gather", level.gather)
@@ -280,7 +297,6 @@ class Multifrontal:
             self._launch("backward", level.backward)
             for tasks in reversed(level.backward_spans):
                 self._launch("backward_span", tasks, step=tasks.step)
-        return self._device.get(b["x"])
 
 
 _NUMERIC: dict[str, tuple[str, ...]] = {
