@@ -3,61 +3,281 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%
     WHOLE = 8
+    TRIAL = 8
+    linear = family != "probit"
+    serial = block == 1
 %>
-// beta given the latent normals z where there are more columns than rows, without X'X. With D the prior variances,
+// beta given the latent normals z, or the target of a linear regression, where there are more columns than rows, without X'X. With D the
+// prior variances and V = sigma^2 diag(v) those of the errors (probit: I; normal: v = 1; Student's t: v given the residuals),
 //
-//     u ~ N(0, D),   d ~ N(0, I),   M = X D X' + I = L L',   M w = g z - X u - d,   beta = u + D X' w
+//     u ~ N(0, D),   d ~ N(0, I),   M = X D X' + V = L L',   M w = g z - X u - V^1/2 d,   beta = u + D X' w
 //
-// has the distribution N(S^-1 X'g z, S^-1), S = X'X + D^-1: A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with
+// has the distribution N(S^-1 X'V^-1 g z, S^-1), S = X'V^-1 X + D^-1: A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with
 // Gaussian scale mixture priors in high-dimensional regression", Biometrika 103 (2016). g = 1, or that of the parameter expansion of
 // conditionals.mako, whose rate is z' M^-1 z / 2.
+% if linear:
+//
+// Before that sigma and tau are moved with beta integrated out, each by a Metropolis step on its logarithm: z ~ N(0, M), and M for another
+// tau is made of the same product, X D X' with tau^2 times as large as it was but for the intercept's part: after J. Johndrow, P. Orenstein,
+// A. Bhattacharya, "Scalable approximate MCMC algorithms for the horseshoe prior", JMLR 21 (2020). beta is drawn anew afterwards.
+% else:
 //
 // The kernel hmc moves z beforehand with beta integrated out: z ~ N(0, M) where all z_i > 0, by an exact trajectory of Hamiltonian dynamics
 // of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long, reflected wherever a z_i becomes 0:
 // A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 23 (2014). Margins of any length
 // change in one trajectory, which steps of the size of the normals' standard deviation would take the square of that length for.
+% endif
 //
-// Launch: a group of ${block} a chain, but for spread_* (any number of groups). variance: (chains, stride), zeros from q on; latent,
-// solution: (chains, n) f64; margins, weights: (chains, pitch) f32, zeros from n on; matrix: (chains, n, n), lower triangle;
-// covariance: M, both triangles.
+// Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. variance: (chains, stride), zeros from q on; latent,
+// solution, margins, spread (v): (chains, n); matrix: (chains, n, n), lower triangle;
+// covariance: M, both triangles; all f64. design: (rows, stride) f32.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}
 
+// margins = X times a vector of each chain, (chains, q). Launch: a group of ${block} a row and chain, chains first.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT vector, GLOBAL f64* RESTRICT margins,
+    i64 row_count, i32 chains, i32 q, i32 stride)
+{
+    const i64 row = GROUP_ID / chains;
+    const i64 chain = GROUP_ID % chains;
+    const GLOBAL f32* x = design + row * stride;
+    const GLOBAL f64* v = vector + chain * q;
+% if serial:
+    double8 sums = (double8)(0.0);
+    i32 j = 0;
+    for (; j + 8 <= q; j += 8)
+        sums += convert_double8(vload8(0, x + j)) * vload8(0, v + j);
+    const double4 half_sum = sums.lo + sums.hi;
+    f64 sum = (half_sum.x + half_sum.z) + (half_sum.y + half_sum.w);
+    for (; j < q; ++j)
+        sum += (f64)x[j] * v[j];
+    margins[chain * row_count + row] = sum;
+% else:
+    LOCAL_ARRAY(f64, part, ${block});
+    f64 sums[4] = {0.0, 0.0, 0.0, 0.0};
+    i32 j = LOCAL_ID;
+    for (; j + ${3 * block} < q; j += ${4 * block}) {
+#pragma unroll
+        for (i32 k = 0; k < 4; ++k)
+            sums[k] += (f64)x[j + k * ${block}] * v[j + k * ${block}];
+    }
+    for (; j < q; j += ${block})
+        sums[0] += (f64)x[j] * v[j];
+    part[LOCAL_ID] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    ${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0)
+        margins[chain * row_count + row] = part[0];
+% endif
+}
+
+// shards: (shard_count, chains, width), sums of x w over each part of the rows. Launch: a group of ${block} for ${32 if serial else block} columns, a part and a chain,
+// chains first.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT shards,
+    i64 row_count, i32 shard_count, i32 chains, i32 stride, i32 width)
+{
+    const i64 chain = GROUP_ID % chains;
+    const i32 shard = GROUP_ID / chains % shard_count;
+    const i64 begin = row_count * shard / shard_count;
+    const i64 end = row_count * (shard + 1) / shard_count;
+    const GLOBAL f64* w = solution + chain * row_count;
+    GLOBAL f64* out = shards + ((i64)shard * chains + chain) * width;
+% if serial:
+    const i32 first = GROUP_ID / chains / shard_count * 32;
+    const i32 eights = MIN(32, stride - first) / 8;    // stride is a multiple of 8
+    double8 s0 = (double8)(0.0);
+    double8 s1 = s0;
+    double8 s2 = s0;
+    double8 s3 = s0;
+    for (i64 row = begin; row < end; ++row) {
+        const GLOBAL f32* x = design + row * stride + first;
+        const f64 weight = w[row];
+        s0 += convert_double8(vload8(0, x)) * weight;
+        if (eights > 1)
+            s1 += convert_double8(vload8(1, x)) * weight;
+        if (eights > 2)
+            s2 += convert_double8(vload8(2, x)) * weight;
+        if (eights > 3)
+            s3 += convert_double8(vload8(3, x)) * weight;
+    }
+    vstore8(s0, 0, out + first);
+    if (eights > 1)
+        vstore8(s1, 1, out + first);
+    if (eights > 2)
+        vstore8(s2, 2, out + first);
+    if (eights > 3)
+        vstore8(s3, 3, out + first);
+% else:
+    const i32 j = GROUP_ID / chains / shard_count * ${block} + LOCAL_ID;
+    if (j < stride) {
+        const GLOBAL f32* x = design + j;
+        f64 sum = 0.0;
+        i64 row = begin;
+        for (; row + 8 <= end; row += 8) {    // loads that are on their way together
+% for k in range(8):
+            const f32 x${k} = x[(row + ${k}) * stride];
+% endfor
+% for k in range(8):
+            sum += (f64)x${k} * w[row + ${k}];
+% endfor
+        }
+        for (; row < end; ++row)
+            sum += (f64)x[row * stride] * w[row];
+        out[j] = sum;
+    }
+% endif
+}
+
+% if not linear:
 // z given beta's margins, also as the right-hand side of L x = z
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
-    i64 pitch, i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
+    i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 chain = i / row_count;
+        const f64 z = (f64)draw_positive_normal((f32)margins[i], seed, stream + ((u32)chain << 8), step, i % row_count, 0u);
+        latent[i] = z;
+        solution[i] = z;
+    }
+}
+% else:
+// z, also as the right-hand side of L x = z, and v${"" if family == "normal" else " given beta's margins: 1 / v ~ Gamma((nu + 1) / 2, rate (nu + (z - m)^2 / sigma^2) / 2)"}
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT target, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
+    GLOBAL f64* RESTRICT spread, i64 row_count,${" const GLOBAL f64* RESTRICT margins, const GLOBAL f64* RESTRICT auxiliary, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if family == "student" else ""} i32 chains)
+{
+    for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i % row_count;
-        const f64 z = (f64)draw_positive_normal(margins[chain * pitch + row], seed, stream + ((u32)chain << 8), step, row, 0u);
+        const f64 z = (f64)target[row];
+% if family == "student":
+        const i64 chain = i / row_count;
+        const f64 apart = (z - margins[i]) * exp(-auxiliary[16 * chain]);
+        const f64 drawn = draw_gamma(0.5 * (degrees + 1.0), seed, stream + ((u32)chain << 8), iteration[0], row);
+        spread[i] = 0.5 * (degrees + apart * apart) / drawn;
+% else:
+        spread[i] = 1.0;
+% endif
         latent[i] = z;
         solution[i] = z;
     }
 }
 
-// u as f32 rows of `stride`, and the prior variances; scale holds their square roots
-KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, GLOBAL f64* RESTRICT prior_draw,
-    GLOBAL f32* RESTRICT prior_narrow, i32 q, i32 stride, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+// Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration. trial: (chains, ${TRIAL}): the factor of tau^2
+// since X D X' was made and log sigma, now; the same two as proposed; the log-density now; whether the last proposal was taken.
+// Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL f64* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
-    const u32 step = iteration[0];
-    const i32 chain = GROUP_ID;
-    for (i32 j = LOCAL_ID; j < stride; j += ${block}) {
-        f64 s = 0.0;
-        f64 u = 0.0;
-        if (j < q) {
-            s = scale[(i64)chain * q + j];
-            u = s * normal_of(philox_words(seed, stream + ((u32)chain << 8), step, j, 0u));
-            prior_draw[(i64)chain * q + j] = u;
+    GLOBAL f64* t = trial + ${TRIAL} * GROUP_ID;
+    const f64 change = size * normal_of(philox_words(seed, stream + ((u32)GROUP_ID << 8), iteration[0], 2 * number, 0u));
+    t[2] = which == 1 ? t[0] * exp(2.0 * change) : t[0];
+    t[3] = which == 0 ? t[1] + change : t[1];
+}
+
+// Begin with X D X' as it was made. Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT trial)
+{
+    GLOBAL f64* t = trial + ${TRIAL} * GROUP_ID;
+    t[0] = t[2] = 1.0;
+    t[1] = t[3] = auxiliary[16 * GROUP_ID];
+    t[5] = 0.0;
+}
+
+// M of the proposed point, from X D X' in `kernel`
+KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT trial,
+    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
+{
+    for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT) {
+        const i64 chain = line / row_count;
+        const i64 i = line % row_count;
+        const f64 factor = trial[${TRIAL} * chain + 2];
+        const GLOBAL f64* from = product + line * row_count;
+        GLOBAL f64* to = matrix + line * row_count;
+        for (i64 j = LOCAL_ID; j <= i; j += ${block}) {
+            const f64 error = j == i ? spread[line] * exp(2.0 * trial[${TRIAL} * chain + 3]) : 0.0;
+            to[j] = (factor == 1.0 ? from[j] : factor * (from[j] - intercept_variance) + intercept_variance) + error;
         }
-        variance[(i64)chain * stride + j] = s * s;
-        prior_narrow[(i64)chain * stride + j] = (f32)u;
     }
 }
 
+// The log-density of the proposed point, from its factor L and x = L^-1 z; with which >= 0 it may be taken, else it is the present one.
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution, const GLOBAL i32* RESTRICT status,
+    GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary, i64 row_count, f64 inverse_width, i32 which, i32 number, u64 seed,
+    u32 stream, const GLOBAL u32* RESTRICT iteration)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const i64 chain = GROUP_ID;
+    f64 mine = 0.0;
+    for (i64 i = LOCAL_ID; i < row_count; i += ${block}) {
+        const f64 x = solution[chain * row_count + i];
+        mine -= 0.5 * x * x + log(matrix[(chain * row_count + i) * row_count + i]);
+    }
+    part[LOCAL_ID] = mine;
+    ${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0) {
+        GLOBAL f64* t = trial + ${TRIAL} * chain;
+        const f64 before = whole[${WHOLE} * chain] * t[0];                // tau^-2 that X D X' was made with
+        const f64 log_sigma = t[3];
+        const f64 precision = before / t[2];
+        // half-Cauchy priors of sigma and tau, as densities of their logarithms
+        f64 density = part[0] + log_sigma - log(1.0 + exp(2.0 * log_sigma)) - 0.5 * log(precision) - log(1.0 + inverse_width / precision);
+        if (status[chain] != 0 || !(density > -1.0e300 && density < 1.0e300))
+            density = -1.0e300;
+        i32 taken = which < 0;
+        if (!taken) {
+            const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), iteration[0], 2 * number + 1, 0u);
+            taken = t[4] > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density - t[4];
+        }
+        t[5] = (f64)taken;
+        if (taken) {
+            t[0] = t[2];
+            t[1] = log_sigma;
+            t[4] = density;
+            whole[${WHOLE} * chain] = precision;
+            auxiliary[16 * chain] = log_sigma;
+        }
+    }
+}
+
+// The factor and L^-1 z of the point that was taken
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL f64* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix, GLOBAL f64* RESTRICT matrix,
+    i64 row_count, i32 chains)
+{
+    for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT)
+        if (trial[${TRIAL} * (line / row_count) + 5] != 0.0)
+            for (i64 j = LOCAL_ID; j < row_count; j += ${block})    // providers keep their own above the diagonal
+                matrix[line * row_count + j] = trial_matrix[line * row_count + j];
+}
+% endif
+
+// The prior variances; scale holds their square roots
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, i32 q, i32 stride, i32 chains)
+{
+    for (i64 i = GLOBAL_ID; i < (i64)stride * chains; i += GLOBAL_SIZE) {
+        const i64 j = i % stride;
+        const f64 s = j < q ? scale[i / stride * q + j] : 0.0;
+        variance[i] = s * s;
+    }
+}
+
+// u${", and the prior variances once more: tau may have moved" if linear else ""}
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior_draw,${" GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT trial, i32 stride, i32 first," if linear else ""} i32 q,
+    i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+{
+    for (i64 i = GLOBAL_ID; i < (i64)q * chains; i += GLOBAL_SIZE) {
+        const i64 chain = i / q;
+        const i64 j = i % q;
+        f64 s = scale[i];
+% if linear:
+        if (j >= first)
+            s *= sqrt(trial[${TRIAL} * chain]);
+        variance[chain * stride + j] = s * s;
+% endif
+        prior_draw[i] = s * normal_of(philox_words(seed, stream + ((u32)chain << 8), iteration[0], j, 0u));
+    }
+}
+
+% if not linear:
 // matrix += I
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 row_count)
 {
@@ -84,7 +304,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix,
 // z after a trajectory; v = X u + d, X u in margins. z_i becomes 0 first where -v_i / z_i, the cotangent of the time until then, is largest.
 // There v -= 2 v_i / M_ii M e_i. A trajectory with more reflections than the limit, and so its reverse, is not made: z in `solution` stays.
 KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64* velocity, const GLOBAL f64* RESTRICT solution,
-    const GLOBAL f64* RESTRICT covariance, const GLOBAL f32* RESTRICT margins, i64 pitch, i64 row_count, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    const GLOBAL f64* RESTRICT covariance, const GLOBAL f64* RESTRICT margins, i64 row_count, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, least, ${block});
     LOCAL_ARRAY(i64, which, ${block});
@@ -94,7 +314,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64*
     const u32 step = iteration[0];
     const i64 most = 100 + 20 * row_count;
     for (i64 i = LOCAL_ID; i < row_count; i += ${block})
-        v[i] = (f64)margins[chain * pitch + i] + normal_of(philox_words(seed, stream + ((u32)chain << 8), step, i, 0u));
+        v[i] = margins[chain * row_count + i] + normal_of(philox_words(seed, stream + ((u32)chain << 8), step, i, 0u));
     f64 left = 1.5707963267948966;
     for (i64 count = 0; left > 0.0; ++count) {    // the same for all of a group
         f64 smallest = 1.0e300;
@@ -142,9 +362,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards,
     }
 }
 
-// g, from x = L^-1 z in `solution`; then solution = g z - X u - d, X u in margins
-KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT solution,
-    GLOBAL f64* RESTRICT whole, i64 pitch, i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+% endif
+
+// g, from x = L^-1 z in `solution`; then solution = g z - X u - V^1/2 d, X u in margins
+KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT solution,
+    GLOBAL f64* RESTRICT whole,${" const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT auxiliary," if linear else ""} i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -175,17 +397,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
         g = shared[0];
     }
     for (i64 i = LOCAL_ID; i < row_count; i += ${block}) {
-        const f64 d = normal_of(philox_words(seed, stream + 2u + number, step, i, 0u));
-        solution[chain * row_count + i] = g * latent[chain * row_count + i] - (f64)margins[chain * pitch + i] - d;
+        const i64 at = chain * row_count + i;
+        f64 d = normal_of(philox_words(seed, stream + 2u + number, step, i, 0u));
+% if linear:
+        d *= sqrt(spread[at]) * exp(auxiliary[16 * chain]);
+% endif
+        solution[at] = g * latent[at] - margins[at] - d;
     }
-}
-
-// w as f32
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_weights(const GLOBAL f64* RESTRICT solution, GLOBAL f32* RESTRICT weights, i64 pitch, i64 row_count,
-    i32 chains)
-{
-    for (i64 i = GLOBAL_ID; i < pitch * chains; i += GLOBAL_SIZE)
-        weights[i] = i % pitch < row_count ? (f32)solution[i / pitch * row_count + i % pitch] : 0.0f;
 }
 
 // beta = u + D X'w, X'w the sum of the shards' parts. A chain whose matrix could not be factorised keeps its beta.
@@ -193,14 +411,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards,
     const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
     const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
 {
-    const i32 chain = GROUP_ID;
-    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
-        const i64 at = (i64)chain * q + j;
+    for (i64 at = GLOBAL_ID; at < (i64)q * chains; at += GLOBAL_SIZE) {
+        const i64 chain = at / q;
+        const i64 j = at % q;
         f64 sum = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)
             sum += shards[((i64)shard * chains + chain) * width + j];
-        const f64 value = status[chain] != 0 ? beta[at] : prior_draw[at] + variance[(i64)chain * stride + j] * sum;
+        const f64 value = status[chain] != 0 ? beta[at] : prior_draw[at] + variance[chain * stride + j] * sum;
         beta[at] = value;
-        narrow[(i64)chain * stride + j] = (f32)value;
+        narrow[chain * stride + j] = (f32)value;
     }
 }

@@ -153,7 +153,11 @@ def test_a_stopped_run_resumes_to_the_same_draws(
         (30, 9000, "probit", "px"),
         (30, 9000, "logit", "cg"),
         (6000, 9000, "probit", "cg"),
-        (30, 9000, "normal", "hmc"),
+        (30, 9000, "normal", "gibbs"),
+        (30, 9000, "student", "gibbs"),
+        (6000, 9000, "normal", "hmc"),
+        (6000, 33_000, "normal", "gibbs"),
+        (30, 9000, "counts", "hmc"),
     ],
 )
 def test_the_kernel_of_very_many_columns_makes_no_matrix_of_them(
@@ -166,8 +170,18 @@ def test_the_kernel_of_very_many_columns_makes_no_matrix_of_them(
     assert chosen.kernel == kernel
     design = Design.of(problem, chosen)
     if kernel != "hmc":
-        assert settings_for(design, chosen, 1).wide == (kernel == "px")
+        assert settings_for(design, chosen, 1).wide == (kernel in ("px", "gibbs"))
         assert required_bytes_of(design, chosen) < 4 * columns**2
+
+
+def test_constant_columns_do_not_count_for_the_kernel() -> None:
+    X = sparse.random_array((300, 9000), density=0.01, rng=np.random.default_rng(2), format="csr")
+    y = np.arange(300.0)
+    for varying, kernel in ((290, "hmc"), (400, "gibbs")):
+        kept = X @ sparse.diags_array((np.arange(9000) < varying).astype(float))
+        for features in (kept.tocsr(), kept.toarray() + 3.0):
+            chosen = with_kernel(engine.HorseshoeRegression(features, y), Options())
+            assert chosen.kernel == kernel
 
 
 def required_bytes_of(design: Design, options: Options) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from samplers import sampling_of, state_of
 from scipy import stats
-from test_invariance import mutate
+from test_invariance import mutate, some_always
 
 import engine
 from engine.devices import DevicePool, Member
@@ -18,16 +19,19 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
-from engine.solvers.gibbs.solve import settings_for
+from engine.solvers.gibbs.solve import settings_for, validate
 from tests.stopping import stop_at
 
 LEVEL = 1e-6
 REPLICATES, ITERATIONS = 1200, 3
 INTERCEPT_SCALE = 1.5
 X = np.array([[1.2, -0.4], [-0.7, 0.9], [0.5, 1.1], [-1.4, -0.2], [0.3, 0.6]])
+WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
+"""More columns than rows, for the kernel ``gibbs``."""
 
 
 def targets(family: str, margins: NDArray[np.float64], auxiliary: Any, random: np.random.Generator) -> Any:
@@ -90,29 +94,47 @@ def test_counts_have_a_negative_binomial_distribution() -> None:
     assert limit[:20] == pytest.approx(stats.poisson.logpmf(y, np.exp(margins))[:20], rel=1e-3)
 
 
-def p_values(member: Member, family: str, seed: int, replicates: int = REPLICATES) -> dict[str, float]:
-    """Gandy and Scott's test: every replicate has data of its own, so a chain of its own."""
+def p_values(
+    member: Member,
+    family: str,
+    seed: int,
+    replicates: int = REPLICATES,
+    columns: NDArray[np.float64] = X,
+    ridge: float | None = None,
+) -> dict[str, float]:
+    """Gandy and Scott's test: every replicate has data of its own, so a chain of its own.
+
+    With ``ridge`` the prior is a ridge of this scale of tau.
+    """
     random = np.random.default_rng(seed)
-    ends: dict[str, list[float]] = {"tau": [], "intercept": [], "beta": [], "auxiliary": []}
-    first = np.arange(5.0) if family != "ordinal" else np.array([0, 1, 2, 0, 1])
+    ends: dict[str, list[float]] = {"tau": [], "intercept": [], "beta": [], "auxiliary": [], "error": []}
+    rows, p = columns.shape
+    first = np.arange(rows, dtype=float) if family != "ordinal" else np.array([0, 1, 2, 0, 1])
     # counts of a heavy-tailed prior would often be too large for float32
-    tau_scale, options = (0.2, {"prior": "ridge", "tau_scale": 0.2}) if family == "counts" else (1.0, {})
-    problem = HorseshoeRegression(X, first, family)
+    tau_scale, options = 1.0, dict[str, Any]()
+    ridge = 0.2 if family == "counts" else ridge
+    if ridge is not None:
+        tau_scale, options = ridge, {"prior": "ridge", "tau_scale": ridge}
+    if p > rows:
+        options["kernel"] = "gibbs"
+    problem = HorseshoeRegression(columns, first, family)
     with (
         DevicePool([member.info]) as pool,
         sampler_of(member, problem, seed, pool, standardize=False, **options) as sampler,
     ):
         sampler.set_auxiliary(np.zeros(1))
-        sampler.weigh_at(np.zeros(3))
-        sampler.make_gram(weighted=True)
+        assert sampler.settings.wide == (p > rows)
+        if p < rows:
+            sampler.weigh_at(np.zeros(1 + p))
+            sampler.make_gram(weighted=True)
         for number in range(replicates):
-            tau, lam = tau_scale * abs(random.standard_cauchy()), np.abs(random.standard_cauchy(2))
-            lam = np.ones(2) if family == "counts" else lam
-            beta = np.append(INTERCEPT_SCALE * random.standard_normal(), random.standard_normal(2) * lam * tau)
+            tau, lam = tau_scale * abs(random.standard_cauchy()), np.abs(random.standard_cauchy(p))
+            lam = np.ones(p) if "prior" in options else lam
+            beta = np.append(INTERCEPT_SCALE * random.standard_normal(), random.standard_normal(p) * lam * tau)
             auxiliary = [
                 2.0 * random.standard_normal() if family == "ordinal" else np.log(abs(random.standard_cauchy()))
             ]
-            y = targets(family, beta[0] + X @ beta[1:], auxiliary, random)
+            y = targets(family, beta[0] + columns @ beta[1:], auxiliary, random)
             state = state_of(beta[None], tau, np.append(1.0, lam)[None])
             state["auxiliary"][:, 0] = auxiliary
             sampler.workers.each(_put_target, y)
@@ -126,9 +148,13 @@ def p_values(member: Member, family: str, seed: int, replicates: int = REPLICATE
             local = found["local_precision"][0, 1]
             ends["beta"].append(found["beta"][0, 1] * np.sqrt(local * precision))
             ends["auxiliary"].append(float(found["auxiliary"][0, 0]))
+            margin = found["beta"][0, 0] + columns[1] @ found["beta"][0, 1:]
+            ends["error"].append((y[1] - margin) * np.exp(-ends["auxiliary"][-1]))
     of_auxiliary = stats.norm(scale=2.0).cdf if family == "ordinal" else lambda x: stats.halfcauchy.cdf(np.exp(x))
     of_tau = stats.halfcauchy(scale=tau_scale).cdf
     laws = {"tau": of_tau, "intercept": "norm", "beta": "norm", "auxiliary": of_auxiliary}
+    if family in ("normal", "student"):
+        laws["error"] = "norm" if family == "normal" else stats.t(4.0).cdf
     return {name: float(stats.kstest(ends[name], law).pvalue) for name, law in laws.items()}
 
 
@@ -144,6 +170,14 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, family: str)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
+@pytest.mark.parametrize(("family", "ridge"), [("normal", None), ("student", None), ("student", 0.3), ("student", 3.0)])
+def test_an_iteration_with_more_columns_than_rows_leaves_the_posterior_as_it_is(
+    device: Member, family: str, ridge: float | None
+) -> None:
+    found = p_values(device, family, 6, columns=WIDE, ridge=ridge)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
 MUTANTS = {
     "prior of sigma": ("normal", "auxiliary", "density += point[k] -", "density += 4.0 * point[k] -"),
     "prior of the thresholds": ("ordinal", "auxiliary", "density -= 0.5 * point[k]", "density -= -0.4 * point[k]"),
@@ -155,6 +189,20 @@ MUTANTS = {
     "density of the points": ("normal", "auxiliary", "density += partial[", "density -= 0.5 * partial["),
 }
 
+WIDE_MUTANTS = {
+    "prior of sigma": ("normal", "log_sigma - log(1.0 + exp(2.0 * log_sigma))", "log_sigma"),
+    "prior of tau": ("normal", " - 0.5 * log(precision)", ""),
+    "intercept's variance with tau": ("normal", "intercept_variance) + intercept_variance)", "intercept_variance))"),
+    "determinant": ("normal", "0.5 * x * x + log(", "0.5 * x * x + 0.0 * log("),
+    "variances of the old tau": ("normal", "s *= sqrt(trial", "s += 0.0 * sqrt(trial"),
+    "factor of another point": ("normal", "+ 5] != 0.0)", "+ 5] > 2.0)"),
+    "sigma missing in the noise": ("normal", "* exp(auxiliary[16 * chain]);", "* 1.0;"),
+    "all proposals taken": ("normal", "density - t[4];", "1.0;"),
+    "residuals missing in the variances": ("student", "0.5 * (degrees + apart * apart)", "0.5 * degrees"),
+    "variances as deviations of the noise": ("student", "d *= sqrt(spread[at]) *", "d *= spread[at] *"),
+    "variances missing in the matrix": ("student", "? spread[line] *", "?"),
+}
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -162,6 +210,19 @@ def test_a_wrong_formula_is_found(device: Member, mutant: str, tmp_path: Path, m
     family, template, right, wrong = MUTANTS[mutant]
     mutate(template, right, wrong, tmp_path, monkeypatch)
     assert min(p_values(device, family, 5).values()) < LEVEL
+
+
+@pytest.mark.parametrize("mutant", some_always(WIDE_MUTANTS, "variances of the old tau"))
+def test_a_wrong_formula_for_more_columns_than_rows_is_found(
+    device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, right, wrong = WIDE_MUTANTS[mutant]
+    ridge = None if family == "normal" else 0.3 if "matrix" in mutant else 3.0
+    mutate("wide", right, wrong, tmp_path, monkeypatch)
+    assert any(  # most are found with the fewer replicates
+        min(p_values(device, family, 6, number, WIDE, ridge).values()) < LEVEL
+        for number in (REPLICATES, 4 * REPLICATES, 8 * REPLICATES)
+    )
 
 
 def linear(rows: int = 600, seed: int = 2) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -266,6 +327,64 @@ def test_devices_and_resumed_runs_make_the_same_draws(
 def test_a_target_that_is_not_of_the_family_is_refused(y: Any, family: str, message: str) -> None:
     with pytest.raises(engine.errors.ProblemError, match=message):
         HorseshoeRegression(np.arange(8.0).reshape(4, 2), y, family)
+
+
+@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
+@pytest.mark.parametrize(
+    ("family", "shift", "options"),
+    [
+        ("normal", 0.0, {}),
+        ("student", 0.0, {"prior": "half_t"}),
+        ("normal", 500.0, {"standardize": False, "intercept_scale": 1e3}),  # a matrix of entries about 1e6
+        ("student", 0.0, {"intercept": False, "slab": 1.0}),  # tau is not moved with beta integrated out
+    ],
+)
+def test_gibbs_and_hmc_agree_on_more_columns_than_rows(
+    device: Member, family: str, shift: float, options: dict[str, Any]
+) -> None:
+    random = np.random.default_rng(7)
+    data = random.standard_normal((60, 80))
+    y = shift + data[:, :3] @ [3.0, -2.0, 1.0] + 0.5 * random.standard_normal(60)
+    problem = HorseshoeRegression(data, y, family)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        found, expected = (
+            owner.solve(problem, kernel=kernel, draws=800, warmup=300, seed=3, tau_scale=0.05, **options)
+            for kernel in ("gibbs", "hmc")
+        )
+    for quantity, other in zip(found.summary, expected.summary, strict=True):
+        error = np.hypot(quantity.mcse_mean, other.mcse_mean)
+        assert quantity.mean == pytest.approx(other.mean, abs=5.0 * error), quantity.name
+        assert 0.6 < quantity.sd / other.sd < 1.67, quantity.name
+    values = [diagnose(result.arrays["log_tau"][:, :, None]) for result in (found, expected)]
+    spread = expected.arrays["log_tau"].std()
+    error = spread * np.sqrt(sum(1.0 / value.ess_bulk[0] for value in values))
+    assert found.arrays["log_tau"].mean() == pytest.approx(expected.arrays["log_tau"].mean(), abs=5.0 * error)
+
+
+def test_gibbs_tells_what_it_does_not_sample(device: Member) -> None:
+    random = np.random.default_rng(1)
+    tall, wide = random.standard_normal((30, 8)), random.standard_normal((8, 30))
+    with pytest.raises(engine.errors.OptionError, match="px samples probit regressions only; use kernel = gibbs or"):
+        validate(HorseshoeRegression(wide, wide[:, 0]), Options(kernel="px"), [device.info])
+    with pytest.raises(engine.errors.OptionError, match="gibbs samples probit regressions only; use kernel = hmc"):
+        validate(HorseshoeRegression(wide, np.arange(8), "counts"), Options(kernel="gibbs"), [device.info])
+    for problem, options, text in (
+        (HorseshoeRegression(tall, tall[:, 0]), {}, "here 9 columns and 30 rows, storage = auto"),
+        (HorseshoeRegression(wide, wide[:, 0], "student"), {"storage": "float16"}, "storage = float16"),
+        (HorseshoeRegression(wide, wide[:, 0]), {"streaming": "always"}, "streaming = always"),
+    ):
+        with pytest.raises(engine.errors.OptionError, match=f"more columns than rows, .*{text}.*use kernel = hmc"):
+            validate(problem, Options(kernel="gibbs", **options), [device.info])
+        validate(problem, Options(kernel="auto", **options), [device.info])
+
+
+def test_memory_for_the_columns_is_refused_with_the_kernel_that_needs_less(device: Member) -> None:
+    random = np.random.default_rng(1)
+    X = random.standard_normal((20, 3000))
+    small = dataclasses.replace(device.info, memory=100 << 20)
+    with pytest.raises(engine.errors.OutOfDeviceMemory, match="kernel = gibbs needs matrices of 20 x 20 only"):
+        validate(HorseshoeRegression(X, X[:, 0]), Options(kernel="hmc"), [small])
+    validate(HorseshoeRegression(X, X[:, 0]), Options(kernel="gibbs"), [small])
 
 
 def test_only_hmc_samples_them_and_an_ordinal_target_needs_an_intercept(device: Member) -> None:

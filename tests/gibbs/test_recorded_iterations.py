@@ -28,11 +28,11 @@ from tests.gibbs.test_invariance import lines_of
 
 def problem_of(name: str) -> engine.Problem:
     random = np.random.default_rng(4)
-    X = random.standard_normal((40, 60) if name == "wide" else (400, 8))
+    X = random.standard_normal((40, 60) if "wide" in name else (400, 8))
     X[:, 0] = X[:, 0] > 1.2
     X[:, 5] = X[:, 4] + 0.01 * X[:, 5]  # a pair, and columns with tails, for moves along lines
     margins = X[:, 1] - X[:, 0] + random.standard_normal(len(X))
-    if name == "student":
+    if name in ("student", "wide student"):
         return engine.HorseshoeRegression(X, margins, family="student")
     return (engine.HorseshoeLogit if name == "logit" else engine.HorseshoeProbit)(X, margins > 0)
 
@@ -43,8 +43,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "hmc_student": ("student", {"kernel": "hmc"}),
     "px": ("probit", {"kernel": "px"}),
     "gibbs_sparse": ("probit", {"kernel": "gibbs", "storage": "sparse"}),
-    "hmc_wide": ("wide", {"kernel": "hmc", "provider": "kernels"}),
     "px_wide": ("wide", {"kernel": "px", "provider": "kernels"}),
+    "gibbs_wide": ("wide student", {"kernel": "gibbs", "provider": "kernels"}),
+    "hmc_wide": ("wide", {"kernel": "hmc", "provider": "kernels"}),
 }
 OPTIONS: dict[str, Any] = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 
@@ -124,7 +125,7 @@ def test_whatever_changes_between_iterations_takes_effect(device: Member, monkey
 
 
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
-@pytest.mark.parametrize("case", ["hmc", "px"])
+@pytest.mark.parametrize("case", ["hmc", "px", "gibbs_wide"])
 def test_a_run_goes_on_with_other_recordings_to_the_same_draws(device: Member, case: str, tmp_path: Path) -> None:
     name, options = CASES[case]
     problem, owner = problem_of(name), engine_of(device)

@@ -15,10 +15,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AUXILIARY", "FAMILIES", "Family", "FamilyName", "constant_of_counts"]
+__all__ = ["AUXILIARY", "FAMILIES", "WIDE_FAMILIES", "Family", "FamilyName", "constant_of_counts"]
 
 Floats = NDArray[np.float64]
 FamilyName = Literal["probit", "logit", "normal", "student", "ordinal", "counts"]
+
+WIDE_FAMILIES: tuple[FamilyName, ...] = ("probit", "normal", "student")
+"""What is sampled by matrices of the size of the rows where X has more columns."""
 
 AUXILIARY = 16
 """Most auxiliary parameters of a chain, and one more than the most thresholds."""

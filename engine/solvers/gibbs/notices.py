@@ -131,6 +131,7 @@ def report_kernel(run: Run, design: Design, kernel: str) -> None:
     columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
     how = {
         "px": f"it factorises matrices of the {rows} rows",
+        "gibbs": f"it factorises matrices of the {rows} rows",
         "cg": "it solves for the coefficients by conjugate gradients",
     }
     if kernel in how:

@@ -17,7 +17,7 @@ from engine.errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
 from engine.results import Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.choice import is_wide, kernel_for, moves_latent, with_kernel
+from engine.solvers.gibbs.choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.design.separation import separating_columns, separating_with_intercept
@@ -83,13 +83,7 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
         If the matrices do not fit the devices.
     """
     options = with_kernel(problem, options)
-    if options.kernel == "cg":
-        if problem.family not in ("probit", "logit"):
-            raise OptionError(f"kernel = cg samples probit and logit regressions; {problem.family} needs kernel = hmc")
-        if options.storage not in ("auto", "sparse"):
-            raise OptionError(f"kernel = cg keeps X as storage = sparse; got storage = {options.storage}")
-    elif problem.family != "probit" and options.kernel != "hmc":
-        raise OptionError(f"kernel = {options.kernel} samples probit regressions only; use kernel = hmc")
+    validate_kernel(problem, options)
     if options.streaming == "always" and (options.storage == "sparse" or options.kernel == "cg"):
         raise OptionError("streaming = always sends rows of X, not a sparse one; use storage = float32 or float16")
     if problem.family == "ordinal" and not options.intercept:

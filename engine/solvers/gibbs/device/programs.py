@@ -11,7 +11,7 @@ from engine.devices.program import BoundKernel, Kernel, Program
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout, chain_groups
 from engine.solvers.gibbs.device.sparse_programs import sparse_variants
-from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE
+from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from engine.solvers.gibbs.priors import Prior, PriorName
 
 __all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
@@ -26,6 +26,7 @@ _QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
 _LONG = 4096  # columns from which a group of a chain is as large as it can be
 _SMALL_COLUMNS = 256  # ... and fewer where these are small
+_SERIAL_COLUMNS = 32  # that a group of one work-item adds up together
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,8 @@ class Programs:
     block : int
     lines_block : int
         Work-items a group of ``lines``.
+    wide_columns : int
+        Columns of a group of ``wide.multiply_columns``.
     """
 
     def __init__(self, device: Device, layout: Layout, storage: str, family: str, prior: Prior, queue: Buffer) -> None:
@@ -219,7 +222,9 @@ class Programs:
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
         self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family, **of_prior)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
-        self.wide = device.program("gibbs/wide", block=blocks.vector)
+        wide_family = family if family in WIDE_FAMILIES else "probit"
+        self.wide = device.program("gibbs/wide", block=blocks.vector, family=wide_family)
+        self.wide_columns = blocks.vector if blocks.vector > 1 else _SERIAL_COLUMNS
         self.lines = device.program("gibbs/lines", block=blocks.lines, family=family, **of_prior)
         if FAMILIES[family].targeted:
             self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
@@ -239,6 +244,11 @@ class Programs:
             self._device.program("gibbs/lines", **constants),
             block,
         )
+
+    def for_long_sums(self) -> tuple[Program, int]:
+        """``conditionals`` for groups that go over many columns alone, and their work-items."""
+        block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
+        return self._device.program("gibbs/conditionals", block=block, **self._of_prior), block
 
     def spread(self, items: int) -> int:
         """Groups of ``block`` work-items that share so many items."""
@@ -360,16 +370,18 @@ _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)
-    for template in ("precision", "wide"):
-        yield f"gibbs/{template}", {"block": blocks.vector}
+    yield "gibbs/precision", {"block": blocks.vector}
+    for wide_family in WIDE_FAMILIES:
+        yield "gibbs/wide", {"block": blocks.vector, "family": wide_family}
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):
-        yield "gibbs/conditionals", {"block": blocks.vector, **constants}
+        for block in (blocks.vector, _long_block(capabilities)):
+            yield "gibbs/conditionals", {"block": block, **constants}
     for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
         yield "gibbs/trajectory", {"block": blocks.vector, "family": family, **constants}
         yield "gibbs/lines", {"block": blocks.lines, "family": family, **constants}
-    for family in ("probit", "logit"):
+    for family in ("probit", "logit", "normal", "student"):
         for template in ("trajectory", "lines"):
             yield f"gibbs/{template}", {"block": _long_block(capabilities), "family": family, **horseshoe}
     for family in FAMILIES:

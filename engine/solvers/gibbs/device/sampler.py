@@ -25,6 +25,7 @@ from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
+from engine.solvers.gibbs.moves.wide import WideMoves
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 
@@ -89,9 +90,11 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     layout = design.layout
     sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
     share = 1 if settings.alone else len(devices)
-    sparse = design.storage == "sparse"
+    sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
     with_rows = not sparse and (settings.streaming == "never" or settings.alone)
     needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
+    if settings.wide and linear:
+        needed += 2 * 8 * layout.rows**2 * settings.chains
     if sparse:
         entries = -(-design.entries.total // share)
         needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
@@ -99,17 +102,17 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
     largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
     if settings.wide:
-        largest = max(8 * layout.rows**2, 4 * sizes[0] * layout.stride)
-    elif settings.latent:
-        largest = max(largest, 8 * layout.rows**2, 4 * sizes[0] * layout.stride)
+        largest = 0
+    if settings.alone:
+        largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.kernel == "cg":
         advice = "use fewer chains or more devices"
     elif design.problem.family in ("probit", "logit"):
         advice += "; kernel = cg needs no matrix of the columns"
-    probit = design.problem.family == "probit"
-    if probit and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
-        advice += f"; kernel = px needs matrices of {layout.rows} x {layout.rows} only"
+    of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
+    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
+        advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
     for info in devices[:1] if settings.alone else devices:
         if needed > info.memory or largest > info.max_allocation:
             fault = f"has {bytes_text(info.memory)}"
@@ -271,6 +274,8 @@ class Sampler:
 
     def margins_at(self, beta: Floats) -> Floats:
         """The margins X beta of all rows at one beta; W becomes the curvature there."""
+        if self.settings.wide:
+            return self.workers.first(_wide_margins, beta)
         self.workers.each(_weigh_at, beta)
         return self.margins()
 
@@ -334,7 +339,13 @@ def _set_auxiliary(worker: Worker, auxiliary: Floats) -> None:
     full = np.zeros((worker.settings.chains, AUXILIARY))
     full[:, : len(auxiliary)] = auxiliary
     worker.device.put(full, worker.chains.auxiliary)
-    worker.hamiltonian.auxiliary.prime()
+    assert isinstance(worker.moves, HamiltonianMoves | WideMoves)
+    worker.moves.auxiliary.prime()
+
+
+def _wide_margins(worker: Worker, beta: Floats) -> Floats:
+    assert isinstance(worker.moves, WideMoves)
+    return worker.moves.margins_at(beta)
 
 
 def _margins(worker: Worker) -> Floats:

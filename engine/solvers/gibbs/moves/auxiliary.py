@@ -34,8 +34,8 @@ class AuxiliaryMoves:
     rows : Rows
     chains : Chains
     settings : Settings
-    margins : Buffer of float32
-        X beta of all rows, chain by chain.
+    margins : Buffer of float32, or None
+        X beta of all rows, chain by chain; None where :meth:`move` is not used.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class AuxiliaryMoves:
         The different values of a target of counts.
     """
 
-    def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings, margins: Buffer) -> None:
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings, margins: Buffer | None) -> None:
         self._rows, self._chains, self._settings = rows, chains, settings
         design, layout = rows.design, rows.layout
         self.count = len(design.auxiliary_names())

@@ -364,7 +364,7 @@ class HamiltonianMoves:
         numbers = {"stream": self._settings.stream(STREAM_SCALES)}
         size = self._chains.count, programs.block
         self._launch(programs.trajectory.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
-        latent.move(self._margins)
+        latent.move()
         self._pass(self._chains.narrow, self._margins)
         latent.report(self._shards)
 

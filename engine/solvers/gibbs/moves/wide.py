@@ -3,7 +3,8 @@
 :class:`WideMoves` are the kernels ``gibbs`` and ``px``, :class:`LatentTrajectory` a part of the kernel ``hmc``.
 
 A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
-regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``.
+regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``. Of a linear regression sigma and tau are
+moved with beta integrated out.
 """
 
 from __future__ import annotations
@@ -22,12 +23,22 @@ from engine.solvers.gibbs.device.chains import Chains, Settings
 from engine.solvers.gibbs.device.matrices import PriorBuffers, shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.moves.auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
 __all__ = ["DiagonalMatrices", "LatentTrajectory", "WideMoves"]
 
 STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
 """Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
+
+_SIGMA, _TAU = 0, 1  # what a Metropolis step moves
+_MOVES = ((_SIGMA, 1.0), (_TAU, 0.15), (_TAU, 0.5), (_SIGMA, 3.0), (_TAU, 0.3), (_TAU, 1.0))
+"""The steps of an iteration: of log sigma in 1.7 / sqrt(n), which suits n rows that the columns hardly fit; of log tau.
+
+Each takes a Cholesky factor, which is little beside X D X'; two steps instead of six leave a third of the effective
+draws of tau and sigma.
+"""
+_TRIAL = 8  # numbers of a chain that are kept for it
 
 
 class DiagonalMatrices:
@@ -82,7 +93,7 @@ class DiagonalMatrices:
 
 
 class WideMoves:
-    """Iterations of the kernels ``gibbs`` and ``px``; M = X D X' + I of every chain is made and factorised in each.
+    """Iterations of the kernels ``gibbs`` and ``px``; M = X D X' + V of every chain is made and factorised in each.
 
     Parameters
     ----------
@@ -92,42 +103,69 @@ class WideMoves:
     chains : Chains
     matrices : DiagonalMatrices or Matrices
     settings : Settings
+
+    Attributes
+    ----------
+    auxiliary : AuxiliaryMoves
+        The parameters of the family, which the likelihood reads at the start.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
         self._rows, self._chains, self._settings = rows, chains, settings
         self._device, layout, count = memory.device, rows.layout, settings.chains
-        q, n, width = layout.columns, layout.rows, layout.width
-        self._pitch = layout.strips * layout.strip_rows
+        q, n, stride = layout.columns, layout.rows, layout.stride
+        self._linear = rows.design.family.targeted
         self._algebra = linear_algebra(memory.device, settings.provider)  # type: ignore[arg-type]
-        self.partial = rows.partial_sums(memory, count)
-        self._shards = memory.empty((SHARDS, count * width))
-        self._margins = memory.zeros(count * self._pitch, np.float32)
+        self._margins, self._prior_draw = memory.zeros((count, n)), memory.empty((count, q))
         self._latent, self._solution = memory.empty((count, n)), memory.empty((count, n))
         self._matrix, self._status = memory.empty((count, n, n)), memory.empty(count, np.int32)
-        self._variance = memory.empty((count, layout.stride))
-        self._one_matrix, self._one_variance = memory.empty((n, n)), memory.empty(layout.stride)
-        self._prior_narrow = memory.empty((count, layout.stride), np.float32)
         self._recordings = Recordings(memory.device)
+        self._variance = memory.empty((count, stride))
+        self._one_matrix, self._one_variance = memory.empty((n, n)), memory.empty(stride)
+        self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, None)
+        programs = rows.programs
+        if self._linear:
+            trajectory, _, self._long = programs.for_long_vectors()
+            self._draw_scales = trajectory.draw_scales  # tau with lambda integrated out, then lambda
+        else:
+            conditionals, self._long = programs.for_long_sums()
+            self._draw_scales = conditionals.update_scales
         self._launch = Launcher(
             **{
                 **shared_arguments(rows, chains, matrices, settings),
                 "margins": self._margins,
-                "weights": self._margins,
                 "latent": self._latent,
                 "solution": self._solution,
                 "matrix": self._matrix,
                 "status": self._status,
                 "variance": self._variance,
-                "prior_draw": memory.empty((count, q)),
-                "prior_narrow": self._prior_narrow,
-                "shards": self._shards,
+                "prior_draw": self._prior_draw,
+                "shards": memory.empty((SHARDS, count * stride)),
                 "shard_count": SHARDS,
+                "width": stride,
                 "expanded": int(settings.kernel == "px"),
                 "failed": matrices.failed,
                 "count": count,
             }
         )
+        if self._linear:
+            self._product, self._trial = memory.empty((count, n, n)), memory.empty((count, n, n))
+            self._trial_status = memory.empty(count, np.int32)
+            unit = {_SIGMA: 1.7 * n**-0.5, _TAU: 1.0}
+            moves_tau = not rows.design.slab.any()  # else D is not proportional to tau^2
+            self._scale_moves = [
+                (which, min(1.0, size * unit[which])) for which, size in _MOVES if which == _SIGMA or moves_tau
+            ]
+            self._launch.share(
+                target=rows.target,
+                spread=memory.empty((count, n)),
+                trial=memory.zeros((count, _TRIAL)),
+                product=self._product,
+                trial_matrix=self._trial,
+                auxiliary=chains.auxiliary,
+                degrees=settings.degrees,
+                intercept_variance=rows.design.first / settings.prior_precision,
+            )
 
     def close(self) -> None:
         """Give scratch memory of the linear algebra back."""
@@ -150,54 +188,117 @@ class WideMoves:
             self._iterate()
 
     def _iterate(self) -> None:
-        """Draw lambda and tau, then z, then beta by the factor of M."""
-        programs, chains = self._rows.programs, self._chains
-        one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
-        every = programs.spread(self._pitch * chains.count), programs.block
-        launch(programs.conditionals.update_scales, *one, stream=stream(STREAM_SCALES))
-        self._sweep("margins", chains.narrow)
-        launch(programs.wide.spread_latent, *every, stream=stream(STREAM_LATENT))
-        launch(programs.wide.draw_prior, *one, stream=stream(STREAM_NOISE))
-        self._make_matrices()
-        launch(programs.wide.add_identity, *one)
-        self._factorise()
-        self._algebra.solve_lower(self._matrix, self._solution)
+        """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
+        wide, chains = self._rows.programs.wide, self._chains
+        one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
+        long = chains.count, self._long
+        launch(self._draw_scales, *long, stream=stream(STREAM_SCALES))
+        self._each(wide.spread_variance, chains.count * self._rows.layout.stride)
+        if self._linear:
+            self._draw_errors()
+            self._make_products(self._product)
+            self._move_scales()
+        else:
+            self._multiply(chains.beta)
+            self._each(wide.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
+            self._make_products(self._matrix)
+            launch(wide.add_identity, *one)
+            self._factorise(self._matrix, self._status)
+            self._algebra.solve_lower(self._matrix, self._solution)
         self._draw_coefficients()
 
     def _draw_coefficients(self) -> None:
-        """Beta given z, from the draw of the prior."""
-        rows, programs, chains = self._rows, self._rows.programs, self._chains
-        one, launch, stream = (chains.count, programs.block), self._launch, self._settings.stream
-        every = programs.spread(self._pitch * chains.count), programs.block
-        self._sweep("margins", self._prior_narrow)
-        launch(programs.wide.prepare_wide, *one, stream=stream(STREAM_NOISE))
-        self._algebra.solve_lower(self._matrix, self._solution)
-        self._algebra.solve_lower_transposed(self._matrix, self._solution)
-        launch(programs.wide.spread_weights, *every)
-        self._sweep("combine", chains.narrow)
-        rows.gather(self.partial, chains.count * rows.layout.width, self._shards)
-        launch(programs.wide.finish_wide, *one)
+        """Beta given z and the factor of M."""
+        wide, stream = self._rows.programs.wide, self._settings.stream(STREAM_NOISE)
+        self._each(wide.draw_prior, self._prior_draw.size, stream=stream)
+        self._multiply(self._prior_draw)
+        self._launch(wide.prepare_wide, self._chains.count, self._rows.programs.block, stream=stream)
+        self._algebra.solve(self._matrix, self._solution)
+        self._multiply_columns()
+        self._each(wide.finish_wide, self._prior_draw.size)
 
-    def _make_matrices(self) -> None:
-        """X D X' of every chain."""
-        layout, count = self._rows.layout, self._chains.count
-        n, stride, device = layout.rows, layout.stride, self._device
+    def _each(self, kernel: Any, items: int, **own: Any) -> None:
+        programs = self._rows.programs
+        self._launch(kernel, programs.spread(items), programs.block, **own)
+
+    @property
+    def _design(self) -> Buffer:
+        """X as it is stored, all rows of it, padding left out."""
         (block,) = self._rows.blocks
         assert block.buffer is not None
-        design = Buffer(block.buffer.handle, block.buffer.argument, (n, stride), block.buffer.dtype)
-        for chain in range(count):
+        shape = self._rows.layout.rows, self._rows.layout.stride
+        return Buffer(block.buffer.handle, block.buffer.argument, shape, block.buffer.dtype)
+
+    def _multiply(self, vector: Buffer) -> None:
+        """The margins of a vector of every chain, shape (chains, q)."""
+        programs, groups = self._rows.programs, self._rows.layout.rows * self._chains.count
+        self._launch(programs.wide.multiply_rows, groups, programs.block, design=self._design, vector=vector)
+
+    def _multiply_columns(self) -> None:
+        """X'w of every chain, part by part of the rows."""
+        programs, stride = self._rows.programs, self._rows.layout.stride
+        groups = -(-stride // programs.wide_columns) * SHARDS * self._chains.count
+        self._launch(programs.wide.multiply_columns, groups, programs.block, design=self._design)
+
+    def _make_products(self, out: Buffer) -> None:
+        """X D X' of every chain."""
+        layout, device, design = self._rows.layout, self._device, self._design
+        n, stride = layout.rows, layout.stride
+        for chain in range(self._chains.count):
             device.copy(self._one_variance, self._variance, 0, chain * stride, stride)
             self._algebra.gram(design, self._one_variance, self._one_matrix)
-            device.copy(self._matrix, self._one_matrix, chain * n * n, 0, n * n)
+            device.copy(out, self._one_matrix, chain * n * n, 0, n * n)
 
-    def _factorise(self) -> None:
-        """The Cholesky factors of the chains' matrices."""
-        self._algebra.cholesky(self._matrix, self._status)
-        self._launch(self._rows.programs.precision.count_failures, 1, 1)
+    def _factorise(self, matrix: Buffer, status: Buffer) -> None:
+        """The Cholesky factors of every chain's M."""
+        self._algebra.cholesky(matrix, status)
+        if status is self._status:
+            self._launch(self._rows.programs.precision.count_failures, 1, 1)
 
-    def _sweep(self, mode: Any, beta: Buffer) -> None:
-        count = self._chains.count
-        self._rows.sweep(mode, beta, self.partial, count, margins=self._margins, pitch=self._pitch)
+    # --- linear regressions ---------------------------------------------------------------------------------------
+
+    def _draw_errors(self) -> None:
+        """The targets, and how much larger the variance of each row's error is than sigma^2."""
+        wide, own = self._rows.programs.wide, {}
+        if self._rows.design.problem.family == "student":
+            self._multiply(self._chains.beta)
+            own = {"stream": self._settings.stream(STREAM_LATENT)}
+        self._each(wide.spread_target, self._latent.size, **own)
+
+    def _move_scales(self) -> None:
+        """M and its factor where the chains are; then sigma and tau with beta integrated out."""
+        wide, launch, count, block = (
+            self._rows.programs.wide,
+            self._launch,
+            self._chains.count,
+            self._rows.programs.block,
+        )
+        numbers = {"stream": self._settings.stream(STREAM_AUXILIARY)}
+        groups = self._rows.layout.rows * count, block
+        launch(wide.begin_trial, count, 1)
+        launch(wide.build_matrix, *groups, matrix=self._matrix)
+        self._factorise(self._matrix, self._status)
+        self._algebra.solve_lower(self._matrix, self._solution)
+        launch(wide.weigh_scale, count, block, matrix=self._matrix, status=self._status, which=-1, number=0, **numbers)
+        for number, (which, size) in enumerate(self._scale_moves):
+            own = {"which": which, "number": number, **numbers}
+            launch(wide.propose_scale, count, 1, size=size, **own)
+            launch(wide.build_matrix, *groups, matrix=self._trial)
+            self._device.copy(self._solution, self._latent, 0, 0, self._latent.size)
+            self._factorise(self._trial, self._trial_status)
+            self._algebra.solve_lower(self._trial, self._solution)
+            launch(wide.weigh_scale, count, block, matrix=self._trial, status=self._trial_status, **own)
+            launch(wide.take_trial, *groups)
+
+    # --- the start ------------------------------------------------------------------------------------------------
+
+    def margins_at(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The margins of all rows at one beta; shape (rows,)."""
+        vector = self._device.put(np.tile(beta, (self._chains.count, 1)))
+        self._multiply(vector)
+        self._device.release(vector)
+        values: NDArray[np.float64] = self._device.get(self._margins)[0]
+        return values
 
 
 class LatentTrajectory(WideMoves):
@@ -220,28 +321,22 @@ class LatentTrajectory(WideMoves):
         n = rows.layout.rows
         self._launch.share(velocity=memory.empty((chains.count, n)), covariance=memory.empty((chains.count, n, n)))
 
-    def move(self, margins: Buffer) -> None:
-        """Draw z and beta.
-
-        Parameters
-        ----------
-        margins : Buffer of float32
-            X beta of every chain.
-        """
-        wide, chains, spread = self._rows.programs.wide, self._chains, self._rows.programs.spread
-        one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
-        n, block = self._rows.layout.rows, self._rows.programs.block
-        every = spread(self._pitch * chains.count), block
-        launch(wide.spread_latent, *every, margins=margins, stream=stream(STREAM_LATENT))
-        launch(wide.draw_prior, *one, stream=stream(STREAM_VELOCITY))
-        self._sweep("margins", self._prior_narrow)
-        self._make_matrices()
-        launch(wide.spread_covariance, spread(n * n * chains.count), block)
-        self._factorise()
+    def move(self) -> None:
+        """Draw z and beta."""
+        wide, spread, n = self._rows.programs.wide, self._rows.programs.spread, self._rows.layout.rows
+        one, launch, stream = (self._chains.count, self._rows.programs.block), self._launch, self._settings.stream
+        self._multiply(self._chains.beta)
+        self._each(wide.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
+        self._each(wide.spread_variance, self._variance.size)
+        self._each(wide.draw_prior, self._prior_draw.size, stream=stream(STREAM_VELOCITY))
+        self._multiply(self._prior_draw)
+        self._make_products(self._matrix)
+        launch(wide.spread_covariance, spread(n * n * self._chains.count), self._rows.programs.block)
+        self._factorise(self._matrix, self._status)
         launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
-        launch(wide.draw_prior, *one, stream=stream(STREAM_NOISE))
         self._draw_coefficients()
 
     def report(self, shards: Buffer) -> None:
         """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
-        self._launch(self._rows.programs.wide.report_wide, self._chains.count, self._rows.programs.block, shards=shards)
+        programs, width = self._rows.programs, self._rows.layout.width
+        self._launch(programs.wide.report_wide, self._chains.count, programs.block, shards=shards, width=width)
