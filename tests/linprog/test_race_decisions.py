@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from engine.solvers.linprog.multifrontal.orders import has_metis
 from engine.solvers.linprog.pdhg import PdhgWorker
 from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import interior, race, start
+from engine.solvers.linprog.racers.base import unchanged
 from engine.solvers.linprog.racers.highs import HighsRacer
 from tests.linprog.races import children, no_interior_point, reference, settle, sparse_program
 
@@ -206,3 +208,39 @@ def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monke
     assert result.counters["rows"] == problem.m
     assert any("as given" in message for message in messages)
     settle(owner)
+
+
+def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[tuple[int, bool]]:
+    """The first points of the interior-point method have these errors; iteration of all judged, and if presolved."""
+    seen: list[tuple[int, bool]] = []
+    real = race.Race._judged_news
+
+    def judged(self: race.Race, one: Any, news: Any) -> Any:
+        found = real(self, one, news)
+        if isinstance(one, interior.InteriorRacer) and found.point is not None:
+            seen.append((one.method.state.iteration, one.restore is not unchanged))
+            if errors:
+                worse = dataclasses.replace(found.point.audit, dual_infeasibility=errors.pop(0))
+                found = dataclasses.replace(found, point=dataclasses.replace(found.point, audit=worse))
+        return found
+
+    monkeypatch.setattr(race.Race, "_judged_news", judged)
+    return seen
+
+
+def test_a_refused_point_is_not_offered_again(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = judged_worse(monkeypatch, [1e-3, 1e-3])
+    result = owner.solve(sparse_program(12, 300, 500), method="mpc", presolve=False)
+    assert result.status == "optimal"
+    assert len(seen) == 3
+    assert seen[0][0] < seen[1][0] < seen[2][0]
+
+
+@pytest.mark.parametrize(("error", "times"), [(1e-3, 3), (0.9, 1)])
+def test_presolve_is_given_up_at_once_where_duals_are_lost(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, error: float, times: int
+) -> None:
+    seen = judged_worse(monkeypatch, [error] * times)
+    result = owner.solve(sparse_program(12, 300, 500), method="mpc")
+    assert result.status == "optimal"
+    assert [presolved for _, presolved in seen] == [True] * times + [False]

@@ -192,7 +192,9 @@ class InteriorRacer(Racer):
 
     def refine(self) -> None:
         """See :class:`Racer`."""
-        self.method.goal *= 0.1
+        reached = self.method.goal if self.measures is None else self.measures.error
+        goal = 0.1 * np.minimum(self.method.goal, reached)  # another point, not the same again
+        self.method.goal = np.maximum(goal, 0.1 * LEAST_GOAL)
         self.future = self._system.submit(self._slice)
 
     def save(self) -> tuple[dict[str, NDArray[Any]], int] | None:

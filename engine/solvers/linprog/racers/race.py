@@ -34,6 +34,7 @@ T = TypeVar("T")
 WAIT_SECONDS = 0.05
 """Seconds between two looks at the run's controls."""
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
+_HOPELESS = 0.1  # error of a restored point after which it is given up at once: presolve has lost the duals
 _LAST_JUDGEMENTS = 0.3  # seconds that a run which is stopped waits for points that are being audited
 
 
@@ -243,7 +244,8 @@ class Race:
         if news.final:
             return True
         racer.refusals += 1
-        if racer.refusals >= _MOST_REFUSALS and not good and not news.original and racer.restore is not unchanged:
+        refused = racer.refusals >= _MOST_REFUSALS or error > _HOPELESS
+        if refused and not good and not news.original and racer.restore is not unchanged:
             self._unpresolve = True
             return True
         racer.refine()
