@@ -22,6 +22,7 @@ from engine.solvers.linprog.interior import augmented, products, sparse_cholesky
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from engine.solvers.linprog.multifrontal import equations
 from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
 
@@ -74,55 +75,55 @@ def test_solutions_are_those_of_the_normal_equations(
     monkeypatch.setattr(products, "_MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, long)
     random = np.random.default_rng(0)
-    equations = SparseNormalEquations(given, "augmented")
+    found = SparseNormalEquations(given, "augmented")
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
         rhs = random.standard_normal((1, m))
-        equations.form(theta)
-        assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
+        found.form(theta)
+        assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
         expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
         size = np.abs(expected).max()
-        assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
-    assert equations.is_augmented
-    assert equations.factor_nonzeros > 0
-    equations.close()
+        assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
+    assert found.is_augmented
+    assert found.factor_nonzeros > 0
+    found.close()
 
 
 def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
     given = data(60, 90, 12)
-    equations = SparseNormalEquations(given, "augmented")
+    found = SparseNormalEquations(given, "augmented")
     for theta in (-1.0, np.nan):
-        equations.form(np.full(given.N, theta))
-        assert equations.factor(np.zeros(1), np.zeros(1)).any()
-    equations.close()
+        found.form(np.full(given.N, theta))
+        assert found.factor(np.zeros(1), np.zeros(1)).any()
+    found.close()
 
 
 def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     given = data(300, 400, 60)
-    equations = SparseNormalEquations(given, "auto")
-    equations.form(np.full(given.N, -1.0))
-    assert equations.is_augmented
+    found = SparseNormalEquations(given, "auto")
+    found.form(np.full(given.N, -1.0))
+    assert found.is_augmented
     for _ in range(sparse_cholesky._FAILURES):
-        assert equations.factor(np.zeros(1), np.zeros(1)).any()
-    assert not equations.is_augmented
-    equations.form(np.ones(given.N))
-    assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
+        assert found.factor(np.zeros(1), np.zeros(1)).any()
+    assert not found.is_augmented
+    found.form(np.ones(given.N))
+    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
     full = with_slacks(given).toarray()
     rhs = np.random.default_rng(1).standard_normal((1, 300))
     expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
-    assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-    equations.close()
+    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    found.close()
 
 
 def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
     pytest.importorskip("pymetis")  # whose order is not looked for once the run has ended
     given = data(300, 400, 60)
-    equations = SparseNormalEquations(given, "auto")
-    equations.close()
-    equations.form(np.ones(given.N))
-    assert equations.factor(np.zeros(1), np.zeros(1)).all()
-    assert np.isnan(equations.solve(np.ones((1, 300)))).all()
+    found = SparseNormalEquations(given, "auto")
+    found.close()
+    found.form(np.ones(given.N))
+    assert found.factor(np.zeros(1), np.zeros(1)).all()
+    assert np.isnan(found.solve(np.ones((1, 300)))).all()
 
 
 def form_of(columns: Any) -> Any:
@@ -149,6 +150,32 @@ def test_the_normal_equations_are_not_formed_where_they_have_too_many_products(
     random = np.random.default_rng(4)
     few = sp.hstack([sp.eye_array(500), sp.random_array((500, 200), density=0.1, rng=random)])
     assert form_of(few) is not None
+
+
+@pytest.mark.parametrize("limit", ["products", "dense columns"])
+def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_or_fast(
+    device: Member, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    given = data(300, 400, 60)
+    if limit == "products":
+        monkeypatch.setattr(equations, "MOST_PRODUCTS", 1000)
+    else:
+        monkeypatch.setattr(equations, "_MOST_DENSE_COLUMNS", -1)
+    warnings: list[str] = []
+
+    def on_device(_: Any) -> Any:
+        pytest.fail("the device is used")
+
+    found = equations.MultifrontalNormalEquations(given, device.info, "auto", False, on_device, warnings.append)
+    theta, rhs = np.ones(given.N), np.ones((1, given.m))
+    found.form(theta)
+    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    full = with_slacks(given).toarray()
+    assert np.allclose(found.solve(rhs)[0], np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0]), rtol=1e-7)
+    assert found._host is not None
+    assert found._host.is_augmented
+    assert not warnings
+    found.close()
 
 
 def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(
@@ -243,3 +270,23 @@ def test_entries_are_estimated_before_anything_is_formed() -> None:
     assert augmented.augmented_entries(columns) == 0.5 * 50 + 100 + 50
     assert augmented.fills_in(columns)
     assert not augmented.fills_in(sp.csc_array(sp.eye_array(50)))
+
+
+def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner: Engine) -> None:
+    """Many scenarios of a portfolio's loss: each asset is in all of them."""
+    random = np.random.default_rng(11)
+    scenarios, assets = 1500, 25
+    losses = random.normal(-0.001, 0.02, (scenarios, assets))
+    each = np.zeros((scenarios, 40 * assets))
+    a: Any = sp.csr_array(sp.hstack([losses, -np.ones((scenarios, 1)), -sp.eye_array(scenarios), sp.csr_array(each)]))
+    c = np.concatenate([losses.mean(axis=0), [1.0], np.full(scenarios, 20.0 / scenarios), np.ones(40 * assets)])
+    whole = sp.csr_array((np.ones(assets), (np.zeros(assets, int), np.arange(assets))), shape=(1, c.size))
+    bounds = [(0, None)] * assets + [(None, None)] + [(0, None)] * (scenarios + 40 * assets)
+    columns = sp.csc_array(a)
+    assert DenseColumns(columns).count > 10
+    assert form_of(columns) is not None
+    expected = linprog(c, A_ub=a, b_ub=np.zeros(scenarios), A_eq=whole, b_eq=[1.0], bounds=bounds)
+    problem = engine.LinearProgram(c, A_ub=a, b_ub=np.zeros(scenarios), A_eq=whole, b_eq=[1.0], bounds=bounds)
+    result = owner.solve(problem, method="mpc", presolve=False)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(expected.fun, rel=1e-6, abs=1e-8)

@@ -46,7 +46,7 @@ _SIMPLICIAL_HERE = 200_000  # and entries of a pattern that it factorises here
 _STATIC = 1e-9  # what is added to the diagonal of rows before an augmented system is factorised, not to the matrix
 _FAILURES = 4  # factors of an augmented system, one after another, until normal equations are factorised
 _REFINEMENTS, _EXACT = 3, 1e-12  # solutions with the factor of an augmented system, and the residual that ends them
-_FILL = 12.0  # times the entries of a matrix that its factor is expected to have
+_FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
 _HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor,
 _SUPERLU_RATE = 1e9  # and of SuperLU
 
@@ -321,7 +321,7 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     dense = m**3 / 3 / rate + 2e-4
     columns = sp.csc_array(data.A)
     if fills_in(columns):
-        filled = min(0.5 * m * m, _FILL * augmented_entries(columns))
+        filled = min(0.5 * m * m, _AUGMENTED_FILL * augmented_entries(columns))
         return bool(dense <= filled**2 / m / _SUPERLU_RATE + 1e-3)
     if is_nearly_dense(data):
         return True

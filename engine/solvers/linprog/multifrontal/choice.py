@@ -29,6 +29,7 @@ _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse
 _SOLUTIONS = 8  # with each factor
 _RSLAB_SECONDS, _RSLAB_RATE, _RSLAB_CORES = 3e-3, 6e9, 4  # a core's rate, and cores at work by default
 _SUPERLU_SECONDS, _SUPERLU_RATE = 1e-3, 1e9
+_MOST_ON_HOST = 1.0  # seconds with an augmented system
 _HOST_SOLUTION, _HOST_ENTRY = 3e-4, 2.5e-9  # seconds of a solution on the host, and of an entry of the factor in it
 
 
@@ -61,7 +62,7 @@ def dense_for_a_while(rows: int, device: Capabilities) -> bool:
     return _dense_seconds(rows, device) <= _FOR_A_WHILE
 
 
-def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities) -> bool:
+def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities | None) -> bool:
     """Whether the host is predicted to need less time for an augmented system than the device for a dense factor.
 
     Parameters
@@ -69,11 +70,12 @@ def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities) 
     tree : EliminationTree
         Of the augmented system.
     rows : int
-    device : Capabilities
+    device : Capabilities, optional
+        None if a dense factor does not fit there; the host may then take a second.
     """
     solution = 2.0 * (_HOST_SOLUTION + _HOST_ENTRY * float(tree.counts.sum()))  # each is refined
     seconds = _SUPERLU_SECONDS + tree.multiplications / _SUPERLU_RATE + _SOLUTIONS * solution
-    return seconds <= _dense_seconds(rows, device)
+    return seconds <= (_MOST_ON_HOST if device is None else min(_MOST_ON_HOST, _dense_seconds(rows, device)))
 
 
 def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:

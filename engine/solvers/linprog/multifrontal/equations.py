@@ -22,7 +22,7 @@ from engine.solvers.linprog.interior.products import lower_pattern
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
 from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal.choice import augmented_is_faster, fastest
+from engine.solvers.linprog.multifrontal.choice import augmented_is_faster, dense_for_a_while, fastest
 from engine.solvers.linprog.multifrontal.dissection import Dissection
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
 from engine.solvers.linprog.multifrontal.form import (
@@ -45,6 +45,7 @@ T = TypeVar("T")
 _Analysis = tuple[DenseColumns, Fronts, Plan] | AugmentedTree | str | None
 
 _WAIT_SECONDS = 0.02
+_MOST_DENSE_COLUMNS = 10  # for which solutions by the Sherman-Morrison-Woodbury formula are exact enough
 _DENSE_PRODUCTS = 2  # times the entries of a full matrix: there A A^T has hardly any zeros
 
 
@@ -169,18 +170,22 @@ class MultifrontalNormalEquations:
     def _analysed(self, data: ShardData) -> _Analysis:
         """The columns, fronts and plan for the device; or why it cannot factorise; or None for a dense factor.
 
-        Or the augmented system, where ``A A^T`` has hardly any zeros, or cannot be formed, and the host is faster.
+        Or the augmented system, where ``A A^T`` has hardly any zeros, cannot be formed, or lacks many dense columns,
+        and the host is faster than a dense factor.
         """
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         dense = DenseColumns(columns)
         products, full = products_in(dense.kept), _DENSE_PRODUCTS * data.m**2
-        if self._choice == "auto" and products > min(full, MOST_PRODUCTS):
-            if fills_in(columns):
+        inexact = dense.count > _MOST_DENSE_COLUMNS
+        if self._choice == "auto" and (inexact or products > min(full, MOST_PRODUCTS)):
+            if inexact or fills_in(columns):
                 augmented = augmented_tree(columns, self._dissection)
-                if not self._dense_fits or augmented_is_faster(augmented.tree, data.m, self._info.capabilities):
+                fits = self._dense_fits
+                if augmented_is_faster(augmented.tree, data.m, self._info.capabilities if fits else None):
                     return augmented
-            if self._dense_fits and products > full:
+            fast = inexact and dense_for_a_while(data.m, self._info.capabilities)
+            if self._dense_fits and (fast or products > full):
                 return None
         if products > MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"

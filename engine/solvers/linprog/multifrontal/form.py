@@ -21,7 +21,8 @@ FormChoice = Literal["normal", "augmented", "auto"]
 
 MOST_PRODUCTS = 1_000_000_000
 """Products of two entries of a column for which ``A A^T`` is not formed."""
-_WORTH_WHILE = 1.5  # times fewer multiplications
+_WORTH_WHILE = 1.5  # times fewer multiplications,
+_WITH_DENSE = 1 / 3  # or up to three times as many, where dense columns make normal equations inexact
 
 
 @dataclass(frozen=True)
@@ -62,24 +63,27 @@ def augmented_tree(columns: Any, dissect: Dissect) -> AugmentedTree:
 def cheaper_form(columns: Any, dense: DenseColumns, dissect: Dissect) -> AugmentedTree | None:
     """The augmented system if its factor takes clearly fewer multiplications than that of the normal equations.
 
+    With dense columns it may take more: the Sherman-Morrison-Woodbury formula loses digits, often all near the end.
+
     Parameters
     ----------
     columns : sparse array, shape (m, N)
         A in compressed columns.
     dense : DenseColumns
-        Those of A; each takes a solution for every factor of the normal equations.
+        Those of A; each takes a solution for every factor of the normal equations, and a product with the others.
     dissect : callable
         As for :func:`augmented_tree`.
     """
-    if not fills_in(columns):
+    if not (dense.count or fills_in(columns)):
         return None
     augmented = augmented_tree(columns, dissect)
     if products_in(dense.kept) > MOST_PRODUCTS:
         return augmented
     normal, m = lower_pattern(dense.kept), columns.shape[0]
-    wanted = _WORTH_WHILE * augmented.tree.multiplications
-    least = float(normal.nnz) ** 2 / m + 2.0 * dense.count * normal.nnz  # the factor has no fewer entries
+    wanted = (_WITH_DENSE if dense.count else _WORTH_WHILE) * augmented.tree.multiplications
+    updates = float(dense.count) ** 2 * m
+    least = float(normal.nnz) ** 2 / m + 2.0 * dense.count * normal.nnz + updates  # the factor has no fewer entries
     if least < wanted:
         tree = best_tree(normal.indices, normal.indptr, dissect)
-        least = tree.multiplications + 2.0 * dense.count * float(tree.counts.sum())
+        least = tree.multiplications + 2.0 * dense.count * float(tree.counts.sum()) + updates
     return augmented if least >= wanted else None
