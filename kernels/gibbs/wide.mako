@@ -349,6 +349,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64*
         BARRIER();
     }
 }
+% endif
 
 // What an iteration of the kernel hmc reports: the log-likelihood, and that nothing was rejected
 KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width, GLOBAL f64* RESTRICT whole)
@@ -361,8 +362,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards,
         whole[${WHOLE} * GROUP_ID + 4] = 1.0;
     }
 }
-
-% endif
 
 // g, from x = L^-1 z in `solution`; then solution = g z - X u - V^1/2 d, X u in margins
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT solution,

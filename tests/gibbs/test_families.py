@@ -101,6 +101,7 @@ def p_values(
     replicates: int = REPLICATES,
     columns: NDArray[np.float64] = X,
     ridge: float | None = None,
+    kernel: str = "gibbs",
 ) -> dict[str, float]:
     """Gandy and Scott's test: every replicate has data of its own, so a chain of its own.
 
@@ -116,15 +117,16 @@ def p_values(
     if ridge is not None:
         tau_scale, options = ridge, {"prior": "ridge", "tau_scale": ridge}
     if p > rows:
-        options["kernel"] = "gibbs"
+        options["kernel"] = kernel
     problem = HorseshoeRegression(columns, first, family)
     with (
         DevicePool([member.info]) as pool,
         sampler_of(member, problem, seed, pool, standardize=False, **options) as sampler,
     ):
         sampler.set_auxiliary(np.zeros(1))
-        assert sampler.settings.wide == (p > rows)
-        if p < rows:
+        assert sampler.settings.wide == (p > rows and kernel == "gibbs")
+        assert sampler.settings.latent == (p > rows and kernel == "hmc")
+        if not sampler.settings.wide:
             sampler.weigh_at(np.zeros(1 + p))
             sampler.make_gram(weighted=True)
         for number in range(replicates):
@@ -188,6 +190,15 @@ MUTANTS = {
     "logarithm of the size": ("counts", "auxiliary", "shape[1] = (f32)(-2.0 *", "shape[1] = (f32)(-1.0 *"),
     "density of the points": ("normal", "auxiliary", "density += partial[", "density -= 0.5 * partial["),
 }
+
+
+@pytest.mark.parametrize("family", ["normal", "student"])
+def test_hmc_with_many_more_columns_than_rows_leaves_the_posterior_as_it_is(device: Member, family: str) -> None:
+    """The kernel hmc with twice as many columns as rows moves sigma and tau with beta integrated out."""
+    columns = np.column_stack([WIDE, [-0.6, 0.5, 0.2]])
+    found = p_values(device, family, 6, columns=columns, kernel="hmc")
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
 
 WIDE_MUTANTS = {
     "prior of sigma": ("normal", "log_sigma - log(1.0 + exp(2.0 * log_sigma))", "log_sigma"),

@@ -35,6 +35,9 @@ def wide(rows: int, columns: int) -> engine.HorseshoeProbit:
         ((20, 40), "probit", {}, True),
         ((20, 20), "probit", {}, True),  # with the intercept
         ((20, 20), "probit", {"intercept": False}, False),
+        ((20, 40), "normal", {}, True),
+        ((20, 40), "student", {}, True),
+        ((20, 38), "normal", {}, False),
         ((20, 40), "logit", {}, False),
         ((20, 40), "probit", {"storage": "float16"}, False),
         ((20, 40), "probit", {"storage": "sparse"}, False),

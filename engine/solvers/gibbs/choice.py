@@ -130,7 +130,7 @@ def is_wide(design: Design, options: Options) -> bool:
 
 
 def moves_latent(design: Design, options: Options) -> bool:
-    """Whether the kernel ``hmc`` moves the latent normals of the rows, with matrices of N x N, in place of beta.
+    """Whether the kernel ``hmc`` moves latent normals, or sigma, with beta integrated out and matrices of N x N.
 
     Parameters
     ----------
@@ -139,5 +139,6 @@ def moves_latent(design: Design, options: Options) -> bool:
         With a kernel in place of ``auto``.
     """
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
-    few = design.layout.rows < design.layout.columns and design.layout.rows <= _MOST_ROWS
-    return usable and few and design.problem.family == "probit"
+    family, rows, columns = design.problem.family, design.layout.rows, design.layout.columns
+    few = family == "probit" or (family in ("normal", "student") and 2 * rows <= columns)  # else sigma mixes without
+    return usable and few and rows < columns and rows <= _MOST_ROWS

@@ -295,7 +295,8 @@ def restore_chains(
 
 def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
     """Find the directions of slow movement at the mode, and report them."""
-    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), sampler.settings.latent)
+    latent = sampler.settings.latent and not state.design.family.targeted
+    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), latent)
     margins = sampler.margins()
     separating = separating_columns(state.design, state.mode, margins)
     state.lines = dataclasses.replace(lines, separating=separating)

@@ -9,8 +9,8 @@ An iteration, for all chains at once:
    the mean curvature of every row's likelihood over points that the chains of the warm-up have visited.
 
 W, the length of the steps and their number are chosen during the warm-up and then kept. Where the settings say
-``latent``, step 3 is a trajectory of the latent normals with beta integrated out, which needs none of them: see
-:class:`engine.solvers.gibbs.moves.wide.LatentTrajectory`.
+``latent``, step 3 is a trajectory of the latent normals, or a move of sigma and tau, with beta integrated out, and
+needs none of them: see :class:`engine.solvers.gibbs.moves.wide.CollapsedMoves`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_argumen
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.moves.auxiliary import AuxiliaryMoves
-from engine.solvers.gibbs.moves.wide import LatentTrajectory
+from engine.solvers.gibbs.moves.wide import CollapsedMoves, LatentTrajectory
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 
@@ -78,7 +78,7 @@ class HamiltonianMoves:
         Points that were added up.
     steps : int
         Leapfrog steps of a trajectory.
-    latent : LatentTrajectory or None
+    latent : CollapsedMoves or None
         What takes the place of a trajectory of beta where the settings say so.
     """
 
@@ -99,13 +99,14 @@ class HamiltonianMoves:
         self.has_small = False
         self.adapting = self.averaging = False
         self.averaged, self.steps = 0, FIRST_STEPS
-        self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)
+        collapsed = CollapsedMoves if rows.design.family.targeted else LatentTrajectory
+        self.latent = collapsed(memory, rows, chains, matrices, settings) if settings.latent else None
+        self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)  # which the passes read
         signs = np.zeros(self._pitch, np.float32)
         if rows.design.first:
             signs[: layout.rows] = rows.design.signs(0, layout.rows)
         self.signs = memory.put(signs)
         self._rescale_every = rescale_interval(layout.rows)
-        self.latent = LatentTrajectory(memory, rows, chains, matrices, settings) if settings.latent else None
         self._no_diagonal = memory.zeros(q)
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),
@@ -278,11 +279,11 @@ class HamiltonianMoves:
             self._rescale()
         if self.lines.count:
             self._move_lines()
-        if self.auxiliary.count:
-            self.auxiliary.move()
         if self.latent is not None:
             self._move_latent(self.latent)
             return
+        if self.auxiliary.count:
+            self.auxiliary.move()
         built = matrices.build_beside(self._draw_scales)
         matrices.factorise(built)
         if rescaled or self.lines.count or self.auxiliary.count:
@@ -358,13 +359,15 @@ class HamiltonianMoves:
         size = self._chains.count, programs.block
         self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES))
 
-    def _move_latent(self, latent: LatentTrajectory) -> None:
+    def _move_latent(self, latent: CollapsedMoves) -> None:
         """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
         programs = self._rows.programs
         numbers = {"stream": self._settings.stream(STREAM_SCALES)}
         size = self._chains.count, programs.block
         self._launch(programs.trajectory.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
         latent.move()
+        if self.auxiliary.count:
+            self.auxiliary.prime()
         self._pass(self._chains.narrow, self._margins)
         latent.report(self._shards)
 

@@ -26,7 +26,7 @@ from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.moves.auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
-__all__ = ["DiagonalMatrices", "LatentTrajectory", "WideMoves"]
+__all__ = ["CollapsedMoves", "DiagonalMatrices", "LatentTrajectory", "WideMoves"]
 
 STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
 """Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
@@ -301,10 +301,8 @@ class WideMoves:
         return values
 
 
-class LatentTrajectory(WideMoves):
-    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
-
-    See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
+class CollapsedMoves(WideMoves):
+    """What moves beta in the kernel ``hmc`` by matrices of N x N: of a linear regression sigma and tau, then beta.
 
     Parameters
     ----------
@@ -314,6 +312,26 @@ class LatentTrajectory(WideMoves):
     chains : Chains
     matrices : Matrices
     settings : Settings
+    """
+
+    def move(self) -> None:
+        """Draw beta given lambda and tau, and what is moved with beta integrated out."""
+        self._each(self._rows.programs.wide.spread_variance, self._variance.size)
+        self._draw_errors()
+        self._make_products(self._product)
+        self._move_scales()
+        self._draw_coefficients()
+
+    def report(self, shards: Buffer) -> None:
+        """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
+        programs, width = self._rows.programs, self._rows.layout.width
+        self._launch(programs.wide.report_wide, self._chains.count, programs.block, shards=shards, width=width)
+
+
+class LatentTrajectory(CollapsedMoves):
+    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
+
+    See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
@@ -335,8 +353,3 @@ class LatentTrajectory(WideMoves):
         self._factorise(self._matrix, self._status)
         launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
         self._draw_coefficients()
-
-    def report(self, shards: Buffer) -> None:
-        """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
-        programs, width = self._rows.programs, self._rows.layout.width
-        self._launch(programs.wide.report_wide, self._chains.count, programs.block, shards=shards, width=width)
