@@ -61,7 +61,7 @@ def required_bytes(
     if settings.wide:
         matrices = 8 * rows * rows * (chains + 1)
     if settings.latent:
-        matrices += 8 * rows * rows * (2 * chains + 1)
+        matrices += 8 * rows * rows * (3 * chains + 1)
     sums = 64 * chains * width
     sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
     vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
