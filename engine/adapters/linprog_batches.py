@@ -26,7 +26,7 @@ from engine.solvers.linprog.batches.results import FamilyResult, Solved
 from engine.solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
 from engine.solvers.linprog.batches.solve_family import solve_family
 from engine.solvers.linprog.batches.together import fits
-from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.problem import LinearProgram, sp
 
 if TYPE_CHECKING:
     from engine.run import Observer
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["solve_many"]
 
 _PROGRESS_SECONDS = 0.1
+_AT_ONCE = 512  # larger programs of a family that are made at a time
 _FAMILY = 8  # programs of one shape from which they are solved together
 
 
@@ -64,14 +65,16 @@ def solve_many(
     """Solve many linear programs of equal shape together on each device: a list, or one with vectors that vary.
 
     Programs of up to 128 rows are solved by one work-group each, from Mehrotra's starting point to the end; larger
-    ones take all steps together, with batched products and factors. Both use the method ``mpc`` without centrality
-    correctors. Only fixed variables, and rows and columns without entries, are removed first.
+    ones take all steps together, with batched products and factors. Sparse programs of more than 40 000 entries, zeros
+    counted, do so if four or more have one pattern, which is analysed once, and a factor takes few multiplications (1e6
+    on CPUs, 1e8 on GPUs, any number if ``linear_solver`` is ``"sparse_cholesky"`` or ``"multifrontal"``). All use the
+    method ``mpc`` without centrality correctors. Only fixed variables, and rows and columns without entries, are
+    removed first.
 
-    Programs of up to 128 rows that do not reach an audited optimum in this way, because they are infeasible, unbounded
-    or hard, are solved by HiGHS on the host, with audits and checked certificates, unless ``method`` is given. All
-    others without an answer are solved one after the other, as :func:`engine.solve` does. So are sparse programs of
-    more than 40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver,
-    a basis, or an initial point.
+    Programs of up to 128 rows, and sparse ones, that do not reach an audited optimum in this way, because they are
+    infeasible, unbounded or hard, are solved by HiGHS on the host, with audits and checked certificates, unless
+    ``method`` is given. All others are solved one after the other, as :func:`engine.solve` does. So are all programs
+    if the options ask for another method or linear solver, a basis, or an initial point.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ def solve_many(
     varying = dict(zip(VARYING, (c, b_ub, b_eq, row_lower, row_upper, lower, upper), strict=True))
     varied = [name for name, array in varying.items() if array is not None]
     if isinstance(problems, LinearProgram):
-        family = Family.varied(problems, varying)
+        family = Family.varied(problems, varying, dense=fits(problems.m, problems.n))
         report = _ProgressReport(len(family), as_observers(on_event))
         with _owner(engine, backend, devices) as owner:
             return _solved_family(owner, family, chosen, options, report)
@@ -159,10 +162,33 @@ def _by_highs(
             yield index, replace(result, backend=solved.backend, devices=solved.devices)
 
 
-def _together(options: Any) -> bool:
-    """Whether the options leave programs to be solved together."""
+def _together(options: Any, *solvers: str) -> bool:
+    """Whether the options leave programs to be solved together, with one of these linear solvers."""
     alone = options.basis or options.ranging or options.initial is not None
-    return options.method in ("auto", "mpc") and options.linear_solver in ("auto", "cholesky") and not alone
+    return options.method in ("auto", "mpc") and options.linear_solver in ("auto", *solvers) and not alone
+
+
+def _solved_batches(
+    owner: Engine, problems: Sequence[LinearProgram], chosen: Any, add: Callable[[int], None]
+) -> dict[int, Result]:
+    """What batches of equal shape or pattern, and HiGHS for what these leave, find; by place."""
+    results: dict[int, Result] = {}
+    if not _together(chosen, "cholesky", "sparse_cholesky", "multifrontal"):
+        return results
+    gpu = owner.device_infos[0].capabilities.simt
+    for batch in batches(problems, chosen, gpu):
+        done = _Counted(add, len(results))
+        with owner.exclusive() as pool:
+            found = solve_batch(pool, batch, chosen, owner.backend, done)
+        results |= found
+        add(len(results))
+        if chosen.method == "auto" and sp.issparse(batch[0].prepared.standard.A):
+            left = [entry.index for entry in batch if entry.index not in found]
+            makers = {place: functools.partial(problems.__getitem__, place) for place in left}
+            labels = tuple(member.label for member in pool.members)
+            for place, result in solved_by_highs(makers, chosen):
+                results[place] = replace(result, backend=owner.backend, devices=labels)
+    return results
 
 
 def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]]:
@@ -182,7 +208,7 @@ def _solved_list(
     """All programs of a list: families first, then batches, then what is left one after the other."""
     results: dict[int, Result] = {}
     report.emit(0)
-    if _together(chosen):
+    if _together(chosen, "cholesky"):
         for indices in _families(problems, chosen):
             family = Family.of([problems[index].to_dense() for index in indices])
             add = functools.partial(report.add, report.done)
@@ -195,12 +221,11 @@ def _solved_list(
             for index, result in _by_highs(makers, chosen, solved):
                 results[index] = result
                 report.emit(len(results))
-        rest = [index for index in range(len(problems)) if index not in results]
-        for batch in batches([problems[index] for index in rest], chosen):
-            add = functools.partial(report.add, report.done)
-            with owner.exclusive() as pool:
-                found = solve_batch(pool, batch, chosen, owner.backend, add)
-            results |= {rest[place]: result for place, result in found.items()}
+    rest = [index for index in range(len(problems)) if index not in results]
+    found = _solved_batches(
+        owner, [problems[index] for index in rest], chosen, functools.partial(report.add, len(results))
+    )
+    results |= {rest[place]: result for place, result in found.items()}
     for index, problem in enumerate(problems):
         if index not in results:
             results[index] = owner.solve(problem, **options)
@@ -214,7 +239,8 @@ def _solved_family(
     """All programs of a family: those that the kernel for many programs does not solve, one after the other."""
     report.emit(0)
     others: dict[int, Result] = {}
-    if _together(chosen) and fits(*family.A.shape[1:]) and chosen.provider == "auto":
+    small = fits(family.row_lower.shape[1], family.c.shape[1])
+    if small and _together(chosen, "cholesky") and chosen.provider == "auto":
         with owner.exclusive() as pool:
             solved = solve_family(pool, family, chosen, owner.backend, report.emit)
         left = np.flatnonzero(~solved.good).tolist()
@@ -223,6 +249,11 @@ def _solved_family(
             others[index] = result
     else:
         solved = Solved.none(family)
+        for begin in range(0, len(family) if not small else 0, _AT_ONCE):
+            indices = range(begin, min(begin + _AT_ONCE, len(family)))
+            programs = [family.program(index) for index in indices]
+            found = _solved_batches(owner, programs, chosen, functools.partial(report.add, begin))
+            others |= {indices[place]: result for place, result in found.items()}
     done = int(solved.good.sum())
     for index in np.flatnonzero(~solved.good).tolist():
         if index not in others:
@@ -230,6 +261,16 @@ def _solved_family(
         report.emit(done + len(others))
     report.emit(len(family))
     return FamilyResult(solved, others)
+
+
+class _Counted:
+    """Reports how many programs of a batch are done, after those before it."""
+
+    def __init__(self, add: Callable[[int], None], before: int) -> None:
+        self._add, self._before = add, before
+
+    def __call__(self, done: int) -> None:
+        self._add(self._before + done)
 
 
 class _ProgressReport:

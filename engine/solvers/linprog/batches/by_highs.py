@@ -19,7 +19,7 @@ from engine.solvers.linprog.verification.verdict import Verdict
 
 __all__ = ["solved_by_highs"]
 
-_LARGEST = 20_000  # nonzeros: HiGHS then takes less time than the iterations of one program on a device
+_LARGEST, _LARGEST_SPARSE = 20_000, 100_000  # nonzeros: HiGHS then takes less time than a single solving on a device
 _MOST_THREADS = 8
 
 
@@ -45,7 +45,7 @@ def solved_by_highs(
 
 
 def _solved(problem: LinearProgram, options: Options) -> Result | None:
-    if problem.nonzeros > _LARGEST:
+    if problem.nonzeros > (_LARGEST_SPARSE if problem.is_sparse else _LARGEST):
         return None
     began = time.perf_counter()
     verdict = Verdict(problem, options.acceptable)

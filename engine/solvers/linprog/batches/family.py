@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.solvers.linprog.batches.chunks import by_chunks
 from engine.solvers.linprog.forms.standard import equilibrate
-from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.problem import LinearProgram, sp
 
 __all__ = ["VARYING", "Family"]
 
@@ -29,14 +29,15 @@ class Family:
     Attributes
     ----------
     A : ndarray, shape (k, m, n) or (1, m, n)
-        One matrix for each program, or one for all.
+        One matrix for each program, or one for all. As it was given, (m, n) and perhaps sparse, where the programs are
+        only taken one by one.
     c, lower, upper : ndarray, shape (k, n)
     row_lower, row_upper : ndarray, shape (k, m)
     offset, sign : ndarray, shape (k,)
         Constants of the objectives, as of minimizations; -1 where the program given is a maximization.
     """
 
-    A: Vector
+    A: Any
     c: Vector
     lower: Vector
     upper: Vector
@@ -70,7 +71,7 @@ class Family:
         )
 
     @classmethod
-    def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None]) -> Family:
+    def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None], dense: bool = True) -> Family:
         """The programs that have the matrix of one, and vectors of their own.
 
         Parameters
@@ -79,6 +80,8 @@ class Family:
             Where all other vectors are from.
         given : mapping of str to array-like
             Arrays (k, ...) by names of :data:`VARYING`; those that are None are left out.
+        dense : bool
+            Whether the matrix is made dense; if not, it is left as it is, for :meth:`program` alone.
 
         Raises
         ------
@@ -117,7 +120,7 @@ class Family:
             row_lower[:, problem.m_ub :] = row_upper[:, problem.m_ub :] = arrays["b_eq"]
         sign = -1.0 if problem.maximize else 1.0
         family = cls(
-            A=np.asarray(problem.to_dense().A)[None],
+            A=np.asarray(problem.to_dense().A)[None] if dense else problem.A,
             c=sign * taken("c"),
             lower=taken("lower"),
             upper=taken("upper"),
@@ -151,13 +154,21 @@ class Family:
         """
         sign = self.sign[index]
         arrays: dict[str, NDArray[Any]] = {
-            "A": self.A[0 if self.A.shape[0] == 1 else index],
+            **self._matrix(index),
             "c": sign * self.c[index],
             "offset": np.array(sign * self.offset[index]),
             "maximize": np.array(sign < 0.0),
         }
         arrays |= {key: getattr(self, key)[index] for key in ("lower", "upper", "row_lower", "row_upper")}
         return LinearProgram.from_arrays(arrays, name or f"program {index}")
+
+    def _matrix(self, index: int) -> dict[str, NDArray[Any]]:
+        """The matrix of a program, as :meth:`LinearProgram.to_arrays` has it."""
+        if sp.issparse(self.A):
+            return {name: getattr(self.A, name) for name in ("data", "indices", "indptr")}
+        if self.A.ndim == 2:
+            return {"A": self.A}
+        return {"A": self.A[0 if self.A.shape[0] == 1 else index]}
 
     def scales(self) -> tuple[Vector, Vector]:
         """Powers of two for rows (1, m) or (k, m), and columns (1, n) or (k, n), that bring large entries near one."""

@@ -50,7 +50,7 @@ class Solved:
     @classmethod
     def none(cls, family: Family) -> Solved:
         """What is known when no program has been solved together with the others."""
-        k, (m, n) = len(family), family.A.shape[1:]
+        k, m, n = len(family), family.row_lower.shape[1], family.c.shape[1]
         rows, columns, numbers = np.full((k, m), np.nan), np.full((k, n), np.nan), np.full(k, np.nan)
         audits = Audits(columns, rows, rows.copy(), columns.copy(), *(numbers,) * 6)
         nothing = np.zeros(k, np.int32)
@@ -58,7 +58,7 @@ class Solved:
 
     def result(self, place: int) -> Result:
         """One of the optima as a result of its own; ``seconds`` are those of all."""
-        audits, m, n = self.audits, *self.family.A.shape[1:]
+        audits, m, n = self.audits, self.family.row_lower.shape[1], self.family.c.shape[1]
         sign, iterations = float(self.family.sign[self.chosen[place]]), int(self.iterations[place])
         counters: dict[str, int | float] = {
             "iterations": iterations,

@@ -1,7 +1,11 @@
-"""Batches: dense linear programs of equal shape that take every step of the interior-point method together."""
+"""Batches: linear programs that take every step of the interior-point method together.
+
+They are dense ones of equal shape, or sparse ones of equal pattern.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,18 +18,28 @@ from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member
 from engine.results import Result, Status
+from engine.solvers.linprog.batches.equations import PatternEquations
 from engine.solvers.linprog.batches.stack import Stack
 from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
+from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint
-from engine.solvers.linprog.interior.shard import shard_bytes
+from engine.solvers.linprog.interior.products import lower_pattern
+from engine.solvers.linprog.interior.shard import shard_bytes, with_slacks
+from engine.solvers.linprog.interior.sparse_cholesky import is_nearly_dense
 from engine.solvers.linprog.interior.system import System
+from engine.solvers.linprog.multifrontal.ordering import best_tree
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.problem import LinearProgram, sp
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
 MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are batched as dense ones
+_PATTERN = 4  # programs of equal pattern from which they are solved together
+_LARGEST = 100_000  # nonzeros of such a program: one that has more fills a device, or the host's cores, alone
+_HOST_WORK, _GPU_WORK = 1e6, 1e8  # multiplications of a factor of one that is not solved faster alone
+_TOGETHER = 2_000_000  # nonzeros of the programs that are solved at a time
+_LATE = 2  # times the iterations of half of them, after which the others are left
 _STACKED = 8  # programs of equal shape from which they are prepared and audited together
 
 __all__ = ["MADE_DENSE", "BatchEntry", "batches", "solve_batch"]
@@ -41,14 +55,69 @@ class BatchEntry:
     position: int = 0
 
 
-def batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
-    """Dense and small sparse programs grouped by their shape in standard form; empty ones are left out.
+def batches(problems: Sequence[LinearProgram], options: Options, gpu: bool = False) -> Iterator[list[BatchEntry]]:
+    """Programs grouped by what they share in standard form; empty ones are left out.
+
+    Dense and small sparse programs share their shape, other sparse ones their pattern.
 
     Parameters
     ----------
     problems : sequence of LinearProgram
     options : Options
+    gpu : bool
+        Whether the devices are GPUs: sparse factors may then take more work.
     """
+    if options.linear_solver in ("auto", "cholesky"):
+        yield from _dense_batches(problems, options)
+    if options.linear_solver in ("auto", "sparse_cholesky", "multifrontal") and options.provider == "auto":
+        yield from _sparse_batches(problems, options, gpu)
+
+
+def _sparse_batches(problems: Sequence[LinearProgram], options: Options, gpu: bool) -> Iterator[list[BatchEntry]]:
+    """Sparse programs of equal pattern that are not made dense."""
+    chosen = options.linear_solver != "auto"
+    small, work = (0, np.inf) if chosen else (MADE_DENSE, _GPU_WORK if gpu else _HOST_WORK)
+    shapes: dict[tuple[int, int, int], list[int]] = {}
+    for index, problem in enumerate(problems):
+        if problem.is_sparse and problem.m * problem.n > small and problem.nonzeros <= _LARGEST:
+            shapes.setdefault((problem.m, problem.n, problem.nonzeros), []).append(index)
+    for indices in shapes.values():
+        found: dict[bytes, list[BatchEntry]] = {}
+        judged: dict[bytes, bool] = {}
+        for index in indices if len(indices) >= _PATTERN else ():
+            prepared = prepare(problems[index], scale=options.scale)
+            if isinstance(prepared, Prepared) and prepared.standard.m and prepared.standard.n:
+                pattern = _pattern(prepared)
+                if pattern not in judged:
+                    judged[pattern] = _is_worth_while(prepared, work)
+                found.setdefault(pattern, []).append(BatchEntry(index, prepared))
+            if judged and not any(judged.values()):  # not worth the preparation of the others
+                break
+        for pattern, entries in found.items():
+            if len(entries) >= _PATTERN and judged[pattern]:
+                most = max(_PATTERN, _TOGETHER // max(1, entries[0].prepared.standard.A.nnz))
+                yield from (entries[begin : begin + most] for begin in range(0, len(entries), most))
+
+
+def _pattern(prepared: Prepared) -> bytes:
+    """What programs must have in common to share an analysis."""
+    standard = prepared.standard
+    standard.A.sort_indices()
+    parts = np.array(standard.A.shape), standard.A.indptr, standard.A.indices, standard.sign
+    return b"".join(hashlib.blake2b(np.ascontiguousarray(part).tobytes()).digest() for part in parts)
+
+
+def _is_worth_while(prepared: Prepared, work: float) -> bool:
+    """Whether no column is left out of a sparse factor, and it takes at most so many multiplications."""
+    data = shard_data([prepared.standard])
+    columns = sp.csc_array(with_slacks(data))
+    if is_nearly_dense(data) or DenseColumns(columns).count:
+        return False
+    pattern = lower_pattern(columns)
+    return best_tree(pattern.indices, pattern.indptr).multiplications <= work
+
+
+def _dense_batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
     shapes: dict[tuple[int, int], list[int]] = {}
     problems = [problem.to_dense() if problem.m * problem.n <= MADE_DENSE else problem for problem in problems]
     for index, problem in enumerate(problems):
@@ -145,6 +214,9 @@ def _counted(tasks: Sequence[Future[Any]], found: queue.SimpleQueue[int]) -> Ite
 
 def _share_bytes(share: list[BatchEntry]) -> tuple[int, int]:
     standard = share[0].prepared.standard
+    if sp.issparse(standard.A):
+        slacks, nonzeros = int((standard.sign != 0).sum()), len(share) * standard.A.nnz
+        return shard_bytes(len(share), 0, standard.n, slacks, nonzeros)
     return shard_bytes(len(share), standard.m, standard.n, int((standard.sign != 0).sum()), None)
 
 
@@ -158,18 +230,27 @@ def _solve_share(
     shard = make_shard(device, data, provider)
     try:
         system = System(data, [shard])
+        sparse = sp.issparse(standards[0].A)
+        equations = PatternEquations(data, shard, options.linear_solver) if sparse else None
+        if equations is not None:
+            shard.owned.append(equations)
+            system.normal_equations = equations
         with shard.session():
             method = new_method(system, np.stack([standard.b for standard in standards]), options)
+            if equations is not None:
+                equations.is_idle = lambda: method.done | method.stuck
             method.start()
             answers, iterations = _optima(share, method, options, progress)
     finally:
         shard.close()
     results = {}
     for k, answer in answers.items():
-        counters: dict[str, int | float] = {"iterations": 0, "factorizations": 0, "refinements": 0}
+        names = "iterations", "factorizations", "refinements", "device_bytes"
+        counters: dict[str, int | float] = dict.fromkeys(names, 0)
         add_counters(counters, system, method)
         counters["iterations"] = int(iterations[k])
-        counters |= {"rows": data.m, "variables": data.n, "device_bytes": device_bytes}
+        counters["device_bytes"] = max(device_bytes, counters["device_bytes"])
+        counters |= {"rows": data.m, "variables": data.n}
         problem = share[k].prepared.problem
         result = answer.result(problem, options, Status.ITERATION_LIMIT, counters)
         if result.status is Status.OPTIMAL:
@@ -184,12 +265,13 @@ def _optima(
     answers: dict[int, AuditedPoint] = {}
     iterations = np.zeros(len(share), np.int64)
     decided = np.zeros(len(share), bool)
+    most = options.max_iterations
 
     def note(_: object) -> None:
         iterations[~(method.done | method.stuck)] = method.state.iteration + 1
 
     while True:
-        iterate(method, options.max_iterations, note)
+        iterate(method, most, note)
         new = method.done & ~decided
         if new.any():
             x = method.system.get_point()[0]
@@ -201,7 +283,9 @@ def _optima(
                 if not decided[k]:  # good enough in standard form, not for the program as given
                     method.goal[k] *= 0.1
             progress(int((new & decided).sum()))
-        if (decided | method.stuck).all() or method.state.iteration >= options.max_iterations:
+        if sp.issparse(share[0].prepared.standard.A) and 2 * int(decided.sum()) >= len(share):
+            most = min(most, _LATE * method.state.iteration)  # the few that take longer are solved apart
+        if (decided | method.stuck).all() or method.state.iteration >= most:
             return answers, iterations
 
 

@@ -316,8 +316,9 @@ def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
         costs = np.concatenate([costs, np.ones((len(programs), 2 * first.m))], axis=1)
         order = np.argsort(slack_rows, kind="stable")
         slack_rows, signs, tops, costs = slack_rows[order], signs[order], tops[:, order], costs[:, order]
-    matrix: Any = first.A if sp.issparse(first.A) else None
-    if matrix is None:
+    if sp.issparse(first.A):
+        matrix: Any = first.A if len(programs) == 1 else _on_diagonal([program.A for program in programs])
+    else:
         stacked = [np.asarray(program.A) for program in programs]
         matrix = stacked[0][None] if len(stacked) == 1 else np.stack(stacked)
     return ShardData(
@@ -329,6 +330,16 @@ def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
         slack_signs=signs,
         m=first.m,
     )
+
+
+def _on_diagonal(matrices: list[Any]) -> Any:
+    """Matrices of one sorted pattern as the blocks of a diagonal."""
+    first, count = matrices[0], len(matrices)
+    numbers = np.arange(count, dtype=np.int64)[:, None]
+    indices = (first.indices + first.shape[1] * numbers).ravel()
+    starts = np.append((first.indptr[:-1] + first.nnz * numbers).ravel(), count * first.nnz)
+    data = np.concatenate([matrix.data for matrix in matrices])
+    return sp.csr_array((data, indices, starts), shape=(count * first.shape[0], count * first.shape[1]))
 
 
 def big_m(standard: Standard) -> tuple[Standard, list[Vector]]:

@@ -5,6 +5,7 @@ The module imports nothing of this package, so that :mod:`engine.solvers.linprog
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 from typing import Any, Protocol
@@ -123,6 +124,7 @@ class SuperLU:
         self._full = sp.csc_array(lower + sp.tril(lower, -1).T)
         self._full.sort_indices()
         self._source = self._full.data.astype(np.int64) - 1
+        self._order: NDArray[np.int64] | None = None  # of rows and columns, where one was found before
         self._numeric: Any = None
         self.nonzeros = 0
 
@@ -131,10 +133,9 @@ class SuperLU:
         full = self._full
         matrix = sp.csc_array((values[self._source], full.indices, full.indptr), shape=full.shape)
         splu = importlib.import_module("scipy.sparse.linalg").splu
+        order = "MMD_AT_PLUS_A" if self._order is None else "NATURAL"
         try:
-            self._numeric = splu(
-                matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
+            self._numeric = splu(matrix, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError:
             return False
         self.nonzeros = int(self._numeric.L.nnz)
@@ -143,7 +144,24 @@ class SuperLU:
 
     def solve(self, rhs: Vector) -> Vector:
         """See :class:`Factors`."""
-        return np.asarray(self._numeric.solve(rhs))
+        if self._order is None:
+            return np.asarray(self._numeric.solve(rhs))
+        found = np.empty_like(rhs)
+        found[self._order] = self._numeric.solve(rhs[self._order])
+        return found
+
+    def alike(self) -> SuperLU:
+        """Factors for another matrix of the pattern, in the order of the last factor, if there is one."""
+        found = copy.copy(self)
+        found._numeric = None
+        if self._numeric is not None and self._order is None:
+            order = np.argsort(self._numeric.perm_c)
+            numbered = self._full.copy()
+            numbered.data = np.arange(1, numbered.nnz + 1, dtype=np.float64)
+            found._full = sp.csc_array(numbered[order][:, order])
+            found._full.sort_indices()
+            found._source, found._order = self._source[found._full.data.astype(np.int64) - 1], order
+        return found
 
     def picture(self) -> Picture:
         """See :class:`Factors`; SuperLU has no fronts."""

@@ -296,16 +296,17 @@ class InteriorPoint:
             self.system.set_point(x, s, w, z)
             self.state.y = y
 
-    def _factor(self, relative: Vector, absolute: Vector) -> None:
-        """Factorise, adding more to the diagonal where that fails."""
+    def _factor(self, relative: Vector, absolute: Vector) -> bool:
+        """Factorise, adding more to the diagonal where that fails; whether it still fails for some program."""
         for _ in range(8):
             failed = self.system.factor(relative, absolute) != 0
-            failed &= ~self.done
+            failed &= ~(self.done | self.stuck)
             if not failed.any():
-                return
+                return False
             relative = np.where(failed, np.maximum(100.0 * relative, 1e-12), relative)
             absolute = np.where(failed, 100.0 * absolute, absolute)
-        self._failed_factor = failed
+        self._failed_factor = failed | self._failed_factor
+        return True
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def iterate(self) -> None:
@@ -314,9 +315,9 @@ class InteriorPoint:
             self._spread = self.system.scale(self._rho, self._rho_free)
         self.state.spread = self._spread[:, 1] / self._spread[:, 0]
         self.system.form()
-        self._factor(self._relative, self._absolute)
+        failed = self._factor(self._relative, self._absolute)
         self._in_vain[:] = False
-        if np.any(self._failed_factor):
+        if failed:
             return
         if self.settings.method == "mpc":
             dy, primal, dual = self._predict_and_correct()
@@ -374,7 +375,7 @@ class InteriorPoint:
         residual = self.rp - ax
         for _ in range(3):
             error = _largest(residual)
-            bad = (error > enough) & ~self.done & ~self._in_vain
+            bad = (error > enough) & ~(self.done | self.stuck | self._in_vain)
             if not bad.any():
                 break
             change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)

@@ -21,8 +21,8 @@ _VECTORS = 22  # of length N, on the device
 class ShardData:
     """Columns of a batch of k programs in standard form, all of m rows.
 
-    ``A`` is (k, m, n), or a sparse (m, n) matrix for k = 1; ``c`` and ``upper`` are (k, N), ``free`` likewise; slack
-    i is in row ``slack_rows[i]`` with coefficient ``slack_signs[i]``.
+    ``A`` is (k, m, n), or sparse: (k m, k n), with the programs' matrices on its diagonal; ``c`` and ``upper`` are
+    (k, N), ``free`` likewise; slack i is in row ``slack_rows[i]`` with coefficient ``slack_signs[i]``.
     """
 
     A: Any
@@ -41,7 +41,7 @@ class ShardData:
     @property
     def n(self) -> int:
         """Columns of A."""
-        return int(self.A.shape[-1])
+        return int(self.A.shape[-1]) // (self.batch if sp.issparse(self.A) else 1)
 
     @property
     def N(self) -> int:
@@ -199,10 +199,11 @@ def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
 
 
 def with_slacks(data: ShardData) -> Any:
-    """The sparse A with the columns of its slacks."""
+    """The sparse A with the columns of its slacks; those of all programs come last."""
     matrix = sp.csr_array(data.A)
-    slacks = data.N - data.n
+    k, slacks = data.batch, data.N - data.n
     if not slacks:
         return matrix
-    places = data.slack_rows, np.arange(slacks)
-    return sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(data.m, slacks))])
+    rows = (data.slack_rows + data.m * np.arange(k)[:, None]).ravel()
+    places = rows, np.arange(k * slacks)
+    return sp.hstack([matrix, sp.csr_array((np.tile(data.slack_signs, k), places), shape=(k * data.m, k * slacks))])

@@ -69,9 +69,9 @@ class DeviceShard(Shard):
         self._slot = 0
         b = self._buffers
         bounded = np.isfinite(data.upper)
-        b["kind"] = device.put(self._flat(np.where(data.free, 2, np.where(bounded, 1, 0))).astype(np.uint8))
-        device.put(self._flat(data.c), b["c"])
-        device.put(self._flat(np.where(bounded, data.upper, 0.0)), b["u"])
+        b["kind"] = device.put(self.flat(np.where(data.free, 2, np.where(bounded, 1, 0))).astype(np.uint8))
+        device.put(self.flat(data.c), b["c"])
+        device.put(self.flat(np.where(bounded, data.upper, 0.0)), b["u"])
         self._sparse = sp.issparse(data.A)
         self._put_matrix()
         order = np.argsort(data.slack_rows, kind="stable")
@@ -127,7 +127,7 @@ class DeviceShard(Shard):
 
     # --- the layout of vectors ----------------------------------------------------------------------------------
 
-    def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
+    def flat(self, values: NDArray[Any]) -> NDArray[Any]:
         """(k, N) as on the device: all columns, then all slacks."""
         return np.concatenate([values[:, : self._n].ravel(), values[:, self._n :].ravel()])
 
@@ -146,7 +146,7 @@ class DeviceShard(Shard):
         """See :class:`Shard`."""
         self._affine_target_ready = False
         for name, values in (("x", x), ("s", s), ("w", w), ("z", z)):
-            self.device.put(self._flat(values), self._buffers[name])
+            self.device.put(self.flat(values), self._buffers[name])
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """See :class:`Shard`."""
@@ -207,7 +207,7 @@ class DeviceShard(Shard):
         b = self._buffers
         out = b["rows_out"]
         if self._sparse:
-            self._multiply_sparse("row", self._m, b[name], out)
+            self._multiply_sparse("row", self._k * self._m, b[name], out)
             return self.device.get(out)
         self.algebra.matvec(b["A"], self._head(name), out)
         if self._slacks:
@@ -220,7 +220,7 @@ class DeviceShard(Shard):
         b = self._buffers
         self.device.put(y, b["rows_in"])
         if self._sparse:
-            self._multiply_sparse("column", self._n + self._slacks, b["rows_in"], b["aty"])
+            self._multiply_sparse("column", self._k * (self._n + self._slacks), b["rows_in"], b["aty"])
             return
         self.algebra.matvec(b["A"], b["rows_in"], self._head("aty"), transposed=True)
         if self._slacks:
@@ -236,7 +236,7 @@ class DeviceShard(Shard):
     def times(self, v: Vector) -> Vector:
         """See :class:`Shard`."""
         self._affine_target_ready = False
-        self.device.put(self._flat(v), self._buffers["weighed"])
+        self.device.put(self.flat(v), self._buffers["weighed"])
         return self._times("weighed")
 
     # --- see Shard ----------------------------------------------------------------------------------------------
