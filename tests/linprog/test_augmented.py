@@ -72,7 +72,7 @@ def data(m: int, n: int, long: int) -> ShardData:
 def test_solutions_are_those_of_the_normal_equations(
     library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, long: int
 ) -> None:
-    monkeypatch.setattr(products, "_MAPPED_PRODUCTS", 10**9 if mapped else 0)
+    monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, long)
     random = np.random.default_rng(0)
     found = SparseNormalEquations(given, "augmented")

@@ -49,7 +49,7 @@ def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
 def test_solutions_are_those_of_dense_factors(
     library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, density: float, dense: int
 ) -> None:
-    monkeypatch.setattr(products, "_MAPPED_PRODUCTS", 10**9 if mapped else 0)
+    monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, density, dense)
     random = np.random.default_rng(0)
     equations = SparseNormalEquations(given)

@@ -25,7 +25,7 @@ from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint
-from engine.solvers.linprog.interior.products import lower_pattern
+from engine.solvers.linprog.interior.products import MAPPED_PRODUCTS, lower_pattern
 from engine.solvers.linprog.interior.shard import shard_bytes, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import is_nearly_dense
 from engine.solvers.linprog.interior.system import System
@@ -95,8 +95,17 @@ def _sparse_batches(problems: Sequence[LinearProgram], options: Options, gpu: bo
                 break
         for pattern, entries in found.items():
             if len(entries) >= _PATTERN and judged[pattern]:
-                most = max(_PATTERN, _TOGETHER // max(1, entries[0].prepared.standard.A.nnz))
+                most = _at_once(entries[0].prepared, gpu)
                 yield from (entries[begin : begin + most] for begin in range(0, len(entries), most))
+
+
+def _at_once(prepared: Prepared, gpu: bool) -> int:
+    """How many programs of a pattern are solved at a time; the host keeps the products of their entries."""
+    matrix = prepared.standard.A
+    most = _TOGETHER // max(1, int(matrix.nnz))
+    if not gpu:
+        most = min(most, MAPPED_PRODUCTS // max(1, int((np.bincount(matrix.indices) ** 2).sum())))
+    return max(_PATTERN, most)
 
 
 def _pattern(prepared: Prepared) -> bytes:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["Products", "lower_pattern", "products_of"]
+__all__ = ["MAPPED_PRODUCTS", "Products", "lower_pattern", "products_of"]
 
 Vector = NDArray[np.float64]
 
-_MAPPED_PRODUCTS = 8_000_000  # products of two entries up to which they are kept
+MAPPED_PRODUCTS = 8_000_000
+"""Products of two entries of a column up to which they are kept."""
 _MOST_PRODUCTS = 1_000_000_000
 
 
@@ -34,7 +35,7 @@ def products_of(columns: Any) -> Products:
     engine.errors.OutOfDeviceMemory
         If A has too many products of two entries in a column.
     """
-    few = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum()) <= _MAPPED_PRODUCTS
+    few = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum()) <= MAPPED_PRODUCTS
     return _ProductMap(columns) if few else _Multiplication(columns)
 
 
