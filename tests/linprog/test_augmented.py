@@ -116,6 +116,21 @@ def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     found.close()
 
 
+def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_cholesky, "_LOST", 0.0)
+    given = data(300, 400, 60)
+    found = SparseNormalEquations(given, "augmented")
+    found.form(np.ones(given.N))
+    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert found.is_augmented
+    full = with_slacks(given).toarray()
+    rhs = np.random.default_rng(1).standard_normal((1, 300))
+    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
+    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    assert not found.is_augmented
+    found.close()
+
+
 def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
     pytest.importorskip("pymetis")  # whose order is not looked for once the run has ended
     given = data(300, 400, 60)

@@ -44,8 +44,9 @@ _IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
 _SIMPLICIAL = 1e8  # multiplications of an augmented system's factor up to which qdldl is the fastest,
 _SIMPLICIAL_HERE = 200_000  # and entries of a pattern that it factorises here
 _STATIC = 1e-9  # what is added to the diagonal of rows before an augmented system is factorised, not to the matrix
-_FAILURES = 4  # factors of an augmented system, one after another, until normal equations are factorised
-_REFINEMENTS, _EXACT = 3, 1e-12  # solutions with the factor of an augmented system, and the residual that ends them
+_FAILURES = 6  # factors of an augmented system that fail until normal equations are factorised
+_LOST = 0.5  # residual of a refined solution, as a part of the right-hand side, from which on it is of no use
+_REFINEMENTS, _EXACT = 4, 1e-12  # solutions with the factor of an augmented system, and the residual that ends them
 _FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
 _HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor,
 _SUPERLU_RATE = 1e9  # and of SuperLU
@@ -218,6 +219,7 @@ class SparseNormalEquations:
         """
         if self._factors is None:
             return np.ones(1, np.int32)
+        self._regularisation = relative, absolute
         values = self._values.copy()
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
         factorised = values
@@ -226,11 +228,10 @@ class SparseNormalEquations:
             factorised[self._diagonal] += _STATIC
         if not np.isfinite(values).all() or not self._factors.factor(factorised):
             self._failures += 1
-            if self._failures == _FAILURES and self._augmented is not None and self._form == "auto":
+            if self._failures >= _FAILURES and self._augmented is not None:
                 with contextlib.suppress(ChildError):
                     self._use_normal_equations()
             return np.ones(1, np.int32)
-        self._failures = 0
         if self.picture is None:
             with contextlib.suppress(ChildError):
                 self.picture = self._factors.picture()
@@ -241,9 +242,9 @@ class SparseNormalEquations:
         return np.zeros(1, np.int32)
 
     def _use_normal_equations(self) -> None:
-        """Leave the augmented system, whose factors have failed."""
+        """Leave the augmented system, whose factors have failed, if the run goes on and it can."""
         dense = DenseColumns(self._columns)
-        if products_in(dense.kept) > MOST_PRODUCTS:
+        if self._closed or products_in(dense.kept) > MOST_PRODUCTS:
             return
         with self._lock:
             child, self._child = self._child, None
@@ -258,32 +259,43 @@ class SparseNormalEquations:
         self._lower = sp.csc_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
         self._upper = self._lower.T
         self._ends = values[pattern.indptr[:-1]]
+        self._weights = np.concatenate([np.ones(self._m), -1.0 / self._ends[self._m :]])
 
-    def _refined(self, rhs: Vector) -> Vector:
-        """The part of the augmented system's solution that belongs to rows, for a right-hand side (m,)."""
+    def _refined(self, rhs: Vector) -> Vector | None:
+        """The part of the augmented system's solution that belongs to rows, for a right-hand side (m,); None if lost.
+
+        Residuals are those of the normal equations: what is wrong in an unknown's own row counts theta times.
+        """
         assert self._factors is not None
         whole = np.concatenate([rhs, np.zeros(self._ends.size - self._m)])
         found, residual, error = np.zeros_like(whole), whole, np.inf
-        enough = _EXACT * float(np.abs(rhs).max(initial=0.0))
+        given = float(np.abs(rhs).max(initial=0.0))
         for _ in range(_REFINEMENTS):
             new = found + self._factors.solve(residual)
             residual = whole - (self._lower @ new + self._upper @ new - self._ends * new)
-            size = float(np.abs(residual).max(initial=0.0))
+            size = float(np.abs(self._weights * residual).max(initial=0.0))
             if not size < 0.5 * error:
                 break
             found, error = new, size
-            if size <= enough:
+            if size <= _EXACT * given:
                 break
-        return found[: self._m] if np.isfinite(error) else np.full_like(rhs, np.nan)
+        return found[: self._m] if error <= _LOST * given else None
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m); NaN if the child process ended before it had a factor."""
         if self._factors is None:
             return np.full_like(rhs, np.nan)
         one = np.ascontiguousarray(rhs[0])
-        if self._dense is None:
-            return self._refined(one)[None]
-        return self._dense.correct(self._factors.solve(one))[None]
+        if self._dense is not None:
+            return self._dense.correct(self._factors.solve(one))[None]
+        found = self._refined(one)
+        if found is not None:
+            return found[None]
+        with contextlib.suppress(ChildError):
+            self._use_normal_equations()
+        if self._augmented is None and not self.factor(*self._regularisation).any():
+            return self.solve(rhs)
+        return np.full_like(rhs, np.nan)
 
     def close(self) -> None:
         """End the child process, whatever it is doing; called from any thread."""
