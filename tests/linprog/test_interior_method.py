@@ -59,7 +59,7 @@ class _Diagonal(_Told):
 
 
 @pytest.mark.parametrize("largest", [10.0, 1e12])
-def test_a_solution_that_cannot_be_refined_is_tried_once_a_factor(largest: float) -> None:
+def test_conjugate_gradients_that_do_not_converge_are_left_early(largest: float) -> None:
     system: Any = _Diagonal(np.geomspace(1.0, largest, 200))
     method = InteriorPoint(system, np.ones((1, 200)), Settings())
     method._enough[:] = 1e-3
@@ -68,4 +68,4 @@ def test_a_solution_that_cannot_be_refined_is_tried_once_a_factor(largest: float
         assert all(np.abs(1.0 - system.entries * dy).max() <= 1e-3 for dy in found)
         assert method.refinements > 12
     else:
-        assert method.refinements == 6
+        assert method.refinements == 2 * 6

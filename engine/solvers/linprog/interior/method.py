@@ -131,7 +131,6 @@ class InteriorPoint:
         self._spread = np.ones((k, 2))
         self._relaxed = True
         self.refinements = 0
-        self._in_vain = np.zeros(k, bool)  # whether the last refinement with the present factor was
 
     # --- the start ----------------------------------------------------------------------------------------------
 
@@ -316,7 +315,6 @@ class InteriorPoint:
         self.state.spread = self._spread[:, 1] / self._spread[:, 0]
         self.system.form()
         failed = self._factor(self._relative, self._absolute)
-        self._in_vain[:] = False
         if failed:
             return
         if self.settings.method == "mpc":
@@ -375,7 +373,7 @@ class InteriorPoint:
         residual = self.rp - ax
         for _ in range(3):
             error = _largest(residual)
-            bad = (error > enough) & ~(self.done | self.stuck | self._in_vain)
+            bad = (error > enough) & ~(self.done | self.stuck)
             if not bad.any():
                 break
             change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)
@@ -383,12 +381,13 @@ class InteriorPoint:
             new = self.rp - system.direction(refined)
             after = _largest(new)
             better = after < error
-            self._in_vain |= bad & ~(after < 0.9 * error)
             if not better.all() and (bad & ~better).any():
                 dy = np.where((better | ~bad)[:, None], refined, dy)
                 system.direction(dy)
                 break
             dy, residual = refined, new
+            if not (after < 0.9 * error)[bad].any():
+                break
         return dy
 
     def _conjugate_gradients(self, residual: Vector, enough: Vector, wanted: NDArray[np.bool_]) -> Vector:
