@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -166,8 +168,10 @@ def test_an_interruption_ends_a_batch_before_its_next_launch(pool: DevicePool, m
     random = np.random.default_rng(10)
     problems = [problem_of("strong", 150, 1000, random) for _ in range(300)]
     launched: list[int] = []
+    interrupted = threading.Event()
 
     def interrupt(done: int) -> None:
+        interrupted.set()
         raise KeyboardInterrupt
 
     original = BatchWorker._slices
@@ -176,6 +180,8 @@ def test_an_interruption_ends_a_batch_before_its_next_launch(pool: DevicePool, m
         for part in original(worker):
             launched.append(part[1])
             yield part
+            interrupted.wait(30.0)
+            time.sleep(0.02)  # the other thread stops the batch meanwhile
 
     monkeypatch.setattr(BatchWorker, "_slices", slices)
     with pytest.raises(KeyboardInterrupt):

@@ -332,6 +332,15 @@ class LatentTrajectory(CollapsedMoves):
     """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
 
     See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : Rows
+        On one device, and not streamed.
+    chains : Chains
+    matrices : Matrices
+    settings : Settings
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
