@@ -377,7 +377,7 @@ def test_gibbs_tells_what_it_does_not_sample(device: Member) -> None:
     tall, wide = random.standard_normal((30, 8)), random.standard_normal((8, 30))
     with pytest.raises(engine.errors.OptionError, match="px samples probit regressions only; use kernel = gibbs or"):
         validate(HorseshoeRegression(wide, wide[:, 0]), Options(kernel="px"), [device.info])
-    with pytest.raises(engine.errors.OptionError, match="gibbs samples probit regressions only; use kernel = hmc"):
+    with pytest.raises(engine.errors.OptionError, match="gibbs samples probit, normal and student regressions only"):
         validate(HorseshoeRegression(wide, np.arange(8), "counts"), Options(kernel="gibbs"), [device.info])
     for problem, options, text in (
         (HorseshoeRegression(tall, tall[:, 0]), {}, "here 9 columns and 30 rows, storage = auto"),

@@ -105,8 +105,9 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
         return
     linear = family in ("normal", "student")
     if kernel == "px" or not linear:
+        sampled = "probit" if kernel == "px" else "probit, normal and student"
         other = "gibbs or kernel = hmc" if linear else "hmc"
-        raise OptionError(f"kernel = {kernel} samples probit regressions only; use kernel = {other}")
+        raise OptionError(f"kernel = {kernel} samples {sampled} regressions only; use kernel = {other}")
     design = Design.of(problem, options)
     if not is_wide(design, options):
         raise OptionError(
