@@ -1,4 +1,4 @@
-"""When an interior-point method gives up, by what it is told of its points."""
+"""When an interior-point method gives up, by what it is given of its points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from engine.solvers.linprog.interior.method import InteriorPoint, Settings
 
 
-class _Told:
+class _Reported:
     """A system of one row and one variable, whose points are as far from feasible as the test says."""
 
     def __init__(self) -> None:
@@ -27,19 +27,19 @@ class _Told:
 
 @pytest.mark.parametrize(("factor", "last"), [(0.95, 75), (1.0, 26)])
 def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor: float, last: int) -> None:
-    told: Any = _Told()
-    method = InteriorPoint(told, np.ones((1, 1)), Settings())
+    system: Any = _Reported()
+    method = InteriorPoint(system, np.ones((1, 1)), Settings())
     for iteration in range(200):
         method.state.iteration = iteration
         method.measure()
         if method.stuck.any():
             break
-        told.lacking *= factor
+        system.lacking *= factor
     assert method.stuck.all()
     assert last <= iteration <= last + 5
 
 
-class _Diagonal(_Told):
+class _Diagonal(_Reported):
     """A system whose matrix is diagonal, and whose factor says nothing."""
 
     def __init__(self, entries: np.ndarray) -> None:

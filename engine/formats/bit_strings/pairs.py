@@ -185,18 +185,18 @@ def read_goldman_ising(lines: Lines) -> Parsed:
 
 def read_server(lines: Lines) -> Parsed:
     """Spin Glass Server: lines ``type:``, ``size:`` and ``name:``, some of which may lack, then "a b J" from 1."""
-    told: dict[str, str] = {}
+    header: dict[str, str] = {}
     row = lines.behind_comments("the bonds")
     while found := SERVER_LINE.fullmatch(" ".join(row)):
-        told[found[1]] = found[2].strip()
-        if found[1] == "type" and told["type"] not in _SERVER_TYPES:
-            raise lines.error(f"the type must be one of {', '.join(_SERVER_TYPES)}; got {told['type'][:40]!r}")
+        header[found[1]] = found[2].strip()
+        if found[1] == "type" and header["type"] not in _SERVER_TYPES:
+            raise lines.error(f"the type must be one of {', '.join(_SERVER_TYPES)}; got {header['type'][:40]!r}")
         if found[1] == "size":
-            lines.genes(lines.whole(told["size"], "the size"), "the size")
+            lines.genes(lines.whole(header["size"], "the size"), "the size")
         row = lines.behind_comments("the bonds")
     n = None
-    if told.get("type", "ising") != "ising" and "size" in told:
-        n = lines.genes(int(told["size"]) ** _DIMENSIONS[told["type"]], "the number of spins")
+    if header.get("type", "ising") != "ising" and "size" in header:
+        n = lines.genes(int(header["size"]) ** _DIMENSIONS[header["type"]], "the number of spins")
     terms, numbers = _terms(lines, n, 1, "spin", None, first=row, comment="#")
     for (a, b, _), number in zip(terms, numbers, strict=True):
         if a == b:

@@ -73,7 +73,7 @@ class RunState:
         ``cg``.
     restored : Checkpoint, optional
         What this goes on from after a device was lost.
-    told : bool
+    notified : bool
         Whether the notices of the start have been given.
     others : bool
         Whether there are other devices to go on with.
@@ -105,7 +105,7 @@ class RunState:
     traced_at: float = 0.0
     diagnosed_at: float = field(default_factory=time.monotonic)
     restored: Checkpoint | None = None
-    told: bool = False
+    notified: bool = False
     others: bool = False
     snapshot: Snapshot | None = None
     snapshot_at: float = 0.0

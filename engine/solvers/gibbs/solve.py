@@ -128,7 +128,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left = pool.members, None
     state = _new_state(design, options)
-    state.told = run.restored is not None
+    state.notified = run.restored is not None
     while True:
         state.others = len(members) > 1
         try:
@@ -171,7 +171,7 @@ def _others(lost: DeviceLost, members: list[Member]) -> list[Member]:
 def _state_without(state: RunState, options: Options, run: Run, lost: DeviceLost, left: list[Member]) -> RunState:
     """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
     again = _new_state(state.design, options)
-    again.restored, again.told = state.restored or run.restored, state.told
+    again.restored, again.notified = state.restored or run.restored, state.notified
     if state.snapshot is not None:
         again.restored = Checkpoint(*checkpoint_of(state, state.snapshot, state.exchanged_before), run.elapsed)
     where = "begin again"
@@ -302,8 +302,8 @@ def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> Non
     state.lines = dataclasses.replace(lines, separating=separating)
     sampler.set_lines(state.lines)
     state.steps = FIRST_STEPS
-    if run.restored is None and not state.told:
-        state.told = True
+    if run.restored is None and not state.notified:
+        state.notified = True
         report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
 
 

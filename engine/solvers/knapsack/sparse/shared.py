@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _State:
-    """What a device tells the others after a step: its tiles, what it lacks, and its best gain."""
+    """What a device sends to the others after a step: its tiles, what it lacks, and its best gain."""
 
     tiles: int
     lack: Lack | None

@@ -183,7 +183,7 @@ def keep_children(count: int, module: str = "") -> None:
         while len(_ready[module]) < count:
             try:
                 process = ChildProcess()
-            except ChildError:  # who needs one is told
+            except ChildError:  # the error is raised where one is needed
                 return
             if module:
                 process.request("load", module)

@@ -101,7 +101,7 @@ class Supernodal:
         return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
 
     def picture(self) -> Picture:
-        """See :class:`Factors`; rslab tells the sizes of its fronts."""
+        """See :class:`Factors`; rslab reports the sizes of its fronts."""
         sizes = np.array(self._symbolic.front_dims, np.int64).reshape(-1, 2)
         first = np.cumsum(sizes[:, 0]) - sizes[:, 0]
         return np.zeros((0, 0), np.int32), np.column_stack([first, sizes])
