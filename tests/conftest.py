@@ -18,6 +18,7 @@ import pytest
 
 from engine.devices import DevicePool, Member, available, opencl, templates
 from tests.engines import close_engines
+from tests.support.installation import Installation, install
 
 
 def _qt_can_be_loaded() -> bool:
@@ -83,6 +84,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of large instances, ../shared/data, is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """The wheel of this tree in an environment of its own, which is made once a worker."""
+    return install(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ The source distribution: all that the tests need.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,13 +15,7 @@ import pytest
 
 import engine
 from tests.patience import PATIENCE
-
-ROOT = Path(engine.__file__).resolve().parent.parent
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("hatchling") is None or not (ROOT / "pyproject.toml").is_file(),
-    reason="needs hatchling and a source tree",
-)
+from tests.support.installation import ROOT, Installation, built
 
 
 def run(code: str, *paths: Path) -> str:
@@ -40,33 +33,10 @@ def run(code: str, *paths: Path) -> str:
     return done.stdout
 
 
-def built(kind: str, folder: Path) -> Path:
-    """The wheel or the sdist, built there."""
-    build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)
-    (file,) = folder.iterdir()
-    return file
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that the wheel is installed into."""
-    wheel = built("wheel", tmp_path_factory.mktemp("wheel"))
-    site = wheel.parent / "site"
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-index",
-        "--target",
-        str(site),
-        str(wheel),
-    ]
-    subprocess.run(install, check=True, capture_output=True, timeout=5 * PATIENCE)
-    return site
+@pytest.fixture
+def site(installed: Installation) -> Path:
+    """The folder that the wheel is installed into."""
+    return installed.site
 
 
 @pytest.fixture
@@ -99,35 +69,35 @@ def test_the_source_distribution_has_what_the_tests_need(tmp_path: Path) -> None
     assert {*needed, *FILES, "pyproject.toml", "PKG-INFO"} - names == set()
 
 
-def test_only_two_packages_are_at_top_level(installed: Path) -> None:
-    names = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
-    assert names - {"bin", "__pycache__"} == {"engine", "quintet"}
+def test_only_two_packages_are_at_top_level(site: Path) -> None:
+    names = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
+    assert names - {"packages.pth", "__pycache__"} == {"engine", "quintet"}
 
 
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, installed: Path, others: Path) -> None:
-    paths = (installed, others) if first == "ours" else (others, installed)
+def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, site: Path, others: Path) -> None:
+    paths = (site, others) if first == "ours" else (others, site)
     code = "import engine.devices.templates as t; print(len(list(t.template_names())) > 20)\n"
     code += "import kernels, gui; print(kernels.whose, gui.whose)"
     assert run(code, *paths).split() == ["True", "another", "another"]
 
 
-def test_the_installed_package_solves_and_has_its_samples(installed: Path, others: Path) -> None:
+def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Path) -> None:
     if not engine.available_devices("opencl"):
         pytest.skip("no OpenCL device")
-    code = SOLVE.format(site=str(installed)) + "from engine.demo import samples; print(len(samples()))"
-    assert run(code, others, installed).split() == ["5"]
+    code = SOLVE.format(site=str(site)) + "from engine.demo import samples; print(len(samples()))"
+    assert run(code, others, site).split() == ["5"]
 
 
-def test_the_app_is_found_under_its_own_name(installed: Path, others: Path) -> None:
+def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
     code = "import gui\nfrom engine.layout import load_app\nload_app()\nimport gui.__main__ as app\n"
     code += "print(gui.whose, app.__file__, callable(app.missing))"
-    whose, file, found = run(code, others, installed).split()
+    whose, file, found = run(code, others, site).split()
     assert (whose, found) == ("another", "True")
-    assert Path(file) == installed / "engine" / "_gui" / "__main__.py"
+    assert Path(file) == site / "engine" / "_gui" / "__main__.py"
 
 
-def test_quintet_is_engine(installed: Path) -> None:
+def test_quintet_is_engine(site: Path) -> None:
     code = """
 import quintet as qt, engine
 import quintet.devices.pool, quintet.errors
@@ -142,10 +112,10 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert run(code, installed) == "No module named 'quintet.nothing'\n"
+    assert run(code, site) == "No module named 'quintet.nothing'\n"
     module = [sys.executable, "-m", "quintet", "--version"]
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run(module, cwd=installed, env=environment, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(module, cwd=site, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("quintet, version ")
 
 
