@@ -55,90 +55,90 @@ _PACKAGES = ("devices", "errors", "events", "formats", "numerics", "solvers")
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 if TYPE_CHECKING:
-    from engine import devices as devices
-    from engine import errors as errors
-    from engine import events as events
-    from engine import formats as formats
-    from engine import numerics as numerics
-    from engine import solvers as solvers
-    from engine.adapters.arviz_export import to_arviz as to_arviz
-    from engine.adapters.cvxpy_solver import QUINTET as QUINTET
-    from engine.adapters.ioh_suite import IOHAlgorithm as IOHAlgorithm
-    from engine.adapters.linprog_batches import solve_many as solve_many
-    from engine.adapters.minimize_bits import maximize_bits as maximize_bits
-    from engine.adapters.minimize_bits import minimize_bits as minimize_bits
-    from engine.adapters.scipy_linprog import linprog as linprog
-    from engine.adapters.scipy_linprog import scipy_result as scipy_result
-    from engine.adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
-    from engine.adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
-    from engine.adapters.sklearn_regressor import HorseshoeRegressor as HorseshoeRegressor
-    from engine.api import available_devices as available_devices
-    from engine.api import available_solvers as available_solvers
-    from engine.api import estimate as estimate
-    from engine.api import load as load
-    from engine.api import map as map
-    from engine.api import resume as resume
-    from engine.api import solve as solve
-    from engine.batch import Batch as Batch
-    from engine.batch import Failure as Failure
-    from engine.engine import Engine as Engine
-    from engine.errors import AuditError as AuditError
-    from engine.errors import BackendUnavailable as BackendUnavailable
-    from engine.errors import ClusterError as ClusterError
-    from engine.errors import ClusterWarning as ClusterWarning
-    from engine.errors import ConvergenceWarning as ConvergenceWarning
-    from engine.errors import DataWarning as DataWarning
-    from engine.errors import DeviceError as DeviceError
-    from engine.errors import DeviceLost as DeviceLost
-    from engine.errors import DeviceNotFound as DeviceNotFound
-    from engine.errors import InfeasibleWarning as InfeasibleWarning
-    from engine.errors import InputError as InputError
-    from engine.errors import KernelArgumentError as KernelArgumentError
-    from engine.errors import KernelError as KernelError
-    from engine.errors import ObserverWarning as ObserverWarning
-    from engine.errors import OptionError as OptionError
-    from engine.errors import OutOfDeviceMemory as OutOfDeviceMemory
-    from engine.errors import ProblemError as ProblemError
-    from engine.errors import ProofError as ProofError
-    from engine.errors import QuintetError as QuintetError
-    from engine.errors import QuintetWarning as QuintetWarning
-    from engine.errors import RecordingError as RecordingError
-    from engine.errors import RelaxationWarning as RelaxationWarning
-    from engine.errors import RunFolderError as RunFolderError
-    from engine.errors import StorageWarning as StorageWarning
-    from engine.errors import UntrustedCode as UntrustedCode
-    from engine.observers import ProgressBar as ProgressBar
-    from engine.problem import Problem as Problem
-    from engine.results import Result as Result
-    from engine.results import Status as Status
-    from engine.run import Run as Run
-    from engine.solvers.boa.network import network_dot as network_dot
-    from engine.solvers.boa.network import network_graph as network_graph
-    from engine.solvers.boa.network import population_image as population_image
-    from engine.solvers.boa.problem import BOA as BOA
-    from engine.solvers.branch_and_bound.problems.atsp import ATSP as ATSP
-    from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
-    from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering as LinearOrdering
-    from engine.solvers.branch_and_bound.problems.quadratic_assignment import (
+    from . import devices as devices
+    from . import errors as errors
+    from . import events as events
+    from . import formats as formats
+    from . import numerics as numerics
+    from . import solvers as solvers
+    from .adapters.arviz_export import to_arviz as to_arviz
+    from .adapters.cvxpy_solver import QUINTET as QUINTET
+    from .adapters.ioh_suite import IOHAlgorithm as IOHAlgorithm
+    from .adapters.linprog_batches import solve_many as solve_many
+    from .adapters.minimize_bits import maximize_bits as maximize_bits
+    from .adapters.minimize_bits import minimize_bits as minimize_bits
+    from .adapters.scipy_linprog import linprog as linprog
+    from .adapters.scipy_linprog import scipy_result as scipy_result
+    from .adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
+    from .adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
+    from .adapters.sklearn_regressor import HorseshoeRegressor as HorseshoeRegressor
+    from .api import available_devices as available_devices
+    from .api import available_solvers as available_solvers
+    from .api import estimate as estimate
+    from .api import load as load
+    from .api import map as map
+    from .api import resume as resume
+    from .api import solve as solve
+    from .batch import Batch as Batch
+    from .batch import Failure as Failure
+    from .engine import Engine as Engine
+    from .errors import AuditError as AuditError
+    from .errors import BackendUnavailable as BackendUnavailable
+    from .errors import ClusterError as ClusterError
+    from .errors import ClusterWarning as ClusterWarning
+    from .errors import ConvergenceWarning as ConvergenceWarning
+    from .errors import DataWarning as DataWarning
+    from .errors import DeviceError as DeviceError
+    from .errors import DeviceLost as DeviceLost
+    from .errors import DeviceNotFound as DeviceNotFound
+    from .errors import InfeasibleWarning as InfeasibleWarning
+    from .errors import InputError as InputError
+    from .errors import KernelArgumentError as KernelArgumentError
+    from .errors import KernelError as KernelError
+    from .errors import ObserverWarning as ObserverWarning
+    from .errors import OptionError as OptionError
+    from .errors import OutOfDeviceMemory as OutOfDeviceMemory
+    from .errors import ProblemError as ProblemError
+    from .errors import ProofError as ProofError
+    from .errors import QuintetError as QuintetError
+    from .errors import QuintetWarning as QuintetWarning
+    from .errors import RecordingError as RecordingError
+    from .errors import RelaxationWarning as RelaxationWarning
+    from .errors import RunFolderError as RunFolderError
+    from .errors import StorageWarning as StorageWarning
+    from .errors import UntrustedCode as UntrustedCode
+    from .observers import ProgressBar as ProgressBar
+    from .problem import Problem as Problem
+    from .results import Result as Result
+    from .results import Status as Status
+    from .run import Run as Run
+    from .solvers.boa.network import network_dot as network_dot
+    from .solvers.boa.network import network_graph as network_graph
+    from .solvers.boa.network import population_image as population_image
+    from .solvers.boa.problem import BOA as BOA
+    from .solvers.branch_and_bound.problems.atsp import ATSP as ATSP
+    from .solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
+    from .solvers.branch_and_bound.problems.linear_ordering import LinearOrdering as LinearOrdering
+    from .solvers.branch_and_bound.problems.quadratic_assignment import (
         QuadraticAssignment as QuadraticAssignment,
     )
-    from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
-    from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop as BlockingFlowshop
-    from engine.solvers.branch_and_bound.problems.schedules import FlowTime as FlowTime
-    from engine.solvers.branch_and_bound.problems.schedules import NoWaitFlowshop as NoWaitFlowshop
-    from engine.solvers.branch_and_bound.problems.tardiness import Tardiness as Tardiness
-    from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
-    from engine.solvers.gibbs.draws.diagnostics import diagnose as _diagnose
-    from engine.solvers.gibbs.posterior import summary as _summary
-    from engine.solvers.gibbs.predictive import log_likelihood as log_likelihood
-    from engine.solvers.gibbs.predictive import posterior_predictive as posterior_predictive
-    from engine.solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
-    from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
-    from engine.solvers.gibbs.problem import HorseshoeRegression as HorseshoeRegression
-    from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack as MultipleChoiceKnapsack
-    from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack as TwoConstraintKnapsack
-    from engine.solvers.knapsack.problem import Knapsack as Knapsack
-    from engine.solvers.linprog.problem import LinearProgram as LinearProgram
+    from .solvers.branch_and_bound.problems.queens import Queens as Queens
+    from .solvers.branch_and_bound.problems.schedules import BlockingFlowshop as BlockingFlowshop
+    from .solvers.branch_and_bound.problems.schedules import FlowTime as FlowTime
+    from .solvers.branch_and_bound.problems.schedules import NoWaitFlowshop as NoWaitFlowshop
+    from .solvers.branch_and_bound.problems.tardiness import Tardiness as Tardiness
+    from .solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
+    from .solvers.gibbs.draws.diagnostics import diagnose as _diagnose
+    from .solvers.gibbs.posterior import summary as _summary
+    from .solvers.gibbs.predictive import log_likelihood as log_likelihood
+    from .solvers.gibbs.predictive import posterior_predictive as posterior_predictive
+    from .solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
+    from .solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
+    from .solvers.gibbs.problem import HorseshoeRegression as HorseshoeRegression
+    from .solvers.knapsack.choice.problems import MultipleChoiceKnapsack as MultipleChoiceKnapsack
+    from .solvers.knapsack.choice.problems import TwoConstraintKnapsack as TwoConstraintKnapsack
+    from .solvers.knapsack.problem import Knapsack as Knapsack
+    from .solvers.linprog.problem import LinearProgram as LinearProgram
 
     chain_diagnostics = _diagnose
     posterior_summary = _summary
@@ -157,13 +157,13 @@ else:
         if name == "__all__":
             return _public()
         if name == "__version__":
-            from engine.version import version
+            from .version import version
 
             return version()
         if not name.startswith("_") and importlib.util.find_spec(f"engine.{name}") is None:
-            from engine.adapters import PUBLIC
-            from engine.solver import LazyImport
-            from engine.solvers import public_names
+            from .adapters import PUBLIC
+            from .solver import LazyImport
+            from .solvers import public_names
 
             offered = {**public_names(), **PUBLIC}
             if name in offered:
@@ -177,8 +177,8 @@ else:
 
     def _public():
         """What is public here, but names whose optional package is not installed."""
-        from engine.adapters import PUBLIC
-        from engine.solvers import public_names
+        from .adapters import PUBLIC
+        from .solvers import public_names
 
         adapters = (name for name, found in PUBLIC.items() if found.is_usable())
         return [*_HOMES, *_PACKAGES, "__version__", *public_names(), *adapters]

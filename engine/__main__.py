@@ -1,6 +1,6 @@
 """``python -m engine`` is ``quintet``."""
 
-from engine.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

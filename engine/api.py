@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.batch import Batch
-from engine.devices import Backend, DeviceInfo, available
-from engine.engine import Engine
-from engine.errors import InputError, RunFolderError
-from engine.folder import RunFolder
-from engine.forecast import Estimate
-from engine.problem import Problem
-from engine.results import Result, read_result, result_class
-from engine.run import Observer, wait_or_stop
-from engine.solver import Solver
-from engine.solvers import discover, problem_classes
+from .batch import Batch
+from .devices import Backend, DeviceInfo, available
+from .engine import Engine
+from .errors import InputError, RunFolderError
+from .folder import RunFolder
+from .forecast import Estimate
+from .problem import Problem
+from .results import Result, read_result, result_class
+from .run import Observer, wait_or_stop
+from .solver import Solver
+from .solvers import discover, problem_classes
 
 __all__ = [
     "Engine",

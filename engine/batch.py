@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from engine.errors import InputError
-from engine.problem import Problem
-from engine.results import Result, data_frame
-from engine.text import number_text
+from .errors import InputError
+from .problem import Problem
+from .results import Result, data_frame
+from .text import number_text
 
 __all__ = ["Batch", "BatchControl", "Failure", "Item", "items_of"]
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 from pydantic import BaseModel
 
-from engine.devices.backends import backends
-from engine.errors import OptionError, nearest
-from engine.models import is_flag
-from engine.text import option_text
+from .devices.backends import backends
+from .errors import OptionError, nearest
+from .models import is_flag
+from .text import option_text
 
 __all__ = [
     "assignments",

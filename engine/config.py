@@ -28,14 +28,14 @@ from typing import Any
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.devices.backends import backends
-from engine.errors import OptionError, nearest
-from engine.files import read_utf8
-from engine.formats.source import DEFAULT_LIMIT
-from engine.models import Given, Seed, validated
-from engine.problem import Problem
-from engine.solver import Solver, SolverOptions
-from engine.solvers import discover
+from .devices.backends import backends
+from .errors import OptionError, nearest
+from .files import read_utf8
+from .formats.source import DEFAULT_LIMIT
+from .models import Given, Seed, validated
+from .problem import Problem
+from .solver import Solver, SolverOptions
+from .solvers import discover
 
 __all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
 

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.config import Resolved, resolve
-from engine.errors import InputError
-from engine.folder import read_problem
-from engine.layout import folder_of
-from engine.problem import Problem
-from engine.results import Result
+from .config import Resolved, resolve
+from .errors import InputError
+from .folder import read_problem
+from .layout import folder_of
+from .problem import Problem
+from .results import Result
 
 __all__ = ["Outcome", "load", "samples"]
 

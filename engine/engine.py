@@ -13,22 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
-from engine import config
-from engine.batch import Batch, items_of
-from engine.devices import Backend, DeviceInfo, DevicePool, select
-from engine.errors import ClusterError, DeviceError, InputError
-from engine.folder import RunFolder
-from engine.forecast import Estimate
-from engine.isolation import needs_isolation, solve_isolated
-from engine.mapping import BatchProgress, as_batch, check_options, solve_items
-from engine.problem import Problem
-from engine.publisher import as_observers, require_other_thread
-from engine.results import Result
-from engine.resuming import earlier_result, recorder_of, resumed_settings
-from engine.run import Observer, Run, wait_or_stop
-from engine.solver import LazyImport, Solver, SolverOptions
-from engine.solvers import discover, solver_for
-from engine.storage import Checkpoint
+from . import config
+from .batch import Batch, items_of
+from .devices import Backend, DeviceInfo, DevicePool, select
+from .errors import ClusterError, DeviceError, InputError
+from .folder import RunFolder
+from .forecast import Estimate
+from .isolation import needs_isolation, solve_isolated
+from .mapping import BatchProgress, as_batch, check_options, solve_items
+from .problem import Problem
+from .publisher import as_observers, require_other_thread
+from .results import Result
+from .resuming import earlier_result, recorder_of, resumed_settings
+from .run import Observer, Run, wait_or_stop
+from .solver import LazyImport, Solver, SolverOptions
+from .solvers import discover, solver_for
+from .storage import Checkpoint
 
 __all__ = ["Engine", "wait_or_stop"]
 

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engine.results import Status
+from .results import Status
 
 if TYPE_CHECKING:
-    from engine.devices.pool import DevicePool
-    from engine.problem import Problem
-    from engine.results import Result
-    from engine.run import Run
-    from engine.solver import SolverOptions
+    from .devices.pool import DevicePool
+    from .problem import Problem
+    from .results import Result
+    from .run import Run
+    from .solver import SolverOptions
 
 __all__ = ["Farm", "FarmedRun", "Rounds", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
 

@@ -35,16 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine import trust as trusted
-from engine.errors import InputError, QuintetError, RunFolderError, UntrustedCode
-from engine.files import read_regular, remove_temporaries, temporary_beside, write_whole
-from engine.lock import FolderLock
-from engine.problem import Problem
-from engine.solver import Solver
-from engine.solvers import discover, recognize
-from engine.storage import Checkpoint, RunFiles, identity_in, read_arrays, text_digest, write_arrays
-from engine.trust import ForeignCode
-from engine.version import version
+from . import trust as trusted
+from .errors import InputError, QuintetError, RunFolderError, UntrustedCode
+from .files import read_regular, remove_temporaries, temporary_beside, write_whole
+from .lock import FolderLock
+from .problem import Problem
+from .solver import Solver
+from .solvers import discover, recognize
+from .storage import Checkpoint, RunFiles, identity_in, read_arrays, text_digest, write_arrays
+from .trust import ForeignCode
+from .version import version
 
 __all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 

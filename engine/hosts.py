@@ -16,9 +16,9 @@ from pathlib import Path
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.errors import OptionError
-from engine.files import read_utf8, write_whole
-from engine.models import Given, validated
+from .errors import OptionError
+from .files import read_utf8, write_whole
+from .models import Given, validated
 
 __all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
 

@@ -18,13 +18,13 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from engine.devices import DevicePool, select
-from engine.errors import QuintetError
-from engine.events import Event
-from engine.results import Result
-from engine.run import Run
-from engine.solvers import solver_named
-from engine.storage import Checkpoint
+from .devices import DevicePool, select
+from .errors import QuintetError
+from .events import Event
+from .results import Result
+from .run import Run
+from .solvers import solver_named
+from .storage import Checkpoint
 
 __all__ = ["main"]
 

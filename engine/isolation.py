@@ -20,16 +20,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine import errors
-from engine.errors import DeviceError, QuintetError
-from engine.events import Compiling, DeviceStatus, Incumbent, Metric, Notice, Progress, Trace
-from engine.run import Run, StopRequested
+from . import errors
+from .errors import DeviceError, QuintetError
+from .events import Compiling, DeviceStatus, Incumbent, Metric, Notice, Progress, Trace
+from .run import Run, StopRequested
 
 if TYPE_CHECKING:
-    from engine.devices import DeviceInfo, DevicePool
-    from engine.problem import Problem
-    from engine.results import Result
-    from engine.solver import Solver, SolverOptions
+    from .devices import DeviceInfo, DevicePool
+    from .problem import Problem
+    from .results import Result
+    from .solver import Solver, SolverOptions
 
 __all__ = ["WATCHDOG_SECONDS", "needs_isolation", "solve_isolated"]
 

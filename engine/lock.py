@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.errors import RunFolderError
+from .errors import RunFolderError
 
 try:
     import fcntl

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine import config
-from engine.batch import Batch, BatchControl, Failure, Item
-from engine.errors import InputError, OutOfDeviceMemory, QuintetError, QuintetWarning
-from engine.events import Event, Notice, Progress
-from engine.folder import read_problem
-from engine.problem import Problem
-from engine.publisher import Observer
-from engine.results import Result
-from engine.solver import Solver, SolverOptions
-from engine.solvers import solver_for
+from . import config
+from .batch import Batch, BatchControl, Failure, Item
+from .errors import InputError, OutOfDeviceMemory, QuintetError, QuintetWarning
+from .events import Event, Notice, Progress
+from .folder import read_problem
+from .problem import Problem
+from .publisher import Observer
+from .results import Result
+from .solver import Solver, SolverOptions
+from .solvers import solver_for
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
+    from .engine import Engine
 
 __all__ = ["BatchProgress", "Entries", "as_batch", "check_options", "read_items", "solve_items"]
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from engine.errors import OptionError, nearest
-from engine.text import number_text
+from .errors import OptionError, nearest
+from .text import number_text
 
 __all__ = ["Given", "Seed", "alternatives", "field_type", "is_flag", "validated", "value_text"]
 

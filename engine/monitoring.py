@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from engine.clock import RunClock
-from engine.devices.health import Health, HealthMonitor
-from engine.events import Compiling, DeviceStatus
-from engine.publisher import Publisher
+from .clock import RunClock
+from .devices.health import Health, HealthMonitor
+from .events import Compiling, DeviceStatus
+from .publisher import Publisher
 
 if TYPE_CHECKING:
-    from engine.devices import DevicePool
-    from engine.devices.base import Device
+    from .devices import DevicePool
+    from .devices.base import Device
 
 __all__ = ["PoolMonitor"]
 

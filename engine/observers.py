@@ -12,7 +12,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from engine.events import (
+from .events import (
     Compiling,
     Event,
     Failed,
@@ -24,7 +24,7 @@ from engine.events import (
     StateChanged,
     to_json,
 )
-from engine.text import gap_text, printable, seconds_text, short_number_text, value_text
+from .text import gap_text, printable, seconds_text, short_number_text, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
-from engine.errors import ProblemError
+from .errors import ProblemError
 
 if TYPE_CHECKING:
-    from engine.results import Result
+    from .results import Result
 
 __all__ = ["InstanceOption", "Problem", "ReadOptions", "frozen", "require_arrays"]
 

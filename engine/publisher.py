@@ -15,8 +15,8 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
-from engine.errors import OptionError
-from engine.events import Event, Failed, Finished
+from .errors import OptionError
+from .events import Event, Failed, Finished
 
 __all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "require_other_thread"]
 

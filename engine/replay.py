@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from engine.events import Event, Notice, Started, StateChanged
-from engine.run import Observer
+from .events import Event, Notice, Started, StateChanged
+from .run import Observer
 
 __all__ = ["Replay"]
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clock import RunClock
-from engine.errors import QuintetWarning
-from engine.events import Event, Incumbent, Metric, Notice, Progress, Trace
-from engine.publisher import Publisher
-from engine.results import Status, relative_gap
+from .clock import RunClock
+from .errors import QuintetWarning
+from .events import Event, Incumbent, Metric, Notice, Progress, Trace
+from .publisher import Publisher
+from .results import Status, relative_gap
 
 __all__ = ["SOLUTION_IN_EVENT", "Reporter", "StopRequested", "finite", "plain_number"]
 

@@ -16,9 +16,9 @@ from typing import Any, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.files import open_regular, write_whole
-from engine.problem import Problem
-from engine.text import gap_text, number_text
+from .files import open_regular, write_whole
+from .problem import Problem
+from .text import gap_text, number_text
 
 __all__ = ["Result", "Status", "data_frame", "missing_package", "read_result", "relative_gap", "result_class"]
 

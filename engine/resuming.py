@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine import config
-from engine.errors import RunFolderError
-from engine.folder import RunFolder
-from engine.observers import Recorder
-from engine.results import Result
+from . import config
+from .errors import RunFolderError
+from .folder import RunFolder
+from .observers import Recorder
+from .results import Result
 
 __all__ = ["earlier_result", "recorder_of", "resumed_settings"]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
-from engine.clock import RunClock
-from engine.devices.slices import SLICE_SECONDS
-from engine.errors import (
+from .clock import RunClock
+from .devices.slices import SLICE_SECONDS
+from .errors import (
     InputError,
     ObserverWarning,
     OutOfDeviceMemory,
@@ -23,19 +23,19 @@ from engine.errors import (
     StorageWarning,
     issue_warning,
 )
-from engine.events import Event, Failed, Finished, Started, StateChanged
-from engine.monitoring import PoolMonitor
-from engine.problem import R
-from engine.publisher import Observer, Publisher, require_other_thread
-from engine.reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
-from engine.results import Result, Status
-from engine.schema import SchemaError
-from engine.storage import Checkpoint, RunStorage
+from .events import Event, Failed, Finished, Started, StateChanged
+from .monitoring import PoolMonitor
+from .problem import R
+from .publisher import Observer, Publisher, require_other_thread
+from .reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
+from .results import Result, Status
+from .schema import SchemaError
+from .storage import Checkpoint, RunStorage
 
 if TYPE_CHECKING:
-    from engine.devices import DevicePool
-    from engine.problem import Problem
-    from engine.solver import Solver, SolverOptions
+    from .devices import DevicePool
+    from .problem import Problem
+    from .solver import Solver, SolverOptions
 
 __all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested", "wait_or_stop"]
 

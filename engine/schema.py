@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
-    from engine.results import Result
+    from .results import Result
 
 __all__ = ["HISTORY", "ArraySpec", "CheckpointSpec", "ColumnSpec", "CounterSpec", "Schema", "SchemaError"]
 

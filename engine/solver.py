@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.problem import Problem
+from .problem import Problem
 
 if TYPE_CHECKING:
-    from engine.batch import BatchControl
-    from engine.devices.info import DeviceInfo
-    from engine.devices.pool import DevicePool
-    from engine.farming import Farm
-    from engine.forecast import Estimate
-    from engine.results import Result
-    from engine.run import Run
-    from engine.schema import Schema
+    from .batch import BatchControl
+    from .devices.info import DeviceInfo
+    from .devices.pool import DevicePool
+    from .farming import Farm
+    from .forecast import Estimate
+    from .results import Result
+    from .run import Run
+    from .schema import Schema
 
 __all__ = ["Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "SolverOptions"]
 

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from engine.errors import RunFolderError
-from engine.events import Event, Failed, Finished, from_json
-from engine.files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
-from engine.results import Result
-from engine.schema import Schema, SchemaError
+from .errors import RunFolderError
+from .events import Event, Failed, Finished, from_json
+from .files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
+from .results import Result
+from .schema import Schema, SchemaError
 
 __all__ = ["Checkpoint", "RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.errors import InputError, nearest
-from engine.files import read_utf8
-from engine.text import number_text
+from .errors import InputError, nearest
+from .files import read_utf8
+from .text import number_text
 
 __all__ = ["Sweep", "SweepRun", "is_sweep", "parse_seeds", "read_sweep"]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.config import Resolved, Settings
-from engine.devices import DeviceInfo
-from engine.models import field_type, value_text
-from engine.problem import Problem
-from engine.results import Result
-from engine.solver import Solver
-from engine.solvers import solver_for
-from engine.text import bytes_text, counter_text, gap_text, number_text, printable
+from .config import Resolved, Settings
+from .devices import DeviceInfo
+from .models import field_type, value_text
+from .problem import Problem
+from .results import Result
+from .solver import Solver
+from .solvers import solver_for
+from .text import bytes_text, counter_text, gap_text, number_text, printable
 
 __all__ = [
     "describe_devices",

@@ -20,9 +20,9 @@ from typing import Literal
 
 import platformdirs
 
-from engine.errors import UntrustedCode
-from engine.files import read_regular, write_whole
-from engine.layout import folder_of
+from .errors import UntrustedCode
+from .files import read_regular, write_whole
+from .layout import folder_of
 
 __all__ = ["ForeignCode", "allowed", "is_bundled", "is_trusted", "native_code_of", "remember", "require_trust"]
 

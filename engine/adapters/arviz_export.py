@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import InputError
-from engine.results import Result, missing_package
-from engine.solvers.gibbs.predictive import log_likelihood, posterior_predictive
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ..errors import InputError
+from ..results import Result, missing_package
+from ..solvers.gibbs.predictive import log_likelihood, posterior_predictive
+from ..solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["to_arviz"]
 

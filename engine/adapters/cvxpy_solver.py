@@ -15,11 +15,11 @@ from cvxpy.reductions.solution import Solution, failure_solution
 from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
-from engine.api import solve
-from engine.observers import ProgressBar
-from engine.results import Result, Status
-from engine.solvers.linprog.arguments import sp
-from engine.solvers.linprog.problem import LinearProgram
+from ..api import solve
+from ..observers import ProgressBar
+from ..results import Result, Status
+from ..solvers.linprog.arguments import sp
+from ..solvers.linprog.problem import LinearProgram
 
 __all__ = ["QUINTET", "CvxpySolver"]
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.adapters.minimize_bits import maximize_bits
-from engine.devices import Backend
-from engine.errors import OptionError, ProblemError
+from ..devices import Backend
+from ..errors import OptionError, ProblemError
+from .minimize_bits import maximize_bits
 
 __all__ = ["ALGORITHMS", "IOHAlgorithm", "Trajectory", "reached_share", "run_suite"]
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine import config
-from engine.devices import Backend
-from engine.engine import Engine
-from engine.errors import OptionError, ProblemError
-from engine.events import Progress
-from engine.publisher import as_observers
-from engine.results import Result
-from engine.solvers import solver_named
-from engine.solvers.linprog.batches.by_highs import solved_by_highs
-from engine.solvers.linprog.batches.family import VARYING, Family
-from engine.solvers.linprog.batches.results import FamilyResult, Solved
-from engine.solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
-from engine.solvers.linprog.batches.solve_family import solve_family
-from engine.solvers.linprog.batches.together import fits
-from engine.solvers.linprog.problem import LinearProgram, sp
+from .. import config
+from ..devices import Backend
+from ..engine import Engine
+from ..errors import OptionError, ProblemError
+from ..events import Progress
+from ..publisher import as_observers
+from ..results import Result
+from ..solvers import solver_named
+from ..solvers.linprog.batches.by_highs import solved_by_highs
+from ..solvers.linprog.batches.family import VARYING, Family
+from ..solvers.linprog.batches.results import FamilyResult, Solved
+from ..solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
+from ..solvers.linprog.batches.solve_family import solve_family
+from ..solvers.linprog.batches.together import fits
+from ..solvers.linprog.problem import LinearProgram, sp
 
 if TYPE_CHECKING:
-    from engine.run import Observer
+    from ..run import Observer
 
 __all__ = ["solve_many"]
 

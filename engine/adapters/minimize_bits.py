@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.devices import Backend
-from engine.engine import Engine
-from engine.errors import OptionError, ProblemError
-from engine.results import Result, Status
-from engine.run import Run
-from engine.solvers.boa.problem import BOA
+from ..devices import Backend
+from ..engine import Engine
+from ..errors import OptionError, ProblemError
+from ..results import Result, Status
+from ..run import Run
+from ..solvers.boa.problem import BOA
 
 __all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
 

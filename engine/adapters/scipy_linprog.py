@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import Backend
-from engine.engine import Engine
-from engine.errors import OptionError, ProblemError
-from engine.events import Metric, Progress
-from engine.results import Result, Status
-from engine.solvers.linprog.arguments import bounds_of
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.schema import SCHEMA
+from ..devices import Backend
+from ..engine import Engine
+from ..errors import OptionError, ProblemError
+from ..events import Metric, Progress
+from ..results import Result, Status
+from ..solvers.linprog.arguments import bounds_of
+from ..solvers.linprog.options import Options
+from ..solvers.linprog.problem import LinearProgram
+from ..solvers.linprog.schema import SCHEMA
 
 __all__ = ["linprog", "scipy_result"]
 

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from engine import errors
-from engine.engine import Engine, wait_or_stop
-from engine.problem import Problem
-from engine.solvers.gibbs.posterior import Posterior, verdict
+from .. import errors
+from ..engine import Engine, wait_or_stop
+from ..problem import Problem
+from ..solvers.gibbs.posterior import Posterior, verdict
 
 __all__ = ["HorseshoeEstimator"]
 

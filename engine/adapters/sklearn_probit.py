@@ -10,8 +10,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.adapters.sklearn_base import HorseshoeEstimator
-from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
+from ..solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
+from .sklearn_base import HorseshoeEstimator
 
 __all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.adapters.sklearn_base import HorseshoeEstimator
-from engine.solvers.gibbs.problem import HorseshoeRegression
+from ..solvers.gibbs.problem import HorseshoeRegression
+from .sklearn_base import HorseshoeEstimator
 
 __all__ = ["HorseshoeRegressor"]
 

@@ -18,11 +18,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.errors import ClusterError, OptionError, QuintetError
-from engine.text import number_text, printable
+from ..errors import ClusterError, OptionError, QuintetError
+from ..text import number_text, printable
 
 if TYPE_CHECKING:
-    from engine.observers import JsonLines
+    from ..observers import JsonLines
 
 __all__ = ["COMMANDS", "cli", "command_line", "main"]
 
@@ -85,7 +85,7 @@ def command_line(words: Sequence[str]) -> int:
 
 
 def _json_lines(stream: IO[str]) -> JsonLines:
-    from engine.observers import JsonLines
+    from ..observers import JsonLines
 
     return JsonLines(stream)
 
@@ -122,7 +122,7 @@ def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:
     code = error.exit_code if isinstance(error, QuintetError) else 1
     message = str(error) if expected else f"{type(error).__name__}: {error}"
     if lines is not None and not lines.ended:
-        from engine.events import Failed
+        from ..events import Failed
 
         with contextlib.suppress(OSError):
             lines(Failed(time=0.0, error=type(error).__name__, message=message, exit_code=code))
@@ -182,7 +182,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for an unknown name, suggest the nearest."""
-        from engine.errors import nearest
+        from ..errors import nearest
 
         if args and not args[0].startswith("-") and args[0] not in {**COMMANDS, **_HIDDEN}:
             raise OptionError(f"unknown command '{args[0]}'{nearest(args[0], COMMANDS)}")
@@ -191,7 +191,7 @@ class _Group(click.Group):
 
 def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        from engine.version import version
+        from ..version import version
 
         click.echo(f"quintet, version {version()}")
         context.exit()

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from engine.errors import RunFolderError
-from engine.files import temporary_beside
+from ..errors import RunFolderError
+from ..files import temporary_beside
 
 __all__ = ["FORMAT", "pack", "replace_files", "unpack"]
 

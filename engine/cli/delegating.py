@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from engine.cli_options import debug_option
-from engine.errors import InputError, OptionError, nearest
-from engine.layout import load_app
-from engine.solver import LazyImport, Reproduction, Solver
-from engine.solvers import discover, solver_named
+from ..cli_options import debug_option
+from ..errors import InputError, OptionError, nearest
+from ..layout import load_app
+from ..solver import LazyImport, Reproduction, Solver
+from ..solvers import discover, solver_named
 
 __all__ = ["bench", "gui", "reproduce", "tune"]
 
@@ -73,7 +73,7 @@ def bench(solver: str, arguments: tuple[str, ...]) -> int:
     words, record = _without_record(arguments)
     if record is None:
         return int(measure(words))
-    from engine.reports.record import recording
+    from ..reports.record import recording
 
     with recording(solver, words, record):
         return int(measure(words))

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from engine import config
-from engine.cli.reading import read
-from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
-from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
-from engine.engine import Engine
-from engine.forecast import Estimate
-from engine.formats.source import limited
-from engine.text import number_text, seconds_text
+from .. import config
+from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..engine import Engine
+from ..forecast import Estimate
+from ..formats.source import limited
+from ..text import number_text, seconds_text
+from .reading import read
+from .solver_options import NoProblem, SolverCommand, problem_file
 
 __all__ = ["estimate"]
 

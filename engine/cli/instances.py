@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from engine import config, tables
-from engine.cli_options import (
+from .. import config, tables
+from ..cli_options import (
     backend_option,
     debug_option,
     devices_option,
@@ -21,17 +21,17 @@ from engine.cli_options import (
     split_options,
     time_limit_option,
 )
-from engine.control import Controls
-from engine.demo import Outcome, load, samples
-from engine.devices import select
-from engine.engine import Engine
-from engine.errors import InputError, OptionError, QuintetError, nearest
-from engine.models import Given, validated
-from engine.observers import ProgressBar
-from engine.problem import Problem
-from engine.solver import Generator
-from engine.solvers import discover
-from engine.text import number_text, printable
+from ..control import Controls
+from ..demo import Outcome, load, samples
+from ..devices import select
+from ..engine import Engine
+from ..errors import InputError, OptionError, QuintetError, nearest
+from ..models import Given, validated
+from ..observers import ProgressBar
+from ..problem import Problem
+from ..solver import Generator
+from ..solvers import discover
+from ..text import number_text, printable
 
 __all__ = ["demo", "generate"]
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import click
 
-from engine import config, tables
-from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
-from engine.devices import available, select
-from engine.devices.machine import DeviceState, MachineMonitor
-from engine.engine import Engine
-from engine.errors import DeviceError
-from engine.hosts import host_named, ssh_words
-from engine.solvers import discover, solver_named
-from engine.text import bytes_text
+from .. import config, tables
+from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..devices import available, select
+from ..devices.machine import DeviceState, MachineMonitor
+from ..engine import Engine
+from ..errors import DeviceError
+from ..hosts import host_named, ssh_words
+from ..solvers import discover, solver_named
+from ..text import bytes_text
 
 __all__ = ["devices", "solvers"]
 
@@ -110,7 +110,7 @@ def _state_text(state: DeviceState) -> str:
 def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[str] | None) -> int:
     """The workers of a cluster and what each has."""
     with Engine(backend, devices, cluster=cluster) as owner:
-        from engine.cluster.engine import ClusterEngine, worker_rows
+        from ..cluster.engine import ClusterEngine, worker_rows
 
         assert isinstance(owner, ClusterEngine)
         connection = owner.look()

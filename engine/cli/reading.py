@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.errors import InputError
-from engine.folder import read_problem
-from engine.formats import tables
-from engine.formats.source import read_head, without_compression
-from engine.models import Given, validated
-from engine.problem import Problem
-from engine.solvers import discover, recognize
+from ..errors import InputError
+from ..folder import read_problem
+from ..formats import tables
+from ..formats.source import read_head, without_compression
+from ..models import Given, validated
+from ..problem import Problem
+from ..solvers import discover, recognize
 
 __all__ = ["class_of", "read"]
 

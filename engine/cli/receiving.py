@@ -25,13 +25,13 @@ from typing import IO, Any, cast
 import click
 import platformdirs
 
-from engine.cli.archive import FORMAT, pack, unpack
-from engine.cli_options import debug_option
-from engine.control import first_line_of_stdin
-from engine.errors import OptionError
-from engine.lock import writer_of
-from engine.observers import JsonLines
-from engine.version import version
+from ..cli_options import debug_option
+from ..control import first_line_of_stdin
+from ..errors import OptionError
+from ..lock import writer_of
+from ..observers import JsonLines
+from ..version import version
+from .archive import FORMAT, pack, unpack
 
 __all__ = ["receive"]
 

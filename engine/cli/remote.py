@@ -23,19 +23,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from engine.cli.archive import FORMAT, pack, replace_files, unpack
-from engine.cli_options import assignments
-from engine.config import Resolved, solver_options
-from engine.errors import DeviceError, QuintetError
-from engine.events import Event, Failed, Finished, Notice, Started, from_json
-from engine.folder import RunFolder
-from engine.hosts import Host, host_named, ssh_words
-from engine.observers import Recorder
-from engine.problem import Problem
-from engine.publisher import Observer, Publisher
-from engine.results import Result
-from engine.solvers import solver_for_class
-from engine.text import printable
+from ..cli_options import assignments
+from ..config import Resolved, solver_options
+from ..errors import DeviceError, QuintetError
+from ..events import Event, Failed, Finished, Notice, Started, from_json
+from ..folder import RunFolder
+from ..hosts import Host, host_named, ssh_words
+from ..observers import Recorder
+from ..problem import Problem
+from ..publisher import Observer, Publisher
+from ..results import Result
+from ..solvers import solver_for_class
+from ..text import printable
+from .archive import FORMAT, pack, replace_files, unpack
 
 __all__ = ["RemoteRun", "resume_there", "solve_there"]
 

@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from engine import config, isolation, tables
-from engine.api import engine_to_resume
-from engine.cli.reading import read
-from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
-from engine.cli.standby import hand_over
-from engine.cli_options import (
+from .. import config, isolation, tables
+from ..api import engine_to_resume
+from ..cli_options import (
     backend_option,
     config_option,
     debug_option,
@@ -27,21 +24,24 @@ from engine.cli_options import (
     options,
     time_limit_option,
 )
-from engine.control import Controls
-from engine.engine import Engine
-from engine.errors import DeviceError, OptionError
-from engine.events import Event, Failed
-from engine.files import write_whole
-from engine.folder import RunFolder
-from engine.formats.source import limited
-from engine.observers import JsonLines, ProgressBar
-from engine.problem import Problem
-from engine.replay import Replay
-from engine.results import Result
-from engine.run import Observer, Run
+from ..control import Controls
+from ..engine import Engine
+from ..errors import DeviceError, OptionError
+from ..events import Event, Failed
+from ..files import write_whole
+from ..folder import RunFolder
+from ..formats.source import limited
+from ..observers import JsonLines, ProgressBar
+from ..problem import Problem
+from ..replay import Replay
+from ..results import Result
+from ..run import Observer, Run
+from .reading import read
+from .solver_options import NoProblem, SolverCommand, problem_file
+from .standby import hand_over
 
 if TYPE_CHECKING:
-    from engine.cli.remote import RemoteRun
+    from .remote import RemoteRun
 
 __all__ = ["replay", "resume", "solve"]
 
@@ -129,7 +129,7 @@ def solve(
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust)
     if host is not None:
-        from engine.cli.remote import solve_there  # 10 ms that other runs do not need
+        from .remote import solve_there  # 10 ms that other runs do not need
 
         _require_one(host, cluster)
         trusted = trust or problem.native_code is not None  # which reading it has asked about
@@ -170,7 +170,7 @@ def resume(
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
     if host is not None:
-        from engine.cli.remote import resume_there
+        from .remote import resume_there
 
         _require_one(host, cluster)
         trust = arguments.pop("trust")

@@ -14,14 +14,14 @@ from typing import Any
 
 import click
 
-from engine import config
-from engine.cli.reading import class_of
-from engine.cli_options import has_foreign_options, own_options, positionals, split_options
-from engine.errors import InputError, OptionError
-from engine.folder import RunFolder
-from engine.problem import Problem
-from engine.solver import Solver, SolverOptions
-from engine.solvers import discover, solver_for_class, solver_named
+from .. import config
+from ..cli_options import has_foreign_options, own_options, positionals, split_options
+from ..errors import InputError, OptionError
+from ..folder import RunFolder
+from ..problem import Problem
+from ..solver import Solver, SolverOptions
+from ..solvers import discover, solver_for_class, solver_named
+from .reading import class_of
 
 __all__ = ["NoProblem", "SolverCommand", "problem_file"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from engine.api import Engine
-from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
-from engine.control import first_line_of_stdin
-from engine.errors import OptionError, QuintetError
-from engine.solvers import discover
+from ..api import Engine
+from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..control import first_line_of_stdin
+from ..errors import OptionError, QuintetError
+from ..solvers import discover
 
 __all__ = ["hand_over", "standby"]
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import click
 
-from engine.cli_options import backend_option, debug_option, devices_option, options, time_limit_option
-from engine.config import Settings, solver_options
-from engine.control import Controls
-from engine.engine import Engine
-from engine.errors import OptionError, QuintetError, RunFolderError
-from engine.files import write_whole
-from engine.folder import RunFolder, read_problem
-from engine.results import Result
-from engine.sweep import Sweep, SweepRun, read_sweep
-from engine.text import number_text, printable, seconds_text
+from ..cli_options import backend_option, debug_option, devices_option, options, time_limit_option
+from ..config import Settings, solver_options
+from ..control import Controls
+from ..engine import Engine
+from ..errors import OptionError, QuintetError, RunFolderError
+from ..files import write_whole
+from ..folder import RunFolder, read_problem
+from ..results import Result
+from ..sweep import Sweep, SweepRun, read_sweep
+from ..text import number_text, printable, seconds_text
 
 __all__ = ["sweep"]
 

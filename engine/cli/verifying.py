@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
-from engine.engine import Engine
-from engine.errors import InputError, ProofError
-from engine.files import read_regular
-from engine.solvers import solver_named
+from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..engine import Engine
+from ..errors import InputError, ProofError
+from ..files import read_regular
+from ..solvers import solver_named
 
 __all__ = ["verify"]
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import cloudpickle
 
-from engine.batch import Failure, Item
-from engine.cluster import columns
-from engine.cluster.connection import Connection
-from engine.cluster.coordinator import Coordinator, Timing
-from engine.engine import Engine
-from engine.errors import AuditError, ClusterWarning, QuintetError, issue_warning
-from engine.farming import FarmedRun, SliceControl, SliceWorker
-from engine.mapping import BatchProgress, Entries, read_items, solve_items
-from engine.results import Result, Status
+from ..batch import Failure, Item
+from ..engine import Engine
+from ..errors import AuditError, ClusterWarning, QuintetError, issue_warning
+from ..farming import FarmedRun, SliceControl, SliceWorker
+from ..mapping import BatchProgress, Entries, read_items, solve_items
+from ..results import Result, Status
+from . import columns
+from .connection import Connection
+from .coordinator import Coordinator, Timing
 
 __all__ = ["solve_items_on"]
 

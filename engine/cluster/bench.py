@@ -12,16 +12,16 @@ from typing import Any
 
 import click
 
-from engine import tables
-from engine.cli_options import run_command
-from engine.cluster.coordinator import Coordinator, Timing
-from engine.cluster.simulation import Mishaps, SimulatedTransport
-from engine.farming import Workers
-from engine.solvers.branch_and_bound.farm import Batch, FarmedSearch, Work
-from engine.solvers.branch_and_bound.intervals import digits_of
-from engine.solvers.branch_and_bound.options import FlowshopOptions
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.text import bytes_text
+from .. import tables
+from ..cli_options import run_command
+from ..farming import Workers
+from ..solvers.branch_and_bound.farm import Batch, FarmedSearch, Work
+from ..solvers.branch_and_bound.intervals import digits_of
+from ..solvers.branch_and_bound.options import FlowshopOptions
+from ..solvers.branch_and_bound.problems.flowshop import Flowshop
+from ..text import bytes_text
+from .coordinator import Coordinator, Timing
+from .simulation import Mishaps, SimulatedTransport
 
 __all__ = ["SimulatedSearch", "bench", "simulate"]
 

@@ -20,13 +20,13 @@ from urllib.parse import urlsplit
 
 from distributed import Client
 
-from engine.cluster import jobs
-from engine.cluster.dask_transport import DaskTransport, Roster
-from engine.cluster.worker import RunPlugin, SessionPlugin, label_of, session_name, topic_of, versions
-from engine.clusters import saved_clusters
-from engine.devices import DeviceInfo
-from engine.errors import ClusterError, InputError
-from engine.version import version
+from ..clusters import saved_clusters
+from ..devices import DeviceInfo
+from ..errors import ClusterError, InputError
+from ..version import version
+from . import jobs
+from .dask_transport import DaskTransport, Roster
+from .worker import RunPlugin, SessionPlugin, label_of, session_name, topic_of, versions
 
 __all__ = ["Connection", "WorkerInfo"]
 
@@ -419,7 +419,7 @@ def _count_of(given: str) -> int:
 
 def _in_turn(backend: str | None, devices: Sequence[str] | None, count: int) -> dict[str, list[str]]:
     """The devices of this host, dealt out to so many local workers."""
-    from engine.engine import Engine
+    from ..engine import Engine
 
     owner = Engine(backend, devices)
     ids = [info.id for info in owner.device_infos]

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from engine.cluster.transport import Answered, Lost, Message, Reported, Transport
-from engine.errors import AuditError, ClusterError
-from engine.events import DeviceStatus
-from engine.farming import FarmedRun
-from engine.results import Result, Status
+from ..errors import AuditError, ClusterError
+from ..events import DeviceStatus
+from ..farming import FarmedRun
+from ..results import Result, Status
+from .transport import Answered, Lost, Message, Reported, Transport
 
 __all__ = ["Coordinator", "Owner", "Timing"]
 

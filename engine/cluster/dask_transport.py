@@ -14,9 +14,9 @@ from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
 
-from engine.cluster.transport import Answered, Lost, Message, Reported
-from engine.cluster.worker import compute, control
-from engine.errors import AuditError, ClusterError, DeviceError, InputError, ProblemError, QuintetError
+from ..errors import AuditError, ClusterError, DeviceError, InputError, ProblemError, QuintetError
+from .transport import Answered, Lost, Message, Reported
+from .worker import compute, control
 
 __all__ = ["DaskTransport", "Roster"]
 

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.batch import Batch, items_of
-from engine.cluster.batches import solve_items_on
-from engine.cluster.connection import Connection, WorkerInfo
-from engine.cluster.coordinator import Timing
-from engine.cluster.solving import farmed, part_options, require_farm
-from engine.config import Settings
-from engine.devices import Backend, DeviceInfo, DevicePool
-from engine.engine import Engine
-from engine.errors import ClusterError, InputError
-from engine.forecast import Estimate
-from engine.mapping import BatchProgress, as_batch, check_options
-from engine.problem import Problem
-from engine.publisher import Observer, as_observers
-from engine.run import Run
-from engine.solver import Solver, SolverOptions
-from engine.text import bytes_text
+from ..batch import Batch, items_of
+from ..config import Settings
+from ..devices import Backend, DeviceInfo, DevicePool
+from ..engine import Engine
+from ..errors import ClusterError, InputError
+from ..forecast import Estimate
+from ..mapping import BatchProgress, as_batch, check_options
+from ..problem import Problem
+from ..publisher import Observer, as_observers
+from ..run import Run
+from ..solver import Solver, SolverOptions
+from ..text import bytes_text
+from .batches import solve_items_on
+from .connection import Connection, WorkerInfo
+from .coordinator import Timing
+from .solving import farmed, part_options, require_farm
 
 __all__ = ["ClusterEngine", "worker_rows"]
 

@@ -39,9 +39,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.devices.host import host_cores
-from engine.errors import ClusterError, InputError, OptionError
-from engine.files import read_utf8
+from ..devices.host import host_cores
+from ..errors import ClusterError, InputError, OptionError
+from ..files import read_utf8
 
 __all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
 

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from engine.cluster.coordinator import Coordinator, Owner, Timing
-from engine.cluster.transport import Transport
-from engine.farming import FarmedRun
-from engine.results import Result, Status
+from ..farming import FarmedRun
+from ..results import Result, Status
+from .coordinator import Coordinator, Owner, Timing
+from .transport import Transport
 
 __all__ = ["RoundCaller"]
 

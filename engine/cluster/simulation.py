@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.cluster.transport import Answered, Lost, Message, Reported
-from engine.errors import ClusterError
+from ..errors import ClusterError
+from .transport import Answered, Lost, Message, Reported
 
 __all__ = ["Compute", "Mishaps", "SimulatedTransport"]
 

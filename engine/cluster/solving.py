@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.cluster.connection import Connection
-from engine.cluster.coordinator import Coordinator, Timing
-from engine.cluster.rounds import RoundCaller
-from engine.engine import Engine
-from engine.errors import ClusterWarning, InputError
-from engine.farming import SliceWorker, Workers
-from engine.problem import Problem
-from engine.results import Result
-from engine.run import Run, StopRequested
-from engine.solver import Solver, SolverOptions
-from engine.solvers import discover, solver_named
+from ..engine import Engine
+from ..errors import ClusterWarning, InputError
+from ..farming import SliceWorker, Workers
+from ..problem import Problem
+from ..results import Result
+from ..run import Run, StopRequested
+from ..solver import Solver, SolverOptions
+from ..solvers import discover, solver_named
+from .connection import Connection
+from .coordinator import Coordinator, Timing
+from .rounds import RoundCaller
 
 __all__ = ["farmed", "part_options", "require_farm"]
 

@@ -15,10 +15,10 @@ import numpy as np
 from distributed import WorkerPlugin, get_worker
 from distributed import __version__ as distributed_version
 
-from engine.engine import Engine
-from engine.errors import ClusterError, DeviceError, QuintetError
-from engine.farming import SliceControl, SliceWorker
-from engine.version import version
+from ..engine import Engine
+from ..errors import ClusterError, DeviceError, QuintetError
+from ..farming import SliceControl, SliceWorker
+from ..version import version
 
 if TYPE_CHECKING:
     from distributed import Worker

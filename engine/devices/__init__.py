@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.devices.base import Device
-from engine.devices.group import Communicator, WorkerGroup
-from engine.devices.handles import Buffer, StreamEvent
-from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
-from engine.devices.pool import DevicePool, Member, gather
-from engine.devices.program import BoundKernel, Kernel, Program
-from engine.devices.selection import Backend, available, by_backend, select
-from engine.devices.slices import SLICE_SECONDS, SliceLength
+from .base import Device
+from .group import Communicator, WorkerGroup
+from .handles import Buffer, StreamEvent
+from .info import Capabilities, DeviceInfo, MemoryInfo
+from .pool import DevicePool, Member, gather
+from .program import BoundKernel, Kernel, Program
+from .selection import Backend, available, by_backend, select
+from .slices import SLICE_SECONDS, SliceLength
 
 __all__ = [
     "SLICE_SECONDS",

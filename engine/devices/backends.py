@@ -15,10 +15,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.devices.info import DeviceInfo
+from .info import DeviceInfo
 
 if TYPE_CHECKING:
-    from engine.devices.base import Device
+    from .base import Device
 
 __all__ = ["BackendModule", "backends"]
 
@@ -57,7 +57,7 @@ def backends() -> dict[str, BackendModule]:
 
     Only modules whose source defines ``BACKEND`` are imported.
     """
-    from engine import devices
+    from .. import devices
 
     found = []
     for module in pkgutil.iter_modules(devices.__path__):

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.handles import Buffer, StreamEvent, require_range, require_type
-from engine.devices.info import DeviceInfo, Language, MemoryInfo
-from engine.devices.program import Kernel, Program, Signature
-from engine.devices.recording import RecordingMethods, RecordingSet
-from engine.devices.source import Source
+from .handles import Buffer, StreamEvent, require_range, require_type
+from .info import DeviceInfo, Language, MemoryInfo
+from .program import Kernel, Program, Signature
+from .recording import RecordingMethods, RecordingSet
+from .source import Source
 
 __all__ = ["Device"]
 
@@ -108,7 +108,7 @@ class Device(RecordingMethods, ABC):
         >>> rows = device.program("knapsack/rows", value="i32", lanes=1, block=256)
         >>> rows.advance_row(grid, block, source=row, out=target, weight=17, profit=67, ...)
         """
-        from engine.devices.templates import render  # Mako is slow to import, and some runs need no kernel
+        from .templates import render  # Mako is slow to import, and some runs need no kernel
 
         key = (template, repr(sorted(constants.items())))  # the text distinguishes 1, 1.0 and True
         found = self._owned.programs.get(key)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import platformdirs
 
-from engine.errors import OptionError
-from engine.files import write_whole
+from ..errors import OptionError
+from ..files import write_whole
 
 __all__ = ["VARIABLE", "leaves_out", "prepare"]
 

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.backends import BackendModule
-from engine.devices.base import Device
-from engine.devices.cuda_graph import GraphRecording, has_graphs
-from engine.devices.handles import Buffer, Events, StreamEvent
-from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
-from engine.devices.nvrtc import compile_cubin
-from engine.devices.program import Kernel, Signature
-from engine.devices.recording import CommandList, Recording
-from engine.devices.source import Source
-from engine.errors import BackendUnavailable, DeviceError, KernelError, RecordingError
+from ..errors import BackendUnavailable, DeviceError, KernelError, RecordingError
+from .backends import BackendModule
+from .base import Device
+from .cuda_graph import GraphRecording, has_graphs
+from .handles import Buffer, Events, StreamEvent
+from .info import Capabilities, DeviceInfo, MemoryInfo
+from .nvrtc import compile_cubin
+from .program import Kernel, Signature
+from .recording import CommandList, Recording
+from .source import Source
 
 __all__ = ["BACKEND", "CudaDevice", "list_devices"]
 

@@ -10,11 +10,11 @@ import functools
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from engine.devices.recording import Recording
-from engine.errors import DeviceError, RecordingError
+from ..errors import DeviceError, RecordingError
+from .recording import Recording
 
 if TYPE_CHECKING:
-    from engine.devices.cuda import CudaDevice
+    from .cuda import CudaDevice
 
 __all__ = ["GraphRecording", "has_graphs"]
 

@@ -10,10 +10,10 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from engine.devices.base import Device
-from engine.devices.pool import Member
-from engine.devices.timeline import exchanging
-from engine.errors import DeviceError, DeviceLost, PeerFailed
+from ..errors import DeviceError, DeviceLost, PeerFailed
+from .base import Device
+from .pool import Member
+from .timeline import exchanging
 
 __all__ = ["Communicator", "WorkerGroup"]
 

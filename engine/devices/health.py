@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.devices.host import host_cores
-from engine.devices.pool import DevicePool, Member
+from .host import host_cores
+from .pool import DevicePool, Member
 
 __all__ = ["Health", "HealthMonitor", "nvml_sample"]
 

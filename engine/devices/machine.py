@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.devices.health import nvml_sample
+from .health import nvml_sample
 
 __all__ = ["DeviceState", "MachineMonitor", "Process"]
 

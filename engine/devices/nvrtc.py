@@ -13,8 +13,8 @@ from typing import Any
 
 import platformdirs
 
-from engine.devices.source import Source, compiler_location, dump
-from engine.errors import BackendUnavailable, KernelError
+from ..errors import BackendUnavailable, KernelError
+from .source import Source, compiler_location, dump
 
 __all__ = ["compile_cubin"]
 

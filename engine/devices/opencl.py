@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.backends import BackendModule
-from engine.devices.base import Device
-from engine.devices.handles import Buffer, StreamEvent
-from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
-from engine.devices.opencl_listing import list_devices, native_devices, pyopencl
-from engine.devices.program import Kernel, Signature
-from engine.devices.source import Source, compiler_location, dump
-from engine.errors import DeviceError, KernelError
+from ..errors import DeviceError, KernelError
+from .backends import BackendModule
+from .base import Device
+from .handles import Buffer, StreamEvent
+from .info import Capabilities, DeviceInfo, MemoryInfo
+from .opencl_listing import list_devices, native_devices, pyopencl
+from .program import Kernel, Signature
+from .source import Source, compiler_location, dump
 
 if TYPE_CHECKING:
     import pyopencl as cl

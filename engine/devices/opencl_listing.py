@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.devices.cpu_driver import leaves_out, prepare
-from engine.devices.info import Capabilities, DeviceInfo
-from engine.devices.pocl_processor import name_processor
-from engine.errors import BackendUnavailable
+from ..errors import BackendUnavailable
+from .cpu_driver import leaves_out, prepare
+from .info import Capabilities, DeviceInfo
+from .pocl_processor import name_processor
 
 if TYPE_CHECKING:
     import pyopencl as cl

@@ -13,12 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from engine.devices.backends import backends
-from engine.devices.base import Device
-from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
-from engine.devices.processes import in_own_process, require_own_process
-from engine.devices.timeline import recorder_for
-from engine.errors import OutOfDeviceMemory
+from ..errors import OutOfDeviceMemory
+from .backends import backends
+from .base import Device
+from .info import DeviceInfo, MemoryInfo, bytes_text
+from .processes import in_own_process, require_own_process
+from .timeline import recorder_for
 
 __all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engine.errors import DeviceError
+from ..errors import DeviceError
 
 __all__ = ["in_own_process", "require_own_process"]
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.devices.handles import Buffer
-from engine.devices.source import Source
-from engine.errors import KernelArgumentError, KernelError, nearest
+from ..errors import KernelArgumentError, KernelError, nearest
+from .handles import Buffer
+from .source import Source
 
 if TYPE_CHECKING:
-    from engine.devices.base import Device
+    from .base import Device
 
 __all__ = ["BoundKernel", "Kernel", "Launch", "Parameter", "Program", "Signature", "signatures"]
 

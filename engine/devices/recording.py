@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.devices.handles import Buffer, StreamEvent
-from engine.errors import DeviceError, RecordingError
+from ..errors import DeviceError, RecordingError
+from .handles import Buffer, StreamEvent
 
 if TYPE_CHECKING:
-    from engine.devices.base import Device
-    from engine.devices.program import Kernel
+    from .base import Device
+    from .program import Kernel
 
 __all__ = ["CommandList", "Recording", "RecordingMethods", "RecordingSet", "Recordings"]
 

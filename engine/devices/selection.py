@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.devices.backends import backends
-from engine.devices.info import DeviceInfo
-from engine.devices.processes import require_own_process
-from engine.errors import BackendUnavailable, DeviceNotFound, OptionError, nearest
+from ..errors import BackendUnavailable, DeviceNotFound, OptionError, nearest
+from .backends import backends
+from .info import DeviceInfo
+from .processes import require_own_process
 
 __all__ = ["Backend", "available", "by_backend", "select"]
 

@@ -24,10 +24,10 @@ from mako.exceptions import (
 from mako.lookup import TemplateCollection
 from mako.template import Template
 
-from engine.devices.backends import backends
-from engine.devices.source import Source
-from engine.errors import KernelError
-from engine.layout import folder_of
+from ..errors import KernelError
+from ..layout import folder_of
+from .backends import backends
+from .source import Source
 
 __all__ = ["render", "render_text", "template_names"]
 

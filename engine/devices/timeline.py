@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from engine.devices.base import Device
+    from .base import Device
 
 __all__ = ["Command", "DeviceTimeline", "HostSpan", "Recorder", "Timeline", "exchanging", "recorded", "recorder_for"]
 

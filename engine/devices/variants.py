@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from engine.devices.info import Capabilities
+from .info import Capabilities
 
 __all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "TYPICAL", "Variant", "each_once", "languages_of"]
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.errors import ProblemError
-from engine.formats.source import without_compression
+from ..errors import ProblemError
+from .source import without_compression
 
 __all__ = ["instance_name", "located", "require_instance"]
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.lp_fault import faulty_line
-from engine.formats.source import is_plain, lines_of, read_text, require_memory, without_compression, write_text
+from ..errors import ProblemError
+from .lp_fault import faulty_line
+from .source import is_plain, lines_of, read_text, require_memory, without_compression, write_text
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.formats.source import lines_of
+from .source import lines_of
 
 __all__ = ["faulty_line"]
 

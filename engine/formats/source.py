@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from engine.errors import ProblemError
-from engine.files import open_regular, write_whole
-from engine.text import bytes_text
+from ..errors import ProblemError
+from ..files import open_regular, write_whole
+from ..text import bytes_text
 
 __all__ = [
     "COMPRESSED",

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.source import lines_of, read_bytes, read_head, read_text, require_memory, without_compression
+from ..errors import ProblemError
+from .source import lines_of, read_bytes, read_head, read_text, require_memory, without_compression
 
 __all__ = [
     "TARGETS",

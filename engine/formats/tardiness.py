@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.errors import ProblemError
-from engine.formats.source import lines_of, read_text
-from engine.formats.text import Numbers
+from ..errors import ProblemError
+from .source import lines_of, read_text
+from .text import Numbers
 
 __all__ = ["read", "recognize"]
 

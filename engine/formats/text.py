@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import ProblemError
-from engine.formats.source import require_memory
+from ..errors import ProblemError
+from .source import require_memory
 
 __all__ = ["Numbers"]
 

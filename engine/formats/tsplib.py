@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.source import lines_of, read_text, write_text
-from engine.formats.text import Numbers
+from ..errors import ProblemError
+from .source import lines_of, read_text, write_text
+from .text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
 

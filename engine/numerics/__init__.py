@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.devices.variants import Variant
+from ..devices.variants import Variant
 
 __all__ = ["kernel_variants"]
 
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that this package uses, so that a test can compile them all."""
-    from engine.numerics import linear_algebra, philox, reduce, scan
+    from . import linear_algebra, philox, reduce, scan
 
     for module in (linear_algebra, philox, reduce, scan):
         yield from module.kernel_variants()

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, StreamEvent
-from engine.devices.group import Communicator
-from engine.numerics.memory import Memory
+from ..devices import Buffer, Device, StreamEvent
+from ..devices.group import Communicator
+from .memory import Memory
 
 __all__ = ["Part", "Peer"]
 

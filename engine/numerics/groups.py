@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices import Capabilities
+from ..devices import Capabilities
 
 __all__ = ["GROUP_SIZES", "group_size"]
 

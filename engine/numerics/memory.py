@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
+from ..devices import Buffer, Device
 
 __all__ = ["Memory"]
 

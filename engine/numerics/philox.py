@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.variants import each_once
+from ..devices import Buffer, Capabilities, Device
+from ..devices.variants import each_once
 
 __all__ = [
     "Output",

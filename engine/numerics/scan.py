@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices import Buffer, Capabilities, Device, Program
-from engine.devices.variants import each_once
-from engine.numerics.closing import Closing
-from engine.numerics.groups import group_size
+from ..devices import Buffer, Capabilities, Device, Program
+from ..devices.variants import each_once
+from .closing import Closing
+from .groups import group_size
 
 __all__ = ["Scanner", "exclusive_scan", "host_exclusive_scan", "kernel_variants"]
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from mako.template import Template
 
-from engine.files import write_whole
-from engine.reports.figures import can_draw
-from engine.reports.machine import machine_lines
-from engine.reports.plots import Plot, bars_of, draw_plot
-from engine.reports.report import Report
+from ..files import write_whole
+from .figures import can_draw
+from .machine import machine_lines
+from .plots import Plot, bars_of, draw_plot
+from .report import Report
 
 __all__ = ["page", "plots"]
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.devices import DeviceInfo
-from engine.devices.host import host_cores
-from engine.version import version
+from ..devices import DeviceInfo
+from ..devices.host import host_cores
+from ..version import version
 
 __all__ = ["commit", "describe_machine", "machine_lines"]
 

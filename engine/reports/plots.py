@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.errors import InputError
-from engine.reports.figures import draw_svg
-from engine.reports.report import Report, Table
+from ..errors import InputError
+from .figures import draw_svg
+from .report import Report, Table
 
 __all__ = ["Plot", "bars_of", "draw_plot", "leading_number"]
 

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table as ScreenTable
 from rich.text import Text as ScreenText
 
-from engine.devices import available
-from engine.errors import OptionError
-from engine.files import write_whole
-from engine.reports.machine import describe_machine
-from engine.reports.report import Report, Section, Table, Text
+from ..devices import available
+from ..errors import OptionError
+from ..files import write_whole
+from .machine import describe_machine
+from .report import Report, Section, Table, Text
 
 __all__ = ["BenchConsole", "record_table", "recording"]
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from mako.template import Template
 
-from engine.errors import InputError
-from engine.files import write_whole
-from engine.reports.machine import machine_lines
+from ..errors import InputError
+from ..files import write_whole
+from .machine import machine_lines
 
 __all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import click
 
-from engine.cli_options import options
-from engine.devices import Backend, DeviceInfo, available, select
-from engine.devices.timeline import Timeline, recorded
-from engine.engine import Engine
-from engine.problem import Problem
-from engine.reports.record import BenchConsole, record_table
-from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
-from engine.reports.timeline import picture, shares_of
-from engine.results import Result
-from engine.text import bytes_text, counted
+from ..cli_options import options
+from ..devices import Backend, DeviceInfo, available, select
+from ..devices.timeline import Timeline, recorded
+from ..engine import Engine
+from ..problem import Problem
+from ..results import Result
+from ..text import bytes_text, counted
+from .record import BenchConsole, record_table
+from .scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
+from .timeline import picture, shares_of
 
 __all__ = [
     "Outcome",

@@ -14,9 +14,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.devices.group import Communicator
-from engine.devices.timeline import DeviceTimeline
-from engine.reports.timeline import covered
+from ..devices.group import Communicator
+from ..devices.timeline import DeviceTimeline
+from .timeline import covered
 
 __all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "all_gather_seconds", "predicted_seconds", "profile_of"]
 

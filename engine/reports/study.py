@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as ScreenTable
 
-from engine.cli_options import pool_options, run_command
-from engine.devices import DeviceInfo, select
-from engine.engine import Engine
-from engine.errors import OptionError
-from engine.reports.figures import can_draw, draw_svg
-from engine.reports.machine import describe_machine
-from engine.reports.report import Figure, Finding, Report, Section, Table, Text
+from ..cli_options import pool_options, run_command
+from ..devices import DeviceInfo, select
+from ..engine import Engine
+from ..errors import OptionError
+from .figures import can_draw, draw_svg
+from .machine import describe_machine
+from .report import Figure, Finding, Report, Section, Table, Text
 
 __all__ = ["Profile", "Study", "run_study"]
 

@@ -12,10 +12,10 @@ import pkgutil
 import sys
 from pathlib import Path
 
-from engine.errors import InputError, OptionError, ProblemError, nearest
-from engine.formats.source import read_beginning, without_compression
-from engine.problem import Problem
-from engine.solver import Solver
+from ..errors import InputError, OptionError, ProblemError, nearest
+from ..formats.source import read_beginning, without_compression
+from ..problem import Problem
+from ..solver import Solver
 
 __all__ = [
     "discover",

@@ -44,11 +44,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.errors import ProblemError
-from engine.formats.bit_strings.clauses import read_cnf, read_wcnf
-from engine.formats.bit_strings.landscapes import read_boa, read_goldman_nk, read_nk
-from engine.formats.bit_strings.lines import Lines, Parsed
-from engine.formats.bit_strings.pairs import (
+from ...errors import ProblemError
+from ..instances import require_instance
+from ..source import beginning_of, read_bytes, require_memory, without_compression
+from .clauses import read_cnf, read_wcnf
+from .landscapes import read_boa, read_goldman_nk, read_nk
+from .lines import Lines, Parsed
+from .pairs import (
     read_beasley,
     read_dimacs_graph,
     read_goldman_ising,
@@ -57,9 +59,7 @@ from engine.formats.bit_strings.pairs import (
     read_qbsolv,
     read_server,
 )
-from engine.formats.bit_strings.recognition import recognize, recognize_faulty
-from engine.formats.instances import require_instance
-from engine.formats.source import beginning_of, read_bytes, require_memory, without_compression
+from .recognition import recognize, recognize_faulty
 
 __all__ = ["Parsed", "read", "recognize"]
 

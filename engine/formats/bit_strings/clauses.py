@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.formats.bit_strings.lines import Lines, Parsed
-from engine.formats.source import require_memory
-from engine.text import counted
+from ...text import counted
+from ..source import require_memory
+from .lines import Lines, Parsed
 
 __all__ = ["WIDEST_CLAUSE", "read_cnf", "read_wcnf"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from engine.formats.bit_strings.lines import INTEGER, NUMBER, Lines, Parsed
-from engine.formats.source import require_memory
+from ..source import require_memory
+from .lines import INTEGER, NUMBER, Lines, Parsed
 
 __all__ = ["read_boa", "read_goldman_nk", "read_nk"]
 

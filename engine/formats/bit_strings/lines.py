@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.errors import ProblemError
-from engine.formats.source import lines_of
+from ...errors import ProblemError
+from ..source import lines_of
 
 __all__ = ["DIGITS", "INTEGER", "NUMBER", "Lines", "Parsed", "Terms", "check_sum"]
 

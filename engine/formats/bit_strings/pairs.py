@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 
-from engine.errors import ProblemError
-from engine.formats.bit_strings.lines import Lines, Parsed, Terms, check_sum
-from engine.formats.instances import require_instance
+from ...errors import ProblemError
+from ..instances import require_instance
+from .lines import Lines, Parsed, Terms, check_sum
 
 __all__ = [
     "CUT_SUFFIXES",

@@ -6,10 +6,10 @@ import itertools
 import re
 from pathlib import Path
 
-from engine.formats import lolib
-from engine.formats.bit_strings.lines import DIGITS, INTEGER, NUMBER
-from engine.formats.bit_strings.pairs import CUT_SUFFIXES, GLASS_SUFFIXES, MATRIX_SUFFIXES, SERVER_LINE
-from engine.formats.source import comments_end
+from .. import lolib
+from ..source import comments_end
+from .lines import DIGITS, INTEGER, NUMBER
+from .pairs import CUT_SUFFIXES, GLASS_SUFFIXES, MATRIX_SUFFIXES, SERVER_LINE
 
 __all__ = ["recognize", "recognize_faulty"]
 

@@ -34,12 +34,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.errors import ProblemError, nearest
-from engine.formats.instances import require_instance
-from engine.formats.knapsack import pisinger, table
-from engine.formats.knapsack.parsed import ParsedKnapsack
-from engine.formats.knapsack.words import Words, plain_text, rows_of
-from engine.formats.source import read_bytes, write_text
+from ...errors import ProblemError, nearest
+from ..instances import require_instance
+from ..source import read_bytes, write_text
+from . import pisinger, table
+from .parsed import ParsedKnapsack
+from .words import Words, plain_text, rows_of
 
 __all__ = ["FORMATS", "ParsedKnapsack", "parse", "read", "recognize", "write"]
 

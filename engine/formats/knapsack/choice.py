@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.instances import require_instance
-from engine.formats.source import lines_of, read_text, write_text
-from engine.formats.text import Numbers
+from ...errors import ProblemError
+from ..instances import require_instance
+from ..source import lines_of, read_text, write_text
+from ..text import Numbers
 
 __all__ = [
     "ParsedKnap",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from ...errors import ProblemError
 
 __all__ = ["ParsedKnapsack", "check_ids", "items_text", "readonly"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.instances import require_instance
-from engine.formats.knapsack.parsed import ParsedKnapsack, check_ids, items_text, readonly
-from engine.formats.knapsack.words import Row, Words, excerpt, fits, integer, is_integer, refusal, rows_of
+from ...errors import ProblemError
+from ..instances import require_instance
+from .parsed import ParsedKnapsack, check_ids, items_text, readonly
+from .words import Row, Words, excerpt, fits, integer, is_integer, refusal, rows_of
 
 __all__ = ["NAME", "parse", "recognize", "written"]
 

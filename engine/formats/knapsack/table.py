@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.formats.knapsack.parsed import ParsedKnapsack, check_ids, items_text, readonly
-from engine.formats.knapsack.words import Words, excerpt, integer
+from .parsed import ParsedKnapsack, check_ids, items_text, readonly
+from .words import Words, excerpt, integer
 
 __all__ = ["NAMES", "parse", "recognize", "written"]
 

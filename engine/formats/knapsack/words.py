@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.source import require_memory
+from ...errors import ProblemError
+from ..source import require_memory
 
 __all__ = ["Row", "Words", "excerpt", "fits", "integer", "is_integer", "plain_text", "refusal", "rows_of"]
 

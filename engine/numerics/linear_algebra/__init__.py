@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from engine.devices import Device
-from engine.devices.variants import Variant
-from engine.errors import BackendUnavailable, DeviceError
-from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
+from ...devices import Device
+from ...devices.variants import Variant
+from ...errors import BackendUnavailable, DeviceError
+from .base import LinearAlgebra, Provider
 
 __all__ = ["LinearAlgebra", "Provider", "kernel_variants", "linear_algebra", "providers"]
 
@@ -36,7 +36,7 @@ def providers(device: Device) -> list[Provider]:
     """The providers that this device can use here, the best first; ``"kernels"`` is always one if it has float64."""
     found: list[Provider] = []
     if device.capabilities.cuda_context:
-        from engine.numerics.linear_algebra import cusolver
+        from . import cusolver
 
         if cusolver.missing() is None:
             found.append("cusolver")
@@ -73,7 +73,7 @@ def linear_algebra(
     if chosen == "cusolver":
         if not device.capabilities.cuda_context:
             raise DeviceError(f"{device.info.id} is not a CUDA device, so it cannot use the provider cusolver")
-        from engine.numerics.linear_algebra import cusolver
+        from . import cusolver
 
         why = cusolver.missing()
         if why is None:
@@ -86,18 +86,18 @@ def linear_algebra(
     if chosen == "lapack":
         if not device.capabilities.host_visible_memory:
             raise DeviceError(f"the memory of {device.info.id} is not the host's, so it cannot use the provider lapack")
-        from engine.numerics.linear_algebra.lapack import Lapack
+        from .lapack import Lapack
 
         return Lapack(device)
     if chosen != "kernels":
         raise DeviceError(f"unknown provider '{chosen}' (known: cusolver, lapack, kernels)")
-    from engine.numerics.linear_algebra.kernels import Kernels
+    from .kernels import Kernels
 
     return Kernels(device)
 
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template and set of constants used here."""
-    from engine.numerics.linear_algebra import kernels
+    from . import kernels
 
     yield from kernels.kernel_variants()

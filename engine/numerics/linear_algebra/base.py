@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from engine.devices import Buffer, Device
-from engine.numerics.closing import Closing
+from ...devices import Buffer, Device
+from ..closing import Closing
 
 __all__ = ["LinearAlgebra", "Provider"]
 

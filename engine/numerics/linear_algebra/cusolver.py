@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices import Buffer, Device
-from engine.errors import DeviceError
-from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
+from ...devices import Buffer, Device
+from ...errors import DeviceError
+from .base import LinearAlgebra, Provider
 
 __all__ = ["CuSolver", "missing"]
 

@@ -13,10 +13,10 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.variants import each_once
-from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
+from ...devices import Buffer, Capabilities, Device
+from ...devices.variants import each_once
+from ..groups import group_size
+from .base import LinearAlgebra, Provider
 
 __all__ = ["Kernels", "kernel_variants"]
 

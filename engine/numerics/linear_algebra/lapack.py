@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.errors import DeviceError
-from engine.numerics.blas_threads import all_threads, one_thread
-from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
-from engine.numerics.linear_algebra.kernels import Kernels
+from ...devices import Buffer, Device
+from ...errors import DeviceError
+from ..blas_threads import all_threads, one_thread
+from .base import LinearAlgebra, Provider
+from .kernels import Kernels
 
 __all__ = ["Lapack"]
 
@@ -94,7 +94,7 @@ class Lapack(LinearAlgebra):
         with self._arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
                 if self.cancelled is not None and n >= _IN_BLOCKS:
-                    from engine.numerics.linear_algebra.blocked import cholesky_in_blocks  # SciPy is slow to import
+                    from .blocked import cholesky_in_blocks  # SciPy is slow to import
 
                     info[k] = cholesky_in_blocks(a_k, self.cancelled, self.threads)
                     continue

@@ -7,11 +7,11 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from engine.farming import Farm
-from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.boa.options import PHASES, Options
-from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.schema import SCHEMA
+from ...farming import Farm
+from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from .options import PHASES, Options
+from .problem import BOA
+from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 

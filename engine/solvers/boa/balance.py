@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.options import Parameters
+from .options import Parameters
 
 __all__ = ["Balance", "Share"]
 

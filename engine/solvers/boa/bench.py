@@ -13,22 +13,22 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
-from engine.cli_options import pool_options, run_command
-from engine.devices import Device, DevicePool, select
-from engine.engine import Engine
-from engine.reports.record import BenchConsole
-from engine.reports.scaling import Request, bench_scaling, scaling_options
-from engine.solvers.boa.bench_scaling import scaling_cases
-from engine.solvers.boa.best_known import best_known
-from engine.solvers.boa.device.programs import Shapes, shapes_for
-from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness.tables import trap
-from engine.solvers.boa.hard import hard_problems
-from engine.solvers.boa.options import Counting, Options, Parameters, resolve
-from engine.solvers.boa.population import permutations
-from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.reference import ReferenceRun
+from ...adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
+from ...cli_options import pool_options, run_command
+from ...devices import Device, DevicePool, select
+from ...engine import Engine
+from ...reports.record import BenchConsole
+from ...reports.scaling import Request, bench_scaling, scaling_options
+from .bench_scaling import scaling_cases
+from .best_known import best_known
+from .device.programs import Shapes, shapes_for
+from .device.worker import DevicePopulation
+from .fitness.tables import trap
+from .hard import hard_problems
+from .options import Counting, Options, Parameters, resolve
+from .population import permutations
+from .problem import BOA
+from .reference import ReferenceRun
 
 __all__ = ["bench"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from engine.reports.scaling import ScalingCase, mapping_case, solving_case
-from engine.reports.scaling_model import Exchange
-from engine.results import Result
-from engine.solvers.boa.problem import BOA
+from ...reports.scaling import ScalingCase, mapping_case, solving_case
+from ...reports.scaling_model import Exchange
+from ...results import Result
+from .problem import BOA
 
 __all__ = ["scaling_cases"]
 

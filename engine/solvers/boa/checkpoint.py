@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RunFolderError
-from engine.run import Run
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import PopulationState
-from engine.solvers.boa.fitness import Fitness, Function, Snippet
-from engine.solvers.boa.islands import Islands
-from engine.solvers.boa.network import Network
-from engine.solvers.boa.options import Parameters, padded_words
-from engine.solvers.boa.record import Record
-from engine.solvers.boa.schema import CheckpointState
+from ...errors import RunFolderError
+from ...run import Run
+from .device.programs import HISTORY_FIELDS
+from .device.state import PopulationState
+from .fitness import Fitness, Function, Snippet
+from .islands import Islands
+from .network import Network
+from .options import Parameters, padded_words
+from .record import Record
+from .schema import CheckpointState
 
 __all__ = ["audit", "restore", "save"]
 

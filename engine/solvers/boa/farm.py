@@ -16,21 +16,21 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.devices.slices import SliceLength
-from engine.farming import Rounds, SliceControl, SliceWorker, Workers
-from engine.results import Result
-from engine.run import Run
-from engine.solvers.boa.device.memory import SAMPLE_WORDS
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
-from engine.solvers.boa.host import choose_host_improvement
-from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
-from engine.solvers.boa.options import Migration, Options, Parameters
-from engine.solvers.boa.plan import counting_for, nodes_at_once
-from engine.solvers.boa.population import Population, Snapshot, permutations
-from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.solve import host_evaluation, search
+from ...devices import DevicePool
+from ...devices.slices import SliceLength
+from ...farming import Rounds, SliceControl, SliceWorker, Workers
+from ...results import Result
+from ...run import Run
+from .device.memory import SAMPLE_WORDS
+from .device.programs import HISTORY_FIELDS
+from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
+from .host import choose_host_improvement
+from .islands import ISLAND_STRIDE, Islands
+from .options import Migration, Options, Parameters
+from .plan import counting_for, nodes_at_once
+from .population import Population, Snapshot, permutations
+from .problem import BOA
+from .solve import host_evaluation, search
 
 __all__ = ["IslandSlices", "one_island", "refusal", "slice_worker", "solve_farmed"]
 

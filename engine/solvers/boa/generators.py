@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.files import write_whole
-from engine.models import Seed
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.problem import BOA
+from ...files import write_whole
+from ...models import Seed
+from .fitness.tables import Decomposable
+from .problem import BOA
 
 __all__ = ["NKOptions", "generate_nk", "write_nk"]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.fitness import Bits, Fitness, Function, Keys
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
+from .fitness import Bits, Fitness, Function, Keys
+from .fitness.tables import Decomposable
+from .options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
 
 __all__ = ["Evaluated", "FlippedKeys", "HostEvaluation", "choose_host_improvement"]
 

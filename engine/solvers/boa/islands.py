@@ -19,16 +19,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool, Member
-from engine.devices.slices import SLICE_SECONDS, SliceLength
-from engine.errors import DeviceError, DeviceLost
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
-from engine.solvers.boa.fitness import Fitness
-from engine.solvers.boa.host import HostEvaluation
-from engine.solvers.boa.options import Counting, Migration, Parameters
-from engine.solvers.boa.plan import memory_by_member, nodes_at_once
-from engine.solvers.boa.population import Population, Snapshot
+from ...devices import DevicePool, Member
+from ...devices.slices import SLICE_SECONDS, SliceLength
+from ...errors import DeviceError, DeviceLost
+from .device.programs import HISTORY_FIELDS
+from .device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
+from .fitness import Fitness
+from .host import HostEvaluation
+from .options import Counting, Migration, Parameters
+from .plan import memory_by_member, nodes_at_once
+from .population import Population, Snapshot
 
 __all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Round"]
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from engine.errors import OptionError
-from engine.solver import SolverOptions
-from engine.solvers.boa.scores import Score
+from ...errors import OptionError
+from ...solver import SolverOptions
+from .scores import Score
 
 __all__ = [
     "GENE_STRIDE",

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo
-from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.boa.device.local_search import choose_improvement, is_pairwise
-from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
-from engine.solvers.boa.fitness import Fitness
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
-from engine.solvers.boa.problem import BOA
-from engine.text import bytes_text
+from ...devices import DeviceInfo
+from ...errors import OptionError, OutOfDeviceMemory
+from ...text import bytes_text
+from .device.local_search import choose_improvement, is_pairwise
+from .device.memory import largest_buffer, node_bytes, required_bytes
+from .fitness import Fitness
+from .fitness.tables import Decomposable
+from .options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
+from .problem import BOA
 
 __all__ = [
     "counting_for",

@@ -16,18 +16,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Communicator, Device, Member, WorkerGroup
-from engine.errors import DeviceLost
-from engine.numerics.philox import philox4x32, stream_word
-from engine.solvers.boa.balance import Balance, Share
-from engine.solvers.boa.device.peers import Place, finish_by_peers, offspring_by_peers
-from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
-from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice, Snapshot
-from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness import Bits, Fitness, Function, Keys
-from engine.solvers.boa.host import Evaluated, HostEvaluation
-from engine.solvers.boa.network import Network, bit_planes, individuals
-from engine.solvers.boa.options import PHASES, STREAM_PERMUTATION, Counting, Parameters
+from ...devices import Communicator, Device, Member, WorkerGroup
+from ...errors import DeviceLost
+from ...numerics.philox import philox4x32, stream_word
+from .balance import Balance, Share
+from .device.peers import Place, finish_by_peers, offspring_by_peers
+from .device.programs import HISTORY_FIELDS, shapes_for
+from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice, Snapshot
+from .device.worker import DevicePopulation
+from .fitness import Bits, Fitness, Function, Keys
+from .host import Evaluated, HostEvaluation
+from .network import Network, bit_planes, individuals
+from .options import PHASES, STREAM_PERMUTATION, Counting, Parameters
 
 __all__ = ["Population", "Snapshot", "permutations"]
 

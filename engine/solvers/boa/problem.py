@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import AuditError, ProblemError
-from engine.formats import bit_strings
-from engine.formats.instances import located
-from engine.problem import InstanceOption, Problem, frozen
-from engine.results import Result
-from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
-from engine.solvers.boa.fitness.files import from_parsed
-from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.text import counted, number_text
-from engine.trust import is_bundled, native_code_of, require_trust
+from ...errors import AuditError, ProblemError
+from ...formats import bit_strings
+from ...formats.instances import located
+from ...problem import InstanceOption, Problem, frozen
+from ...results import Result
+from ...text import counted, number_text
+from ...trust import is_bundled, native_code_of, require_trust
+from .fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
+from .fitness.files import from_parsed
+from .fitness.landscapes import random_ising, random_nk
+from .fitness.tables import Decomposable
 
 __all__ = ["BOA"]
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import AuditError
-from engine.results import Result, Status
-from engine.run import Run
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import PopulationState
-from engine.solvers.boa.fitness import Fitness, Function, Snippet
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.islands import Islands, Round
-from engine.solvers.boa.network import edge_list, individuals
-from engine.solvers.boa.options import Parameters
-from engine.solvers.boa.population import Snapshot
-from engine.solvers.boa.schema import COLUMNS, GRAPH_GENES, SCHEMA, SNAPSHOT_GENES, CheckpointState
-from engine.solvers.boa.scores import ENTROPY_UNIT
+from ...errors import AuditError
+from ...results import Result, Status
+from ...run import Run
+from .device.programs import HISTORY_FIELDS
+from .device.state import PopulationState
+from .fitness import Fitness, Function, Snippet
+from .fitness.tables import Decomposable
+from .islands import Islands, Round
+from .network import edge_list, individuals
+from .options import Parameters
+from .population import Snapshot
+from .schema import COLUMNS, GRAPH_GENES, SCHEMA, SNAPSHOT_GENES, CheckpointState
+from .scores import ENTROPY_UNIT
 
 __all__ = ["Record", "gene_entropies"]
 

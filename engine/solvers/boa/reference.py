@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.philox import uniform_words
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.network import individuals
-from engine.solvers.boa.options import (
+from ...numerics.philox import uniform_words
+from .fitness.tables import Decomposable
+from .network import individuals
+from .options import (
     GENE_STRIDE,
     STREAM_INITIAL,
     STREAM_OFFSPRING,
@@ -32,7 +32,7 @@ from engine.solvers.boa.options import (
     STREAM_WINDOW,
     Parameters,
 )
-from engine.solvers.boa.scores import ScoreTables, score_tables
+from .scores import ScoreTables, score_tables
 
 __all__ = [
     "Learned",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.philox import uniform_words
-from engine.solvers.boa.fitness.functions import Bits
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import STREAM_MIX, STREAM_PAIRS, Parameters
+from ...numerics.philox import uniform_words
+from .fitness.functions import Bits
+from .fitness.tables import Decomposable
+from .options import STREAM_MIX, STREAM_PAIRS, Parameters
 
 __all__ = ["combine", "partition_child"]
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from engine.reports.study import Study, run_study
-from engine.results import Result
-from engine.solvers.boa.fitness.tables import trap
-from engine.solvers.boa.options import Options, resolve
-from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.reference import ReferenceRun
+from ...reports.study import Study, run_study
+from ...results import Result
+from .fitness.tables import trap
+from .options import Options, resolve
+from .problem import BOA
+from .reference import ReferenceRun
 
 __all__ = ["reproduce"]
 

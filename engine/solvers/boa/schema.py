@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
+from ...schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
 __all__ = ["COLUMNS", "GRAPH_GENES", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
 

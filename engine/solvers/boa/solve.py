@@ -9,19 +9,20 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from engine.devices import DevicePool
-from engine.errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.boa.checkpoint import audit, restore, save
-from engine.solvers.boa.device.local_search import choose_improvement
-from engine.solvers.boa.device.state import Ending, PopulationState
-from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
-from engine.solvers.boa.islands import TARGET, Islands
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Migration, Options, Parameters
-from engine.solvers.boa.plan import (
+from ...devices import DevicePool
+from ...errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from ...text import counted
+from .checkpoint import audit, restore, save
+from .device.local_search import choose_improvement
+from .device.state import Ending, PopulationState
+from .fitness import Fitness, Function
+from .fitness.tables import Decomposable
+from .host import HostEvaluation, choose_host_improvement
+from .islands import TARGET, Islands
+from .options import MOST_INDIVIDUALS, Migration, Options, Parameters
+from .plan import (
     counting_for,
     first_population,
     initial_individuals,
@@ -30,9 +31,8 @@ from engine.solvers.boa.plan import (
     parameters_for,
     shares_population,
 )
-from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.record import Record
-from engine.text import counted
+from .problem import BOA
+from .record import Record
 
 __all__ = ["host_evaluation", "search", "solve"]
 

@@ -11,11 +11,11 @@ import click
 from rich.console import Console
 from scipy.stats import binomtest
 
-from engine.cli_options import own_options, pool_options, run_command, split_options
-from engine.engine import Engine
-from engine.errors import OptionError
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
-from engine.solvers.boa.problem import BOA
+from ...cli_options import own_options, pool_options, run_command, split_options
+from ...engine import Engine
+from ...errors import OptionError
+from .options import MOST_INDIVIDUALS, Options
+from .problem import BOA
 
 __all__ = ["Trial", "Tuning", "smallest_population", "tune"]
 

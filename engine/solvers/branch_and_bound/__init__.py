@@ -7,18 +7,18 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from engine.farming import Farm
-from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
-from engine.solvers.branch_and_bound.problems.atsp import ATSP
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
-from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
-from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
-from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
-from engine.solvers.branch_and_bound.schema import SCHEMA
-from engine.solvers.branch_and_bound.tree import PermutationProblem
+from ...farming import Farm
+from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from .options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
+from .problems.atsp import ATSP
+from .problems.flowshop import Flowshop
+from .problems.linear_ordering import LinearOrdering
+from .problems.quadratic_assignment import QuadraticAssignment
+from .problems.queens import Queens
+from .problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
+from .problems.tardiness import Tardiness
+from .schema import SCHEMA
+from .tree import PermutationProblem
 
 __all__ = ["SOLVER", "kernel_variants"]
 

@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.formats import qaplib
-from engine.formats.source import write_text
-from engine.models import Seed
-from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
-from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
+from ...formats import qaplib
+from ...formats.source import write_text
+from ...models import Seed
+from .problems.quadratic_assignment import QuadraticAssignment
+from .problems.tardiness import Tardiness
 
 __all__ = [
     "QuadraticAssignmentFamily",

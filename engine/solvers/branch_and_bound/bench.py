@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from engine.cli_options import pool_options, run_command
-from engine.devices import Backend
-from engine.engine import Engine
-from engine.reports.record import record_table
-from engine.reports.scaling import Request, bench_scaling, scaling_options
-from engine.results import Result
-from engine.solvers.branch_and_bound.bench_scaling import scaling_cases
-from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
-from engine.solvers.branch_and_bound.problems.atsp import ATSP
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.tree import PermutationProblem
+from ...cli_options import pool_options, run_command
+from ...devices import Backend
+from ...engine import Engine
+from ...reports.record import record_table
+from ...reports.scaling import Request, bench_scaling, scaling_options
+from ...results import Result
+from .bench_scaling import scaling_cases
+from .generators import ATSPFamily, generate_atsp
+from .problems.atsp import ATSP
+from .problems.flowshop import Flowshop
+from .problems.queens import Queens
+from .tree import PermutationProblem
 
 __all__ = ["bench"]
 

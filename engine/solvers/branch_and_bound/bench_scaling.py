@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.reports.scaling import ScalingCase, mapping_case, solving_case
-from engine.results import Result
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.tree import PermutationProblem
+from ...reports.scaling import ScalingCase, mapping_case, solving_case
+from ...results import Result
+from .problems.flowshop import Flowshop
+from .problems.queens import Queens
+from .tree import PermutationProblem
 
 __all__ = ["scaling_cases"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError, RunFolderError
-from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
-from engine.solvers.branch_and_bound.schema import SCHEMA, SearchState
-from engine.solvers.branch_and_bound.tree import Tree
+from ...errors import ProblemError, RunFolderError
+from .intervals import Units, length_of_levels
+from .schema import SCHEMA, SearchState
+from .tree import Tree
 
 __all__ = ["Progress", "audited", "write"]
 

@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from engine.devices import DevicePool
-from engine.errors import AuditError
-from engine.farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.branch_and_bound import solve as single
-from engine.solvers.branch_and_bound.checkpoint import Progress, write
-from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.coordinator import Coordinator
-from engine.solvers.branch_and_bound.search.messages import Found
-from engine.solvers.branch_and_bound.tree import PermutationProblem
-from engine.solvers.branch_and_bound.validate import tree_of
+from ...devices import DevicePool
+from ...errors import AuditError
+from ...farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from . import solve as single
+from .checkpoint import Progress, write
+from .intervals import Units, length_of_levels
+from .options import Options
+from .search.coordinator import Coordinator
+from .search.messages import Found
+from .tree import PermutationProblem
+from .validate import tree_of
 
 __all__ = ["FarmedSearch", "SearchSlices", "farmed_search", "slice_worker"]
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool
-from engine.devices.group import WorkerGroup
-from engine.forecast import Estimate
-from engine.solvers.branch_and_bound.intervals import cut
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.messages import Report, Task
-from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
-from engine.solvers.branch_and_bound.search.setup import Setup
-from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import first_solution, is_brief, tree_of
+from ...devices import Device, DevicePool
+from ...devices.group import WorkerGroup
+from ...forecast import Estimate
+from .intervals import cut
+from .options import Options
+from .search.messages import Report, Task
+from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
+from .search.setup import Setup
+from .search.worker import SearchWorker
+from .tree import INFINITY, PermutationProblem, Tree
+from .validate import first_solution, is_brief, tree_of
 
 __all__ = ["estimate"]
 

@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.formats import taillard, tsplib
-from engine.models import Seed
-from engine.solvers.branch_and_bound.problems.atsp import ATSP
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from ...formats import taillard, tsplib
+from ...models import Seed
+from .problems.atsp import ATSP
+from .problems.flowshop import Flowshop
 
 __all__ = [
     "ATSPFamily",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.masks import Masks, index_of_lowest
+from .masks import Masks, index_of_lowest
 
 __all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
 

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.formats import lolib
-from engine.models import Seed
-from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
+from ...formats import lolib
+from ...models import Seed
+from .problems.linear_ordering import LinearOrdering
 
 __all__ = ["LinearOrderingFamily", "generate_linear_ordering", "write_linear_ordering"]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from .tree import INFINITY, Tree
 
 __all__ = ["HostSearch", "search"]
 

@@ -6,13 +6,13 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from engine.devices import available
-from engine.engine import Engine
-from engine.reports.study import Study, run_study
-from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
-from engine.solvers.branch_and_bound.options import Strategy
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.queens import Queens
+from ...devices import available
+from ...engine import Engine
+from ...reports.study import Study, run_study
+from .generators import ATSPFamily, generate_atsp
+from .options import Strategy
+from .problems.flowshop import Flowshop
+from .problems.queens import Queens
 
 __all__ = ["reproduce"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.errors import AuditError, DeviceError
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
-from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.coordinator import Coordinator
-from engine.solvers.branch_and_bound.search.messages import Found
-from engine.solvers.branch_and_bound.search.progress import Remaining
-from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import first_solution, is_brief, planned_bytes, tree_of
+from ...devices import DevicePool
+from ...errors import AuditError, DeviceError
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from .checkpoint import Progress, audited, write
+from .intervals import Units, cut, length_of_levels
+from .options import Options
+from .search.coordinator import Coordinator
+from .search.messages import Found
+from .search.progress import Remaining
+from .tree import INFINITY, PermutationProblem, Tree
+from .validate import first_solution, is_brief, planned_bytes, tree_of
 
 __all__ = ["solve"]
 

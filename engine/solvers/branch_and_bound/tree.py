@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import OptionError, ProblemError
-from engine.problem import Problem
+from ...errors import OptionError, ProblemError
+from ...problem import Problem
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ...devices import Capabilities
 
 __all__ = [
     "INFINITY",

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo
-from engine.devices.info import bytes_text
-from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.programs import shapes_for
-from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
+from ...devices import DeviceInfo
+from ...devices.info import bytes_text
+from ...errors import OptionError, OutOfDeviceMemory
+from .options import Options
+from .search.programs import shapes_for
+from .tree import PermutationProblem, Tree
 
 __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 

@@ -6,12 +6,12 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from engine.farming import Farm
-from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.posterior import report, summary
-from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
-from engine.solvers.gibbs.schema import SCHEMA
+from ...farming import Farm
+from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from .options import Options
+from .posterior import report, summary
+from .problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
+from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 

@@ -15,20 +15,20 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from engine.cli_options import pool_options, run_command
-from engine.devices import DeviceInfo, DevicePool, select
-from engine.numerics.memory import Memory
-from engine.reports.record import BenchConsole
-from engine.reports.scaling import Request, bench_scaling, scaling_options
-from engine.solvers.gibbs.bench_mixing import measure_mixing, mixing_problems
-from engine.solvers.gibbs.design.matrix import Design, stored_values
-from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.families import AUXILIARY
-from engine.solvers.gibbs.options import REFRESH, Options
-from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.reference import BlasSampler, ReferenceChain
-from engine.solvers.gibbs.solve import settings_for
+from ...cli_options import pool_options, run_command
+from ...devices import DeviceInfo, DevicePool, select
+from ...numerics.memory import Memory
+from ...reports.record import BenchConsole
+from ...reports.scaling import Request, bench_scaling, scaling_options
+from .bench_mixing import measure_mixing, mixing_problems
+from .design.matrix import Design, stored_values
+from .device.sampler import Sampler
+from .device.worker import Worker
+from .families import AUXILIARY
+from .options import REFRESH, Options
+from .problem import HorseshoeProbit
+from .reference import BlasSampler, ReferenceChain
+from .solve import settings_for
 
 __all__ = ["SIZES", "Repeated", "advance", "bench", "chain_state", "check", "repeated", "time_iterations"]
 
@@ -81,7 +81,7 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
     options : Options
         Its ``storage``; auto stands for float32.
     """
-    from engine.solvers.gibbs.design.layout import layout_for
+    from .design.layout import layout_for
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
     layout = layout_for(rows, columns)
@@ -297,7 +297,7 @@ def _command(
     scaling: Request,
 ) -> int:
     if scaling.wanted:
-        from engine.solvers.gibbs.bench_scaling import scaling_cases
+        from .bench_scaling import scaling_cases
 
         return 0 if bench_scaling("gibbs", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from engine.devices import DeviceInfo
-from engine.engine import Engine
-from engine.errors import InputError
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ...devices import DeviceInfo
+from ...engine import Engine
+from ...errors import InputError
+from .problem import HorseshoeProbit
 
 __all__ = ["KINDS", "measure_mixing", "mixing_problems"]
 

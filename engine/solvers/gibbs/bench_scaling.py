@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import DevicePool, select
-from engine.reports.scaling import Outcome, ScalingCase
-from engine.reports.scaling_model import Exchange
-from engine.solvers.gibbs.bench import advance, chain_state, repeated
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.solve import settings_for
+from ...devices import DevicePool, select
+from ...reports.scaling import Outcome, ScalingCase
+from ...reports.scaling_model import Exchange
+from .bench import advance, chain_state, repeated
+from .design.layout import SHARDS
+from .device.sampler import Sampler
+from .device.worker import Worker
+from .options import Options
+from .solve import settings_for
 
 __all__ = ["scaling_cases"]
 

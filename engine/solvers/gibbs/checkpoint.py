@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RunFolderError
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.draws.store import Draws
-from engine.storage import Checkpoint
+from ...errors import RunFolderError
+from ...storage import Checkpoint
+from .design.lines import Lines
+from .design.matrix import Design
+from .device.sampler import Sampler
+from .draws.store import Draws
 
 __all__ = ["Rate", "RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
 

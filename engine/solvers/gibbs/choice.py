@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.errors import OptionError
-from engine.solvers.gibbs.design.features import dense_rows
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.options import KernelName, Options
-from engine.solvers.gibbs.priors import CONJUGATE
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ...errors import OptionError
+from .design.features import dense_rows
+from .design.matrix import Design
+from .options import KernelName, Options
+from .priors import CONJUGATE
+from .problem import HorseshoeProbit
 
 __all__ = ["is_wide", "kernel_for", "moves_latent", "validate_kernel", "with_kernel"]
 

@@ -15,27 +15,27 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.errors import AuditError
-from engine.farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.gibbs import solve as single
-from engine.solvers.gibbs.checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.choice import with_kernel
-from engine.solvers.gibbs.design.layout import chain_groups
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import STATE, Recorded
-from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.draws.convergence import check_points
-from engine.solvers.gibbs.draws.summary import posterior_of
-from engine.solvers.gibbs.notices import report_design
-from engine.solvers.gibbs.options import REFRESH, Options
-from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.reporting import report_progress
-from engine.solvers.gibbs.schema import CheckpointState
-from engine.storage import Checkpoint
+from ...devices import DevicePool
+from ...errors import AuditError
+from ...farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from ...storage import Checkpoint
+from . import solve as single
+from .checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from .choice import with_kernel
+from .design.layout import chain_groups
+from .design.lines import Lines
+from .design.matrix import Design
+from .device.chains import STATE, Recorded
+from .device.sampler import Sampler
+from .draws.convergence import check_points
+from .draws.summary import posterior_of
+from .notices import report_design
+from .options import REFRESH, Options
+from .problem import HorseshoeProbit
+from .reporting import report_progress
+from .schema import CheckpointState
 
 __all__ = ["FarmedSampling", "SamplingSlices", "farmed_sampling", "slice_worker"]
 

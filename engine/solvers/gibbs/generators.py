@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.formats.tables import write_csv
-from engine.models import Seed
-from engine.solvers.gibbs.design.features import dense_rows
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ...formats.tables import write_csv
+from ...models import Seed
+from .design.features import dense_rows
+from .problem import HorseshoeProbit
 
 __all__ = ["ProbitOptions", "generate", "write"]
 

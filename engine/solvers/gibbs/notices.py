@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.errors import DataWarning
-from engine.run import Run
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
-from engine.solvers.gibbs.options import Options
-from engine.text import counted
+from ...errors import DataWarning
+from ...run import Run
+from ...text import counted
+from .design.lines import Lines
+from .design.matrix import Design
+from .moves.conjugate import MOST_STEPS
+from .options import Options
 
 __all__ = ["failure_text", "report_design", "report_kernel", "report_lines", "report_missed"]
 

@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from engine.solver import SolverOptions
-from engine.solvers.gibbs.priors import CONJUGATE, Prior, PriorName
+from ...solver import SolverOptions
+from .priors import CONJUGATE, Prior, PriorName
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import InputError
-from engine.results import Result, data_frame
+from ...errors import InputError
+from ...results import Result, data_frame
 
 __all__ = ["Posterior", "Row", "coefficient_count", "report", "summary", "summary_table", "verdict"]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import InputError
-from engine.results import Result
-from engine.solvers.gibbs.design.features import is_sparse
-from engine.solvers.gibbs.families import FAMILIES
-from engine.solvers.gibbs.posterior import coefficient_count
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ...errors import InputError
+from ...results import Result
+from .design.features import is_sparse
+from .families import FAMILIES
+from .posterior import coefficient_count
+from .problem import HorseshoeProbit
 
 __all__ = ["log_likelihood", "margins_of", "posterior_predictive"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from engine.errors import ProblemError
-from engine.formats import tables
-from engine.problem import Problem, ReadOptions, frozen
-from engine.solvers.gibbs.design.features import is_sparse
-from engine.solvers.gibbs.families import AUXILIARY, FAMILIES, FamilyName
-from engine.solvers.gibbs.posterior import Posterior
-from engine.text import counted
+from ...errors import ProblemError
+from ...formats import tables
+from ...problem import Problem, ReadOptions, frozen
+from ...text import counted
+from .design.features import is_sparse
+from .families import AUXILIARY, FAMILIES, FamilyName
+from .posterior import Posterior
 
 __all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.philox import uniform_float32, uniform_float64_wide, uniform_words
+from ...numerics.philox import uniform_float32, uniform_float64_wide, uniform_words
 
 __all__ = ["BlasSampler", "ReferenceChain", "draw_gamma", "draw_positive_normals"]
 

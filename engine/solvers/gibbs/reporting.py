@@ -7,11 +7,11 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import Run
-from engine.solvers.gibbs.checkpoint import RunState
-from engine.solvers.gibbs.draws.convergence import Mixing
-from engine.solvers.gibbs.draws.diagnostics import diagnose
-from engine.solvers.gibbs.options import Options
+from ...run import Run
+from .checkpoint import RunState
+from .draws.convergence import Mixing
+from .draws.diagnostics import diagnose
+from .options import Options
 
 __all__ = ["report_mixing", "report_progress", "trace"]
 

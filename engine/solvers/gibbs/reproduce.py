@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.reports.study import Study, run_study
-from engine.solvers.gibbs.bench import time_iterations
-from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.reference import BlasSampler
+from ...reports.study import Study, run_study
+from .bench import time_iterations
+from .options import Options
+from .problem import HorseshoeProbit
+from .reference import BlasSampler
 
 __all__ = ["reproduce"]
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
-from engine.solvers.gibbs.families import AUXILIARY
+from ...schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+from .families import AUXILIARY
 
 __all__ = ["SCHEMA", "CheckpointState"]
 

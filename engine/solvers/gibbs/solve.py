@@ -10,32 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool, Member
-from engine.devices.info import bytes_text
-from engine.devices.slices import SliceLength
-from engine.errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
-from engine.results import Status
-from engine.run import Run, StopRequested
-from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
-from engine.solvers.gibbs.design.lines import find_lines
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.design.separation import separating_columns, separating_with_intercept
-from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
-from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
-from engine.solvers.gibbs.device.start import find_mode, start_state
-from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.draws.convergence import CHECKS, check_points, mixing_of
-from engine.solvers.gibbs.draws.store import Draws
-from engine.solvers.gibbs.draws.summary import posterior_of
-from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
-from engine.solvers.gibbs.notices import failure_text, report_design, report_kernel, report_lines
-from engine.solvers.gibbs.options import REFRESH, Options
-from engine.solvers.gibbs.posterior import Posterior
-from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.reporting import report_mixing, report_progress, trace
-from engine.solvers.gibbs.schema import CheckpointState
-from engine.storage import Checkpoint
+from ...devices import DeviceInfo, DevicePool, Member
+from ...devices.info import bytes_text
+from ...devices.slices import SliceLength
+from ...errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
+from ...results import Status
+from ...run import Run, StopRequested
+from ...storage import Checkpoint
+from .checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
+from .design.lines import find_lines
+from .design.matrix import Design
+from .design.separation import separating_columns, separating_with_intercept
+from .device.chains import REPORT, STATE, Settings
+from .device.sampler import Sampler, validate_memory
+from .device.start import find_mode, start_state
+from .device.worker import Worker
+from .draws.convergence import CHECKS, check_points, mixing_of
+from .draws.store import Draws
+from .draws.summary import posterior_of
+from .moves.hamiltonian import FIRST_STEPS, rescale_interval
+from .notices import failure_text, report_design, report_kernel, report_lines
+from .options import REFRESH, Options
+from .posterior import Posterior
+from .problem import HorseshoeProbit
+from .reporting import report_mixing, report_progress, trace
+from .schema import CheckpointState
 
 __all__ = ["settings_for", "solve", "validate"]
 

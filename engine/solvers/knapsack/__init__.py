@@ -7,11 +7,11 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
-from engine.solvers.knapsack.options import ChoiceOptions, Options
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.schema import SCHEMA
+from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from .choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from .options import ChoiceOptions, Options
+from .problem import Knapsack
+from .schema import SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 

@@ -14,18 +14,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.cli_options import pool_options, run_command
-from engine.devices import DeviceInfo, available, by_backend, select
-from engine.devices.info import bytes_text
-from engine.engine import Engine
-from engine.reports.record import BenchConsole
-from engine.reports.scaling import Request, bench_scaling, scaling_options
-from engine.results import Status
-from engine.solvers.knapsack.bench_family import measure_batches, measure_family
-from engine.solvers.knapsack.bench_scaling import scaling_cases
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
+from ...cli_options import pool_options, run_command
+from ...devices import DeviceInfo, available, by_backend, select
+from ...devices.info import bytes_text
+from ...engine import Engine
+from ...reports.record import BenchConsole
+from ...reports.scaling import Request, bench_scaling, scaling_options
+from ...results import Status
+from .bench_family import measure_batches, measure_family
+from .bench_scaling import scaling_cases
+from .generators import GeneratorOptions, generate
+from .problem import Knapsack
+from .reference import optimal_value, optimum_by_cut_rows
 
 __all__ = ["bench"]
 

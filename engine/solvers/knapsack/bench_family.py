@@ -10,17 +10,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.engine import Engine
-from engine.problem import Problem
-from engine.results import Result, Status
-from engine.solvers.knapsack.choice.generators import (
+from ...engine import Engine
+from ...problem import Problem
+from ...results import Result, Status
+from .choice.generators import (
     MultipleChoiceOptions,
     TwoConstraintOptions,
     multiple_choice,
     two_constraints,
 )
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
-from engine.solvers.knapsack.problem import Knapsack
+from .generators import GeneratorOptions, generate
+from .problem import Knapsack
 
 __all__ = ["measure_batches", "measure_family"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from engine.reports.scaling import ScalingCase, mapping_case, solving_case
-from engine.reports.scaling_model import Exchange
-from engine.results import Result
-from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, generate
-from engine.solvers.knapsack.problem import Knapsack
+from ...reports.scaling import ScalingCase, mapping_case, solving_case
+from ...reports.scaling_model import Exchange
+from ...results import Result
+from .generators import GeneratorOptions, InstanceType, generate
+from .problem import Knapsack
 
 __all__ = ["scaling_cases"]
 

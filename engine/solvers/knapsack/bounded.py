@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.checks import require_host_memory
-from engine.solvers.knapsack.problem import Knapsack
+from .checks import require_host_memory
+from .problem import Knapsack
 
 __all__ = ["ZeroOne"]
 

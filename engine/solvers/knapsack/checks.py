@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
-from engine.text import bytes_text
+from ...errors import OptionError, ProblemError
+from ...text import bytes_text
 
 __all__ = [
     "INT64_MAX",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from engine.devices import Device, DevicePool, gather
-from engine.results import Status
-from engine.run import Run, StopRequested
+from ...devices import Device, DevicePool, gather
+from ...results import Status
+from ...run import Run, StopRequested
 
 __all__ = ["stops_before_compiling"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engine.formats import knapsack as formats
-from engine.models import Seed
-from engine.solvers.knapsack.problem import Knapsack
+from ...formats import knapsack as formats
+from ...models import Seed
+from .problem import Knapsack
 
 __all__ = ["GeneratorOptions", "generate", "write"]
 

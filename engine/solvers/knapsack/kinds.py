@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.solver import LazyImport
-from engine.solvers.knapsack.problem import Knapsack
+from ...solver import LazyImport
+from .problem import Knapsack
 
 if TYPE_CHECKING:
-    from engine.batch import BatchControl
-    from engine.devices import DeviceInfo, DevicePool
-    from engine.devices.variants import Variant
-    from engine.results import Result
-    from engine.run import Run
+    from ...batch import BatchControl
+    from ...devices import DeviceInfo, DevicePool
+    from ...devices.variants import Variant
+    from ...results import Result
+    from ...run import Run
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from engine.solver import SolverOptions
+from ...solver import SolverOptions
 
 __all__ = ["ChoiceOptions", "Options"]
 

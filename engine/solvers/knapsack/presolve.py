@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
-from engine.solvers.knapsack.core import Core
-from engine.solvers.knapsack.ordering import by_efficiency
-from engine.solvers.knapsack.problem import Knapsack
+from .bounds import Relaxation, exchange, greedy
+from .core import Core
+from .ordering import by_efficiency
+from .problem import Knapsack
 
 __all__ = ["Reduced", "presolve"]
 

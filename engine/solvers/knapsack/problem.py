@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
-from engine.errors import ProblemError
-from engine.formats import knapsack as formats
-from engine.formats.instances import instance_name
-from engine.problem import InstanceOption, Problem, frozen, require_arrays
-from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
-from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
-from engine.solvers.knapsack.scaling import scale_of, scaled_profits
-from engine.text import counted
+from ...errors import ProblemError
+from ...formats import knapsack as formats
+from ...formats.instances import instance_name
+from ...problem import InstanceOption, Problem, frozen, require_arrays
+from ...text import counted
+from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
+from .choice.problems import TwoConstraintKnapsack
+from .scaling import scale_of, scaled_profits
 
 __all__ = ["Knapsack"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.devices import Capabilities
-from engine.devices.variants import each_once
-from engine.solvers.knapsack.dense.schedule import MOST_FUSED
+from ...devices import Capabilities
+from ...devices.variants import each_once
+from .dense.schedule import MOST_FUSED
 
 __all__ = [
     "DEPTHS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.solvers.knapsack.problem import Knapsack
+from .problem import Knapsack
 
 __all__ = ["optimal_value", "optimum_by_cut_rows"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.engine import Engine
-from engine.reports.study import Study, run_study
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
+from ...engine import Engine
+from ...reports.study import Study, run_study
+from .generators import GeneratorOptions, generate
+from .problem import Knapsack
+from .reference import optimal_value, optimum_by_cut_rows
 
 __all__ = ["reproduce"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RunFolderError
-from engine.run import Run
-from engine.schema import SchemaError
-from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.schema import SCHEMA, CheckpointState
-from engine.storage import Checkpoint
+from ...errors import RunFolderError
+from ...run import Run
+from ...schema import SchemaError
+from ...storage import Checkpoint
+from .presolve import Reduced
+from .problem import Knapsack
+from .schema import SCHEMA, CheckpointState
 
 __all__ = ["Progress", "StartRow", "StartTiles", "restore"]
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.problem import frozen
-from engine.solvers.knapsack.checks import INT64_MAX, Origin, check_range, integers, shown
+from ...errors import ProblemError
+from ...problem import frozen
+from .checks import INT64_MAX, Origin, check_range, integers, shown
 
 __all__ = ["scale_of", "scaled", "scaled_profits"]
 

@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool
-from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.knapsack.bits.table import BitTable, SubsetSums
-from engine.solvers.knapsack.bounded import ZeroOne
-from engine.solvers.knapsack.checks import require_host_memory, shown
-from engine.solvers.knapsack.compilation import stops_before_compiling
-from engine.solvers.knapsack.core import MOST_STATES
-from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
-from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.presolve import Reduced, presolve
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import PAD
-from engine.solvers.knapsack.resume import Progress, StartRow, StartTiles, restore
-from engine.solvers.knapsack.sparse.table import SparseTable, fault, preference, sparse_items
-from engine.solvers.knapsack.task import TableTask
+from ...devices import DeviceInfo, DevicePool
+from ...errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from .bits.table import BitTable, SubsetSums
+from .bounded import ZeroOne
+from .checks import require_host_memory, shown
+from .compilation import stops_before_compiling
+from .core import MOST_STATES
+from .dense.table import DenseTable, Plan, plan
+from .options import Options
+from .presolve import Reduced, presolve
+from .problem import Knapsack
+from .programs import PAD
+from .resume import Progress, StartRow, StartTiles, restore
+from .sparse.table import SparseTable, fault, preference, sparse_items
+from .task import TableTask
 
 __all__ = ["solve", "validate"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.devices import DevicePool
-from engine.run import Run
-from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.resume import Progress
+from ...devices import DevicePool
+from ...run import Run
+from .options import Options
+from .presolve import Reduced
+from .problem import Knapsack
+from .resume import Progress
 
 __all__ = ["TableTask"]
 

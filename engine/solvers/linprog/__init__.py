@@ -7,10 +7,10 @@ Yang, *Restarted Halpern PDHG for linear programming* (2024).
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.schema import SCHEMA
+from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from .options import Options
+from .problem import LinearProgram
+from .schema import SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from ...errors import ProblemError
 
 __all__ = ["Matrix", "bounds_of", "require_finite", "side", "sp", "stacked", "vector"]
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RunFolderError
-from engine.run import Run
-from engine.solvers.linprog.forms.standard import Prepared
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Racer
-from engine.solvers.linprog.racers.interior import InteriorRacer
-from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
+from ...errors import RunFolderError
+from ...run import Run
+from .forms.standard import Prepared
+from .interior.driver import Counters
+from .options import Options
+from .problem import LinearProgram
+from .racers.base import Racer
+from .racers.interior import InteriorRacer
+from .racers.pdhg import PdhgRacer
+from .schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
 
 __all__ = ["Restored", "check_restored", "restored_of", "saved"]
 

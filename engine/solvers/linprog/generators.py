@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.models import Seed
-from engine.solvers.linprog.problem import LinearProgram, sp
+from ...models import Seed
+from .problem import LinearProgram, sp
 
 __all__ = ["GeneratorOptions", "generate", "write"]
 

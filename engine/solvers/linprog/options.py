@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engine.solver import SolverOptions
+from ...solver import SolverOptions
 
 __all__ = ["Options", "Precision"]
 

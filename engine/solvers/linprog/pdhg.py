@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.group import Communicator
-from engine.devices.slices import SliceLength
-from engine.numerics.exchange import Part, Peer
-from engine.numerics.groups import group_size
-from engine.numerics.memory import Memory
-from engine.solvers.linprog.forms.scaled import ScaledProgram
-from engine.solvers.linprog.options import Precision
-from engine.solvers.linprog.pdhg_lines import Pieces, line_groups, pieces_bytes, split_long_lines
-from engine.solvers.linprog.pdhg_mixed import MixedSteps, Side, is_mixed, mixed_bytes
-from engine.solvers.linprog.verification.sums import greatest
+from ...devices import Buffer, Capabilities, Device
+from ...devices.group import Communicator
+from ...devices.slices import SliceLength
+from ...numerics.exchange import Part, Peer
+from ...numerics.groups import group_size
+from ...numerics.memory import Memory
+from .forms.scaled import ScaledProgram
+from .options import Precision
+from .pdhg_lines import Pieces, line_groups, pieces_bytes, split_long_lines
+from .pdhg_mixed import MixedSteps, Side, is_mixed, mixed_bytes
+from .verification.sums import greatest
 
 __all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.devices.program import Kernel
-from engine.numerics.memory import Memory
+from ...devices import Buffer
+from ...devices.program import Kernel
+from ...numerics.memory import Memory
 
 __all__ = ["Pieces", "line_groups", "pieces_bytes", "split_long_lines"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import Buffer
-from engine.numerics.memory import Memory
-from engine.solvers.linprog.options import Precision
-from engine.solvers.linprog.pdhg_lines import Pieces
+from ...devices import Buffer
+from ...numerics.memory import Memory
+from .options import Precision
+from .pdhg_lines import Pieces
 
 __all__ = ["MixedSteps", "Side", "is_mixed", "mixed_bytes"]
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from engine.errors import ProblemError
-from engine.formats import linear_program as formats
-from engine.formats.source import without_compression
-from engine.problem import Problem, ReadOptions, frozen
-from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
-from engine.text import counted
+from ...errors import ProblemError
+from ...formats import linear_program as formats
+from ...formats.source import without_compression
+from ...problem import Problem, ReadOptions, frozen
+from ...text import counted
+from .arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.devices import Capabilities
-from engine.devices.variants import each_once
-from engine.solvers.linprog import pdhg
-from engine.solvers.linprog.batches import together
-from engine.solvers.linprog.interior import worker
-from engine.solvers.linprog.multifrontal import factor
+from ...devices import Capabilities
+from ...devices.variants import each_once
+from . import pdhg
+from .batches import together
+from .interior import worker
+from .multifrontal import factor
 
 __all__ = ["kernel_variants"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.problem import sp
+from .interior.shard import ShardData
+from .problem import sp
 
 __all__ = ["HostShard"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.results import Result, Status
-from engine.run import Run
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.racers.base import Racer
-from engine.solvers.linprog.verification.audit import Audit
+from ...results import Result, Status
+from ...run import Run
+from .options import Options
+from .racers.base import Racer
+from .verification.audit import Audit
 
 __all__ = ["report_error", "report_race"]
 

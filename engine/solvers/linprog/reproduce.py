@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import InputError
-from engine.reports.study import Study, run_study
-from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.problem import LinearProgram
+from ...errors import InputError
+from ...reports.study import Study, run_study
+from .generators import GeneratorOptions, generate
+from .problem import LinearProgram
 
 __all__ = ["reproduce"]
 

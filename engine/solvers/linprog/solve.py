@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.devices.pool import PROMPT_THREADS
-from engine.errors import DeviceError, ProblemError, RelaxationWarning
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solvers.linprog.checkpoint import check_restored, restored_of, saved
-from engine.solvers.linprog.forms.balance import balanced
-from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, prepare
-from engine.solvers.linprog.highs.presolve import Presolve
-from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.highs.vertex import move_to_vertex
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Decided, Restore, unchanged
-from engine.solvers.linprog.racers.highs import HighsThread
-from engine.solvers.linprog.racers.interior import InteriorRacer
-from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.racers.race import WAIT_SECONDS, Race
-from engine.solvers.linprog.racers.start import (
+from ...devices import DevicePool
+from ...devices.pool import PROMPT_THREADS
+from ...errors import DeviceError, ProblemError, RelaxationWarning
+from ...results import Result, Status
+from ...run import Run, StopRequested
+from .checkpoint import check_restored, restored_of, saved
+from .forms.balance import balanced
+from .forms.standard import NoOptimum, Prepared, prepare
+from .highs.presolve import Presolve
+from .highs.process import ChildError
+from .highs.vertex import move_to_vertex
+from .options import Options
+from .problem import LinearProgram
+from .racers.base import Decided, Restore, unchanged
+from .racers.highs import HighsThread
+from .racers.interior import InteriorRacer
+from .racers.pdhg import PdhgRacer
+from .racers.race import WAIT_SECONDS, Race
+from .racers.start import (
     FIRST_WAIT,
     head_start,
     keep_helpers,
@@ -38,12 +38,12 @@ from engine.solvers.linprog.racers.start import (
     start_highs_interior,
     start_highs_simplex,
 )
-from engine.solvers.linprog.reports import report_error, report_race
-from engine.solvers.linprog.schema import Form
-from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved
-from engine.solvers.linprog.verification.by_highs import judge_balanced_by_highs, judge_by_highs
-from engine.solvers.linprog.verification.search import Certificates
-from engine.solvers.linprog.warm_start import initial_point
+from .reports import report_error, report_race
+from .schema import Form
+from .validate import PRESOLVE_DENSITY, is_presolved
+from .verification.by_highs import judge_balanced_by_highs, judge_by_highs
+from .verification.search import Certificates
+from .warm_start import initial_point
 
 __all__ = ["solve"]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.devices import DeviceInfo
-from engine.errors import DeviceError, OptionError
-from engine.solvers.linprog.interior.driver import planned_bytes, require_fit
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.multifrontal.factor import GROUP
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import pdhg_bytes
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.warm_start import initial_point
+from ...devices import DeviceInfo
+from ...errors import DeviceError, OptionError
+from .interior.driver import planned_bytes, require_fit
+from .interior.shard import ShardData
+from .multifrontal.factor import GROUP
+from .options import Options
+from .pdhg import pdhg_bytes
+from .problem import LinearProgram
+from .warm_start import initial_point
 
 __all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
 

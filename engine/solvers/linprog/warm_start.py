@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import OptionError
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
+from ...errors import OptionError
+from .options import Options
+from .problem import LinearProgram
 
 __all__ = ["Point", "initial_point"]
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.numerics.memory import Memory
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.parts import Parts
-from engine.solvers.boa.device.programs import Programs
-from engine.solvers.boa.fitness import Fitness
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.network import bit_planes
-from engine.solvers.boa.options import Parameters
+from ....devices import Buffer
+from ....numerics.memory import Memory
+from ..fitness import Fitness
+from ..fitness.tables import Decomposable
+from ..network import bit_planes
+from ..options import Parameters
+from .memory import PopulationMemory
+from .parts import Parts
+from .programs import Programs
 
 __all__ = ["Evaluation"]
 

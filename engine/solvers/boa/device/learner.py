@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.parts import Parts
-from engine.solvers.boa.device.programs import Programs
-from engine.solvers.boa.network import Network
-from engine.solvers.boa.options import Parameters
+from ..network import Network
+from ..options import Parameters
+from .memory import PopulationMemory
+from .parts import Parts
+from .programs import Programs
 
 __all__ = ["Learner"]
 

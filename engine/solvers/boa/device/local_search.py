@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.devices.slices import SliceLength
-from engine.numerics.philox import stream_word
-from engine.solvers.boa.device.annealing import annealing_arrays
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.partition import PartitionCrossover
-from engine.solvers.boa.device.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
-from engine.solvers.boa.fitness import Fitness
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
+from ....devices import Buffer
+from ....devices.slices import SliceLength
+from ....numerics.philox import stream_word
+from ..fitness import Fitness
+from ..fitness.tables import Decomposable
+from ..options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
+from .annealing import annealing_arrays
+from .memory import PopulationMemory
+from .partition import PartitionCrossover
+from .programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
 
 __all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
 

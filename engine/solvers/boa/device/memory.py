@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.devices import Buffer, Device
-from engine.numerics.memory import Memory
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.fitness import Fitness, Hierarchy
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import Parameters, padded_words
-from engine.solvers.boa.scores import entropy_table, score_tables
+from ....devices import Buffer, Device
+from ....numerics.memory import Memory
+from ..fitness import Fitness, Hierarchy
+from ..fitness.tables import Decomposable
+from ..options import Parameters, padded_words
+from ..scores import entropy_table, score_tables
+from .programs import HISTORY_FIELDS
 
 __all__ = [
     "FIELDS",

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.numerics.philox import stream_word
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.programs import Programs
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import STREAM_MIX, STREAM_PAIRS, Parameters
+from ....numerics.philox import stream_word
+from ..fitness.tables import Decomposable
+from ..options import STREAM_MIX, STREAM_PAIRS, Parameters
+from .memory import PopulationMemory
+from .programs import Programs
 
 __all__ = ["PartitionCrossover"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from engine.devices import Device
-from engine.devices.slices import SliceLength
+from ....devices import Device
+from ....devices.slices import SliceLength
 
 __all__ = ["Parts"]
 

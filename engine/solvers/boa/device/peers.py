@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Communicator
-from engine.errors import PeerFailed
-from engine.solvers.boa.balance import Share
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.state import Ending
-from engine.solvers.boa.device.worker import DevicePopulation
+from ....devices import Buffer, Communicator
+from ....errors import PeerFailed
+from ..balance import Share
+from .memory import PopulationMemory
+from .state import Ending
+from .worker import DevicePopulation
 
 __all__ = ["PeerOffspring", "Place", "finish_by_peers", "offspring_by_peers"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from engine.devices import Capabilities, Device
-from engine.devices.program import Program
-from engine.devices.variants import each_once
-from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
-from engine.solvers.boa.fitness.tables import Decomposable, onemax, trap
-from engine.solvers.boa.options import RULES, Counting, Rule
-from engine.solvers.boa.scores import ENTROPY_UNIT
+from ....devices import Capabilities, Device
+from ....devices.program import Program
+from ....devices.variants import each_once
+from ..fitness import Fitness, Hierarchy, Snippet
+from ..fitness.tables import Decomposable, onemax, trap
+from ..options import RULES, Counting, Rule
+from ..scores import ENTROPY_UNIT
 
 __all__ = [
     "HISTORY_FIELDS",

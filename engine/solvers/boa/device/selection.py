@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.devices import Buffer
-from engine.numerics.philox import stream_word
-from engine.solvers.boa.device.memory import PopulationMemory
-from engine.solvers.boa.device.programs import Programs
-from engine.solvers.boa.device.state import Migrants
-from engine.solvers.boa.options import STREAM_TOURNAMENT, STREAM_WINDOW, Parameters, padded_words
+from ....devices import Buffer
+from ....numerics.philox import stream_word
+from ..options import STREAM_TOURNAMENT, STREAM_WINDOW, Parameters, padded_words
+from .memory import PopulationMemory
+from .programs import Programs
+from .state import Migrants
 
 __all__ = ["Selection"]
 

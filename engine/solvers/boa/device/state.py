@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.network import Network
+from ..network import Network
 
 __all__ = ["MOST_GENERATIONS", "Ending", "Migrants", "PopulationState", "Slice", "Snapshot"]
 

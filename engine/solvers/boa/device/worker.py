@@ -8,20 +8,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device
-from engine.numerics.philox import stream_word
-from engine.solvers.boa.device.evaluation import Evaluation
-from engine.solvers.boa.device.learner import Learner
-from engine.solvers.boa.device.local_search import LocalSearch, improve_program
-from engine.solvers.boa.device.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
-from engine.solvers.boa.device.parts import Parts
-from engine.solvers.boa.device.programs import HISTORY_FIELDS, Programs, Shapes
-from engine.solvers.boa.device.selection import Selection
-from engine.solvers.boa.device.state import Ending, Migrants, PopulationState, Slice
-from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.network import Network, bit_planes
-from engine.solvers.boa.options import PHASES, STREAM_INITIAL, STREAM_OFFSPRING, Counting, Parameters
+from ....devices import Device
+from ....numerics.philox import stream_word
+from ..fitness import Fitness, Function
+from ..fitness.tables import Decomposable
+from ..network import Network, bit_planes
+from ..options import PHASES, STREAM_INITIAL, STREAM_OFFSPRING, Counting, Parameters
+from .evaluation import Evaluation
+from .learner import Learner
+from .local_search import LocalSearch, improve_program
+from .memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from .parts import Parts
+from .programs import HISTORY_FIELDS, Programs, Shapes
+from .selection import Selection
+from .state import Ending, Migrants, PopulationState, Slice
 
 __all__ = ["DevicePopulation"]
 

@@ -1,6 +1,6 @@
 """What is maximised: functions of a bit string, as Python, as a kernel's snippet, or given by tables."""
 
-from engine.solvers.boa.fitness.functions import (
+from .functions import (
     Bits,
     Fitness,
     Function,

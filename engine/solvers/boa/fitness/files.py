@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.formats.bit_strings import Parsed
-from engine.solvers.boa.fitness.formulas import max_sat, weighted_max_sat
-from engine.solvers.boa.fitness.functions import Fitness, Snippet
-from engine.solvers.boa.fitness.tables import Decomposable, built_in, ising, max_cut, nearest_neighbour_nk, qubo
+from ....formats.bit_strings import Parsed
+from .formulas import max_sat, weighted_max_sat
+from .functions import Fitness, Snippet
+from .tables import Decomposable, built_in, ising, max_cut, nearest_neighbour_nk, qubo
 
 __all__ = ["from_parsed"]
 

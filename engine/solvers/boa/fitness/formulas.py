@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.solvers.boa.fitness.tables import LARGEST_SUM, WIDEST_SCOPE, Decomposable
+from ....errors import ProblemError
+from .tables import LARGEST_SUM, WIDEST_SCOPE, Decomposable
 
 __all__ = ["max_sat", "weighted_max_sat"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from ....errors import ProblemError
 
 __all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes"]
 

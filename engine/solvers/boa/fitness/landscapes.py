@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.errors import ProblemError
-from engine.solvers.boa.fitness.tables import Decomposable, ising, nearest_neighbour_nk
+from ....errors import ProblemError
+from .tables import Decomposable, ising, nearest_neighbour_nk
 
 __all__ = ["ising_grid_optimum", "nk_optimum", "random_ising", "random_nk"]
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError, nearest
-from engine.problem import frozen
-from engine.solvers.boa.fitness.functions import Bits, Fitness, Hierarchy, Keys, check_genes
+from ....errors import ProblemError, nearest
+from ....problem import frozen
+from .functions import Bits, Fitness, Hierarchy, Keys, check_genes
 
 __all__ = [
     "BUILT_IN",

@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
-from engine.formats import tsplib
-from engine.formats.instances import instance_name, located
-from engine.problem import frozen, require_arrays
-from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
-    guided,
-    improve,
-    nearest_neighbour,
-    patched,
-    tour_cost,
-)
-from engine.solvers.branch_and_bound.problems.matrices import require_size, whole_matrix
-from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
-from engine.solvers.branch_and_bound.tree import (
+from ....errors import OptionError, ProblemError
+from ....formats import tsplib
+from ....formats.instances import instance_name, located
+from ....problem import frozen, require_arrays
+from ....text import counted
+from ..tree import (
     INFINITY,
     LARGEST_TREE,
     DeviceTree,
@@ -30,10 +22,18 @@ from engine.solvers.branch_and_bound.tree import (
     Tree,
     require_permutation,
 )
-from engine.text import counted
+from .atsp_heuristics import (
+    guided,
+    improve,
+    nearest_neighbour,
+    patched,
+    tour_cost,
+)
+from .matrices import require_size, whole_matrix
+from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["ATSP", "ATSPTree"]
 
@@ -139,7 +139,7 @@ class ATSP(PermutationProblem):
 
         See :meth:`PermutationProblem.tree`.
         """
-        from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
+        from .atsp_assignment import LARGEST_COST, AssignmentTree
 
         largest = int(self.costs.max())
         chosen = bound if bound != "auto" else "subtour" if largest <= LARGEST_COST else "cheapest_arcs"

@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from engine.devices import Capabilities
-from engine.solvers.branch_and_bound.masks import bytes_for
-from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
-from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
-from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
+from ....devices import Capabilities
+from ..masks import bytes_for
+from ..tree import CooperativeTree, DeviceTree
+from .atsp import ATSPTree
+from .subtours import SubtourRelaxation
 
 __all__ = ["LARGEST_COST", "AssignmentTree", "arborescence"]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.problems.simplex import new_simplex
+from .simplex import new_simplex
 
 __all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
 

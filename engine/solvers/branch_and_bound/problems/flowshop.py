@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
-from engine.formats import taillard
-from engine.formats.instances import instance_name, located
-from engine.problem import InstanceOption, frozen, require_arrays
-from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
-from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
-from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
-from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_size, whole_matrix
-from engine.solvers.branch_and_bound.problems.taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
-from engine.solvers.branch_and_bound.tree import PermutationProblem
-from engine.text import counted
+from ....errors import OptionError, ProblemError
+from ....formats import taillard
+from ....formats.instances import instance_name, located
+from ....problem import InstanceOption, frozen, require_arrays
+from ....text import counted
+from ..tree import PermutationProblem
+from .flowshop_beam import beam_search
+from .flowshop_heuristics import iterated_greedy, makespan, neh
+from .flowshop_tree import BRANCHINGS, FlowshopTree
+from .matrices import order_of_jobs, require_size, whole_matrix
+from .taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
 
 __all__ = ["Flowshop"]
 

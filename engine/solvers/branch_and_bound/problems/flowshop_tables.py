@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.masks import bytes_for
-from engine.solvers.branch_and_bound.problems.flowshop_tree import FlowshopTree
-from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
+from ..masks import bytes_for
+from ..tree import CooperativeTree, DeviceTree
+from .flowshop_tree import FlowshopTree
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["child_functions", "device_tree"]
 

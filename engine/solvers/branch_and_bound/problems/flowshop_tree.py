@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
-from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+from ..tree import DeviceTree, Tree
+from .flowshop_heuristics import makespan
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
@@ -131,13 +131,13 @@ class FlowshopTree(Tree):
 
     def device(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.device`."""
-        from engine.solvers.branch_and_bound.problems.flowshop_tables import device_tree
+        from .flowshop_tables import device_tree
 
         return device_tree(self, capabilities)
 
     def child_functions(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.child_functions`: scalar code, one child a work-item, on CPUs too."""
-        from engine.solvers.branch_and_bound.problems.flowshop_tables import child_functions
+        from .flowshop_tables import child_functions
 
         return child_functions(self, capabilities)
 

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.formats import lolib
-from engine.formats.instances import instance_name, located
-from engine.problem import frozen, require_arrays
-from engine.solvers.branch_and_bound.problems.cycle_packing import (
+from ....errors import ProblemError
+from ....formats import lolib
+from ....formats.instances import instance_name, located
+from ....problem import frozen, require_arrays
+from ....text import counted
+from ..tree import DeviceTree, PermutationProblem, Tree
+from .cycle_packing import (
     best_packing,
     cycles_of,
     greedy_packing,
     is_packing,
 )
-from engine.solvers.branch_and_bound.problems.matrices import (
+from .matrices import (
     permutation,
     require_no_choice,
     require_size,
     whole_matrix,
 )
-from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
-from engine.text import counted
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["LinearOrdering", "LinearOrderingTree"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import OptionError, ProblemError
-from engine.solvers.branch_and_bound.tree import LARGEST_TREE
+from ....errors import OptionError, ProblemError
+from ..tree import LARGEST_TREE
 
 __all__ = ["order_of_jobs", "permutation", "require_no_choice", "require_size", "whole_matrix"]
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.formats.instances import instance_name, located
-from engine.formats.source import lines_of, read_text
-from engine.formats.text import Numbers
-from engine.problem import require_arrays
-from engine.solvers.branch_and_bound.problems.matrices import require_no_choice
-from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
-from engine.text import counted
+from ....errors import ProblemError
+from ....formats.instances import instance_name, located
+from ....formats.source import lines_of, read_text
+from ....formats.text import Numbers
+from ....problem import require_arrays
+from ....text import counted
+from ..tree import DeviceTree, PermutationProblem, Tree
+from .matrices import require_no_choice
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["Queens", "QueensTree"]
 

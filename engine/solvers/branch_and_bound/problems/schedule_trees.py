@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
-from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
-from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
-from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+from ..tree import DeviceTree, Tree
+from .atsp import ATSPTree
+from .atsp_assignment import LARGEST_COST, AssignmentTree
+from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["BlockingTree", "FlowTimeTree", "no_wait_tree"]
 

@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.formats import taillard
-from engine.formats.instances import instance_name, located
-from engine.formats.source import read_text
-from engine.problem import InstanceOption, require_arrays
-from engine.solvers.branch_and_bound.problems.atsp import ATSP
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.matrices import order_of_jobs, require_no_choice, require_size
-from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
-from engine.text import counted
+from ....errors import ProblemError
+from ....formats import taillard
+from ....formats.instances import instance_name, located
+from ....formats.source import read_text
+from ....problem import InstanceOption, require_arrays
+from ....text import counted
+from ..tree import PermutationProblem, Tree
+from .atsp import ATSP
+from .flowshop import Flowshop
+from .matrices import order_of_jobs, require_no_choice, require_size
 
 __all__ = ["BlockingFlowshop", "FlowTime", "FlowshopVariant", "NoWaitFlowshop"]
 
@@ -239,7 +239,7 @@ class FlowTime(FlowshopVariant):
         return total
 
     def _tree(self) -> Tree:
-        from engine.solvers.branch_and_bound.problems.schedule_trees import FlowTimeTree
+        from .schedule_trees import FlowTimeTree
 
         return FlowTimeTree(self.times)
 
@@ -277,7 +277,7 @@ class BlockingFlowshop(FlowshopVariant):
         return found
 
     def _tree(self) -> Tree:
-        from engine.solvers.branch_and_bound.problems.schedule_trees import BlockingTree
+        from .schedule_trees import BlockingTree
 
         return BlockingTree(self.times)
 
@@ -331,7 +331,7 @@ class NoWaitFlowshop(FlowshopVariant):
         return found
 
     def _tree(self) -> Tree:
-        from engine.solvers.branch_and_bound.problems.schedule_trees import no_wait_tree
+        from .schedule_trees import no_wait_tree
 
         return no_wait_tree(self.delays, self._tours.relaxation)
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.problems.simplex import new_simplex
+from .simplex import new_simplex
 
 __all__ = ["SubtourRelaxation"]
 

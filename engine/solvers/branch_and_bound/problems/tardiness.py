@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.formats import tardiness
-from engine.formats.instances import instance_name, located
-from engine.problem import InstanceOption, frozen, require_arrays
-from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from engine.solvers.branch_and_bound.problems.matrices import (
+from ....errors import ProblemError
+from ....formats import tardiness
+from ....formats.instances import instance_name, located
+from ....problem import InstanceOption, frozen, require_arrays
+from ....text import counted
+from ..tree import DeviceTree, PermutationProblem, Tree
+from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
+from .matrices import (
     order_of_jobs,
     require_no_choice,
     require_size,
     whole_matrix,
 )
-from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
-from engine.text import counted
 
 if TYPE_CHECKING:
-    from engine.devices import Capabilities
+    from ....devices import Capabilities
 
 __all__ = ["Tardiness", "TardinessTree"]
 

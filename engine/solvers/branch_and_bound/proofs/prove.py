@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import Device, DevicePool
-from engine.engine import Engine
-from engine.errors import ProblemError, ProofError
-from engine.events import Event, Incumbent
-from engine.files import write_whole
-from engine.reports.machine import describe_machine
-from engine.results import Result, Status
-from engine.run import Run
-from engine.solvers.branch_and_bound.options import FlowshopOptions
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.proofs.record import Instance, Proof, Subtree, times_digest
-from engine.solvers.branch_and_bound.proofs.subtrees import SubtreeSearch
-from engine.solvers.branch_and_bound.tree import Tree
+from ....devices import Device, DevicePool
+from ....engine import Engine
+from ....errors import ProblemError, ProofError
+from ....events import Event, Incumbent
+from ....files import write_whole
+from ....reports.machine import describe_machine
+from ....results import Result, Status
+from ....run import Run
+from ..options import FlowshopOptions
+from ..problems.flowshop import Flowshop
+from ..tree import Tree
+from .record import Instance, Proof, Subtree, times_digest
+from .subtrees import SubtreeSearch
 
 __all__ = ["Prover", "sampled_subtrees"]
 
@@ -275,7 +275,7 @@ def _kept(path: Path, problem: Flowshop) -> list[int]:
 
 def _elapsed(folder: Path) -> float:
     """How long the run in a folder has worked."""
-    from engine.folder import RunFolder
+    from ....folder import RunFolder
 
     checkpoint = RunFolder.open(folder).checkpoint()
     return 0.0 if checkpoint is None else checkpoint.elapsed

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
-from engine.errors import ProofError
-from engine.files import write_whole
+from ....errors import ProofError
+from ....files import write_whole
 
 __all__ = ["Instance", "Proof", "Subtree", "times_digest"]
 

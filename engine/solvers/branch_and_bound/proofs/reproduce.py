@@ -11,15 +11,15 @@ from typing import get_args
 
 import click
 
-from engine.cli_options import debug_option, options, pool_options, run_command
-from engine.devices import select
-from engine.engine import Engine
-from engine.errors import OptionError, ProofError, QuintetError
-from engine.solvers.branch_and_bound.options import FlowshopOptions
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.proofs.prove import Prover
-from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest
-from engine.text import number_text, seconds_text
+from ....cli_options import debug_option, options, pool_options, run_command
+from ....devices import select
+from ....engine import Engine
+from ....errors import OptionError, ProofError, QuintetError
+from ....text import number_text, seconds_text
+from ..options import FlowshopOptions
+from ..problems.flowshop import Flowshop
+from .prove import Prover
+from .record import Proof, times_digest
 
 __all__ = ["reproduce"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.devices import Device
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.messages import Task
-from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import Tree
+from ....devices import Device
+from ..intervals import Units
+from ..options import Options
+from ..search.messages import Task
+from ..search.worker import SearchWorker
+from ..tree import Tree
 
 __all__ = ["SubtreeSearch"]
 

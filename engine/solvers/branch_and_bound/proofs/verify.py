@@ -16,16 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.devices import Device, DevicePool
-from engine.engine import Engine
-from engine.errors import ProblemError, ProofError
-from engine.results import Status
-from engine.solvers.branch_and_bound.intervals import length_of_levels
-from engine.solvers.branch_and_bound.options import FlowshopOptions
-from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.proofs.prove import sampled_subtrees
-from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree, times_digest
-from engine.solvers.branch_and_bound.proofs.subtrees import SubtreeSearch
+from ....devices import Device, DevicePool
+from ....engine import Engine
+from ....errors import ProblemError, ProofError
+from ....results import Status
+from ..intervals import length_of_levels
+from ..options import FlowshopOptions
+from ..problems.flowshop import Flowshop
+from .prove import sampled_subtrees
+from .record import Proof, Subtree, times_digest
+from .subtrees import SubtreeSearch
 
 __all__ = ["check_audit", "check_schedule", "problem_of", "verify"]
 

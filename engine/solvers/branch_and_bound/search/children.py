@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.program import Program
-from engine.numerics.scan import Scanner
-from engine.solvers.branch_and_bound.search.ivms import Ivms
+from ....devices.program import Program
+from ....numerics.scan import Scanner
+from .ivms import Ivms
 
 __all__ = ["ChildBounding"]
 

@@ -25,20 +25,20 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.devices.group import WorkerGroup
-from engine.devices.slices import SLICE_SECONDS
-from engine.errors import DeviceError
-from engine.run import Run
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.device_search import DeviceSearch
-from engine.solvers.branch_and_bound.search.members import Store, WorkerState
-from engine.solvers.branch_and_bound.search.messages import Found, Report, Task
-from engine.solvers.branch_and_bound.search.progress import Remaining
-from engine.solvers.branch_and_bound.search.reporting import Reporting
-from engine.solvers.branch_and_bound.search.sharing import Sharing
-from engine.solvers.branch_and_bound.tree import Tree
+from ....devices import DevicePool
+from ....devices.group import WorkerGroup
+from ....devices.slices import SLICE_SECONDS
+from ....errors import DeviceError
+from ....run import Run
+from ..intervals import Units
+from ..options import Options
+from ..tree import Tree
+from .device_search import DeviceSearch
+from .members import Store, WorkerState
+from .messages import Found, Report, Task
+from .progress import Remaining
+from .reporting import Reporting
+from .sharing import Sharing
 
 __all__ = ["Coordinator"]
 

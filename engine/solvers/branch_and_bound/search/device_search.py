@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.devices import Device
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
-from engine.solvers.branch_and_bound.search.messages import IntervalMessage, Report, State, Task
-from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import Tree
+from ....devices import Device
+from ..intervals import Units
+from ..options import Options
+from ..tree import Tree
+from .frontier import FrontierSnapshot
+from .messages import IntervalMessage, Report, State, Task
+from .worker import SearchWorker
 
 if TYPE_CHECKING:
-    from engine.solvers.branch_and_bound.search.coordinator import Coordinator
-    from engine.solvers.branch_and_bound.search.members import WorkerState
+    from .coordinator import Coordinator
+    from .members import WorkerState
 
 __all__ = ["DeviceSearch"]
 

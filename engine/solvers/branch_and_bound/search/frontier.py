@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.masks import Masks, bits_of, empty, index_of_lowest, lowest_of
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from ..intervals import Units
+from ..masks import Masks, bits_of, empty, index_of_lowest, lowest_of
+from ..tree import INFINITY, Tree
 
 __all__ = ["LEVELS", "FrontierSnapshot", "IntervalBounds", "proven_bound"]
 

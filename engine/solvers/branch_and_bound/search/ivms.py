@@ -11,16 +11,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.devices.program import BoundKernel
-from engine.numerics.memory import Memory
-from engine.solvers.branch_and_bound.intervals import Units, positions
-from engine.solvers.branch_and_bound.masks import Masks, bits_of, dtype_for, words_for
-from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
-from engine.solvers.branch_and_bound.search.messages import Found, State
-from engine.solvers.branch_and_bound.search.programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
-from engine.solvers.branch_and_bound.search.stealing import rounds_of
-from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+from ....devices import Buffer, Device
+from ....devices.program import BoundKernel
+from ....numerics.memory import Memory
+from ..intervals import Units, positions
+from ..masks import Masks, bits_of, dtype_for, words_for
+from ..tree import DeviceTree, Tree
+from .frontier import LEVELS, FrontierSnapshot
+from .messages import Found, State
+from .programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
+from .stealing import rounds_of
 
 __all__ = ["Ivms"]
 

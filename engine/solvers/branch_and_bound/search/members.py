@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Member
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.search.messages import IntervalMessage, Report
-from engine.solvers.branch_and_bound.tree import INFINITY
+from ....devices import Member
+from ..intervals import Units
+from ..tree import INFINITY
+from .messages import IntervalMessage, Report
 
 __all__ = ["SnapshotSchedule", "Store", "WorkerState", "share_of"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
+from ....devices import Buffer, Device
+from ..intervals import Units
+from .frontier import FrontierSnapshot
 
 __all__ = ["Found", "IntervalMessage", "Report", "Sample", "State", "Task"]
 

@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import Run
-from engine.solvers.branch_and_bound.masks import any_of, bytes_for
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
-from engine.solvers.branch_and_bound.search.ivms import Ivms
-from engine.solvers.branch_and_bound.search.members import WorkerState
+from ....run import Run
+from ..masks import any_of, bytes_for
+from .frontier import FrontierSnapshot
+from .ivms import Ivms
+from .members import WorkerState
 
 __all__ = ["NAME", "DepthProfiles", "depth_profile", "open_nodes_by_level"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import Capabilities, Device
-from engine.devices.program import Program
-from engine.devices.templates import render_text
-from engine.devices.variants import each_once
-from engine.solvers.branch_and_bound.masks import bytes_for, word_type
-from engine.solvers.branch_and_bound.tree import LARGEST_TREE, DeviceTree, Tree
+from ....devices import Capabilities, Device
+from ....devices.program import Program
+from ....devices.templates import render_text
+from ....devices.variants import each_once
+from ..masks import bytes_for, word_type
+from ..tree import LARGEST_TREE, DeviceTree, Tree
 
 __all__ = [
     "CONTROL_WORDS",
@@ -321,13 +321,13 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 
 def _trees() -> Sequence[Tree]:
     """Small trees that between them use every template and every branch of it."""
-    from engine.solvers.branch_and_bound.problems.atsp import ATSP
-    from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-    from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
-    from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
-    from engine.solvers.branch_and_bound.problems.queens import Queens
-    from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime
-    from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
+    from ..problems.atsp import ATSP
+    from ..problems.flowshop import Flowshop
+    from ..problems.linear_ordering import LinearOrdering
+    from ..problems.quadratic_assignment import QuadraticAssignment
+    from ..problems.queens import Queens
+    from ..problems.schedules import BlockingFlowshop, FlowTime
+    from ..problems.tardiness import Tardiness
 
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     return (

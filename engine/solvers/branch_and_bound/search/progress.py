@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.search.members import WorkerState
-from engine.solvers.branch_and_bound.search.messages import Report, Sample
-from engine.solvers.branch_and_bound.search.sampling import error_factor
+from ..intervals import Units
+from .members import WorkerState
+from .messages import Report, Sample
+from .sampling import error_factor
 
 __all__ = ["Remaining", "SearchForecast"]
 

@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from engine.run import Run
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot, IntervalBounds, proven_bound
-from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState, share_of
-from engine.solvers.branch_and_bound.search.messages import Report
-from engine.solvers.branch_and_bound.search.profile import DepthProfiles
-from engine.solvers.branch_and_bound.search.progress import Remaining, SearchForecast
-from engine.solvers.branch_and_bound.search.sharing import Sharing
-from engine.solvers.branch_and_bound.tree import Tree
+from ....run import Run
+from ..tree import Tree
+from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
+from .members import SnapshotSchedule, Store, WorkerState, share_of
+from .messages import Report
+from .profile import DepthProfiles
+from .progress import Remaining, SearchForecast
+from .sharing import Sharing
 
 __all__ = ["Reporting"]
 

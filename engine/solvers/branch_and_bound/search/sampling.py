@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.masks import Masks, any_of, bits_of, count_of, empty, lowest_of, masks_of
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
-from engine.solvers.branch_and_bound.search.setup import Setup
+from ..intervals import Units
+from ..masks import Masks, any_of, bits_of, count_of, empty, lowest_of, masks_of
+from .frontier import FrontierSnapshot
+from .setup import Setup
 
 __all__ = ["SamplePlan", "TreeSampler", "error_factor", "plan_for", "short_plan_for"]
 

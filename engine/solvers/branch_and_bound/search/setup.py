@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from engine.devices import Capabilities, Device
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.ivms import Ivms
-from engine.solvers.branch_and_bound.search.programs import Programs, Shapes, shapes_for
-from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+from ....devices import Capabilities, Device
+from ..options import Options
+from ..tree import DeviceTree, Tree
+from .ivms import Ivms
+from .programs import Programs, Shapes, shapes_for
 
 __all__ = ["Setup"]
 

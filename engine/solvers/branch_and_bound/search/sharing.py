@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.members import Store, WorkerState
-from engine.solvers.branch_and_bound.search.messages import IntervalMessage, Report
+from ..intervals import Units
+from ..options import Options
+from .members import Store, WorkerState
+from .messages import IntervalMessage, Report
 
 __all__ = ["KINDS", "Sharing"]
 

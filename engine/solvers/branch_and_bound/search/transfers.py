@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.search.ivms import Ivms
-from engine.solvers.branch_and_bound.search.messages import IntervalMessage
+from ....devices import Buffer
+from ..intervals import Units
+from .ivms import Ivms
+from .messages import IntervalMessage
 
 __all__ = ["Transfers"]
 

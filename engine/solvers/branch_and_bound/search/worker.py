@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device, StreamEvent
-from engine.devices.slices import SLICE_SECONDS, SliceLength
-from engine.errors import OptionError
-from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.children import ChildBounding
-from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
-from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, Sample, State, Task
-from engine.solvers.branch_and_bound.search.profile import depth_profile
-from engine.solvers.branch_and_bound.search.programs import Shapes
-from engine.solvers.branch_and_bound.search.sampling import TreeSampler, short_plan_for
-from engine.solvers.branch_and_bound.search.setup import Setup
-from engine.solvers.branch_and_bound.search.transfers import Transfers
-from engine.solvers.branch_and_bound.tree import Tree
+from ....devices import Capabilities, Device, StreamEvent
+from ....devices.slices import SLICE_SECONDS, SliceLength
+from ....errors import OptionError
+from ..intervals import Units
+from ..options import Options
+from ..tree import Tree
+from .children import ChildBounding
+from .frontier import LEVELS, FrontierSnapshot
+from .messages import Found, IntervalMessage, Report, Sample, State, Task
+from .profile import depth_profile
+from .programs import Shapes
+from .sampling import TreeSampler, short_plan_for
+from .setup import Setup
+from .transfers import Transfers
 
 __all__ = ["SearchWorker"]
 

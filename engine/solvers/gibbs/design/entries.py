@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.solvers.gibbs.design.features import sparse_rows
-from engine.solvers.gibbs.design.matrix import Design, bytes_an_entry
+from ....errors import ProblemError
+from .features import sparse_rows
+from .matrix import Design, bytes_an_entry
 
 __all__ = ["SEGMENT", "Entries", "Segments", "column_segments", "entry_bytes"]
 

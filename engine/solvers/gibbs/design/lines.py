@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design.features import dense_rows
-from engine.solvers.gibbs.design.matrix import Design, stored_values, usual_value
-from engine.solvers.gibbs.design.sparse_columns import SparseColumns
+from .features import dense_rows
+from .matrix import Design, stored_values, usual_value
+from .sparse_columns import SparseColumns
 
 __all__ = ["Lines", "chunks", "find_lines", "usual_values"]
 

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
-from engine.solvers.gibbs.design.features import (
+from ....errors import ProblemError
+from ..families import FAMILIES, Family
+from ..options import Options, Storage
+from ..problem import HorseshoeProbit
+from .features import (
     SMALL_SCALE,
     EntrySummary,
     column_moments,
@@ -17,10 +20,7 @@ from engine.solvers.gibbs.design.features import (
     density,
     entry_summary,
 )
-from engine.solvers.gibbs.design.layout import SHARDS, Layout, layout_for
-from engine.solvers.gibbs.families import FAMILIES, Family
-from engine.solvers.gibbs.options import Options, Storage
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from .layout import SHARDS, Layout, layout_for
 
 __all__ = [
     "Design",

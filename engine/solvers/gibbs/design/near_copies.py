@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design.features import dense_rows
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.design.matrix import Design
+from .features import dense_rows
+from .lines import Lines
+from .matrix import Design
 
 __all__ = ["missed_differences"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design.lines import chunks
-from engine.solvers.gibbs.design.matrix import Design
+from .lines import chunks
+from .matrix import Design
 
 __all__ = ["separating_columns", "separating_with_intercept"]
 

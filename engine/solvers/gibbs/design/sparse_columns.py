@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design.features import sparse_rows
-from engine.solvers.gibbs.design.matrix import Design
+from .features import sparse_rows
+from .matrix import Design
 
 __all__ = ["SparseColumns"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, StreamEvent
-from engine.devices.program import BoundKernel
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.families import AUXILIARY
-from engine.solvers.gibbs.options import KernelName
-from engine.solvers.gibbs.priors import Prior
+from ....devices import Buffer, StreamEvent
+from ....devices.program import BoundKernel
+from ....numerics.memory import Memory
+from ..families import AUXILIARY
+from ..options import KernelName
+from ..priors import Prior
+from .rows import Rows
 
 __all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
 

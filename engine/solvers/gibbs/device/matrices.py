@@ -15,14 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, StreamEvent
-from engine.errors import DeviceError
-from engine.numerics.exchange import Part
-from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import LARGE_FROM, share_of_chains
-from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.rows import Rows
+from ....devices import Buffer, StreamEvent
+from ....errors import DeviceError
+from ....numerics.exchange import Part
+from ....numerics.linear_algebra import LinearAlgebra, linear_algebra
+from ....numerics.memory import Memory
+from ..design.layout import LARGE_FROM, share_of_chains
+from .chains import Chains, Settings
+from .rows import Rows
 
 __all__ = ["Group", "Matrices", "shared_arguments"]
 

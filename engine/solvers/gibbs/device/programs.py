@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.program import BoundKernel, Kernel, Program
-from engine.devices.variants import each_once
-from engine.solvers.gibbs.design.layout import Layout, chain_groups
-from engine.solvers.gibbs.device.sparse_programs import sparse_variants
-from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
-from engine.solvers.gibbs.priors import Prior, PriorName
+from ....devices import Buffer, Capabilities, Device
+from ....devices.program import BoundKernel, Kernel, Program
+from ....devices.variants import each_once
+from ..design.layout import Layout, chain_groups
+from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
+from ..priors import Prior, PriorName
+from .sparse_programs import sparse_variants
 
 __all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 

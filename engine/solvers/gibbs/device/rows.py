@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, StreamEvent
-from engine.errors import DeviceError
-from engine.numerics.exchange import Part, Peer
-from engine.numerics.linear_algebra import LinearAlgebra
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.programs import Mode, Programs
-from engine.solvers.gibbs.priors import Prior
+from ....devices import Buffer, StreamEvent
+from ....errors import DeviceError
+from ....numerics.exchange import Part, Peer
+from ....numerics.linear_algebra import LinearAlgebra
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS
+from ..design.matrix import Design
+from ..priors import Prior
+from .programs import Mode, Programs
 
 __all__ = ["Rows"]
 

@@ -11,21 +11,21 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool, Member
-from engine.devices.group import Communicator, WorkerGroup
-from engine.devices.info import bytes_text
-from engine.devices.slices import SLICE_SECONDS
-from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
-from engine.solvers.gibbs.design.entries import SEGMENT, entry_bytes
-from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import Recorded, Settings
-from engine.solvers.gibbs.device.worker import Worker
-from engine.solvers.gibbs.families import AUXILIARY
-from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
-from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
-from engine.solvers.gibbs.moves.wide import WideMoves
+from ....devices import DeviceInfo, DevicePool, Member
+from ....devices.group import Communicator, WorkerGroup
+from ....devices.info import bytes_text
+from ....devices.slices import SLICE_SECONDS
+from ....errors import DeviceError, OptionError, OutOfDeviceMemory
+from ..design.entries import SEGMENT, entry_bytes
+from ..design.layout import SHARDS, share_of_chains
+from ..design.lines import Lines
+from ..design.matrix import Design
+from ..families import AUXILIARY
+from ..moves.conjugate import ConjugateMoves
+from ..moves.hamiltonian import HamiltonianMoves
+from ..moves.wide import WideMoves
+from .chains import Recorded, Settings
+from .worker import Worker
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices import Capabilities, Device
-from engine.devices.program import Kernel, Program
-from engine.solvers.gibbs.design.entries import SEGMENT, Entries, Segments
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.families import FAMILIES
+from ....devices import Capabilities, Device
+from ....devices.program import Kernel, Program
+from ..design.entries import SEGMENT, Entries, Segments
+from ..design.layout import SHARDS
+from ..design.matrix import Design
+from ..families import FAMILIES
 
 __all__ = ["SparseMode", "SparsePrograms", "sparse_variants"]
 

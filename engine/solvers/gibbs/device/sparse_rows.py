@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.errors import DeviceError
-from engine.numerics.exchange import Part, Peer
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.entries import Entries, column_segments
-from engine.solvers.gibbs.design.layout import chain_groups
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms
-from engine.solvers.gibbs.priors import Prior
+from ....devices import Buffer
+from ....errors import DeviceError
+from ....numerics.exchange import Part, Peer
+from ....numerics.memory import Memory
+from ..design.entries import Entries, column_segments
+from ..design.layout import chain_groups
+from ..design.matrix import Design
+from ..priors import Prior
+from .programs import Launcher
+from .rows import Rows
+from .sparse_programs import SparseMode, SparsePrograms
 
 __all__ = ["SparseRows", "Vectors"]
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.blas_threads import one_thread
-from engine.numerics.philox import uniform_float64_wide, uniform_words
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import REPORT, WHOLE
-from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.device.worker import Worker
+from ....numerics.blas_threads import one_thread
+from ....numerics.philox import uniform_float64_wide, uniform_words
+from ..design.matrix import Design
+from .chains import REPORT, WHOLE
+from .sampler import Sampler
+from .worker import Worker
 
 __all__ = ["RIDGE", "find_mode", "start_state"]
 

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device
-from engine.devices.group import Communicator
-from engine.numerics.exchange import Peer
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS, share_of
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import Chains, Recorded, Recorder, Settings
-from engine.solvers.gibbs.device.matrices import Matrices
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.device.sparse_rows import SparseRows
-from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
-from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
-from engine.solvers.gibbs.moves.latent import LatentMoves
-from engine.solvers.gibbs.moves.wide import DiagonalMatrices, WideMoves
+from ....devices import Device
+from ....devices.group import Communicator
+from ....numerics.exchange import Peer
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS, share_of
+from ..design.matrix import Design
+from ..moves.conjugate import ConjugateMoves
+from ..moves.hamiltonian import HamiltonianMoves
+from ..moves.latent import LatentMoves
+from ..moves.wide import DiagonalMatrices, WideMoves
+from .chains import Chains, Recorded, Recorder, Settings
+from .matrices import Matrices
+from .rows import Rows
+from .sparse_rows import SparseRows
 
 __all__ = ["Worker"]
 

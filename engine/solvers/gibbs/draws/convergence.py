@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.device.chains import REPORT
-from engine.solvers.gibbs.draws.diagnostics import Diagnostics, diagnose
-from engine.solvers.gibbs.draws.store import Draws
+from ..device.chains import REPORT
+from .diagnostics import Diagnostics, diagnose
+from .store import Draws
 
 __all__ = ["CHECKS", "Mixing", "check_points", "mixing_of", "never_moved"]
 

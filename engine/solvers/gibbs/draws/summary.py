@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ConvergenceWarning
-from engine.results import Status
-from engine.run import Run
-from engine.solvers.gibbs.checkpoint import RunState
-from engine.solvers.gibbs.design.near_copies import missed_differences
-from engine.solvers.gibbs.device.chains import REPORT
-from engine.solvers.gibbs.draws.diagnostics import diagnose
-from engine.solvers.gibbs.families import constant_of_counts
-from engine.solvers.gibbs.notices import report_missed
-from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.posterior import Posterior, verdict
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from ....errors import ConvergenceWarning
+from ....results import Status
+from ....run import Run
+from ..checkpoint import RunState
+from ..design.near_copies import missed_differences
+from ..device.chains import REPORT
+from ..families import constant_of_counts
+from ..notices import report_missed
+from ..options import Options
+from ..posterior import Posterior, verdict
+from ..problem import HorseshoeProbit
+from .diagnostics import diagnose
 
 __all__ = ["posterior_of"]
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices import Buffer
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.families import AUXILIARY
+from ....devices import Buffer
+from ....numerics.memory import Memory
+from ..design.matrix import Design
+from ..device.chains import Chains, Settings
+from ..device.programs import Launcher
+from ..device.rows import Rows
+from ..families import AUXILIARY
 
 __all__ = ["AuxiliaryMoves"]
 

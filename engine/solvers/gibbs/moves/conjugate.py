@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.numerics.exchange import Part
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS, chain_groups
-from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
-from engine.solvers.gibbs.device.matrices import shared_arguments
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.sparse_rows import SparseRows
-from engine.solvers.gibbs.moves.hamiltonian import STREAM_RESCALE, rescale_interval
-from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
-from engine.solvers.gibbs.moves.wide import DiagonalMatrices
+from ....devices import Buffer
+from ....numerics.exchange import Part
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS, chain_groups
+from ..device.chains import WHOLE, Chains, Settings
+from ..device.matrices import shared_arguments
+from ..device.programs import Launcher
+from ..device.sparse_rows import SparseRows
+from .hamiltonian import STREAM_RESCALE, rescale_interval
+from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from .wide import DiagonalMatrices
 
 __all__ = ["MOST_STEPS", "STREAM_ROWS", "ConjugateMoves"]
 

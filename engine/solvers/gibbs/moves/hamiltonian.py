@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.devices.recording import Recordings
-from engine.numerics.exchange import Part
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.design.lines import Lines
-from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
-from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_arguments
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.moves.auxiliary import AuxiliaryMoves
-from engine.solvers.gibbs.moves.wide import CollapsedMoves, LatentTrajectory
+from ....devices import Buffer
+from ....devices.recording import Recordings
+from ....numerics.exchange import Part
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS
+from ..design.lines import Lines
+from ..device.chains import WHOLE, Chains, Settings
+from ..device.matrices import Group, Matrices, shared_arguments
+from ..device.programs import Launcher
+from ..device.rows import Rows
+from .auxiliary import AuxiliaryMoves
+from .wide import CollapsedMoves, LatentTrajectory
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 

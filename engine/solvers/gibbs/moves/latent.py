@@ -5,13 +5,13 @@ Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the pro
 
 from __future__ import annotations
 
-from engine.devices.recording import Recordings
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_arguments
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.rows import Rows
+from ....devices.recording import Recordings
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS
+from ..device.chains import Chains, Settings
+from ..device.matrices import Group, Matrices, shared_arguments
+from ..device.programs import Launcher
+from ..device.rows import Rows
 
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer
-from engine.devices.recording import Recordings
-from engine.numerics.linear_algebra import linear_algebra
-from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design.layout import SHARDS
-from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.matrices import PriorBuffers, shared_arguments
-from engine.solvers.gibbs.device.programs import Launcher
-from engine.solvers.gibbs.device.rows import Rows
-from engine.solvers.gibbs.moves.auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
-from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from ....devices import Buffer
+from ....devices.recording import Recordings
+from ....numerics.linear_algebra import linear_algebra
+from ....numerics.memory import Memory
+from ..design.layout import SHARDS
+from ..device.chains import Chains, Settings
+from ..device.matrices import PriorBuffers, shared_arguments
+from ..device.programs import Launcher
+from ..device.rows import Rows
+from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
+from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
 __all__ = ["CollapsedMoves", "DiagonalMatrices", "LatentTrajectory", "WideMoves"]
 

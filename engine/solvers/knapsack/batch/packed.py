@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import AuditError
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import MOST_BATCH_ITEMS
+from ....errors import AuditError
+from ..problem import Knapsack
+from ..programs import MOST_BATCH_ITEMS
 
 __all__ = ["MOST_CAPACITY", "MOST_ITEMS", "Packed"]
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine.batch import BatchControl
-from engine.devices import DevicePool, Member, WorkerGroup
-from engine.results import Result, Status
-from engine.solvers.knapsack.batch.packed import Packed
-from engine.solvers.knapsack.batch.worker import Answers, BatchWorker
-from engine.solvers.knapsack.bounded import ZeroOne
-from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import BatchShapes
+from ....batch import BatchControl
+from ....devices import DevicePool, Member, WorkerGroup
+from ....results import Result, Status
+from ..bounded import ZeroOne
+from ..options import Options
+from ..problem import Knapsack
+from ..programs import BatchShapes
+from .packed import Packed
+from .worker import Answers, BatchWorker
 
 __all__ = ["solve_batch"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import SLICE_SECONDS, Buffer, Device, SliceLength
-from engine.errors import OutOfDeviceMemory
-from engine.solvers.knapsack.batch.packed import Packed
-from engine.solvers.knapsack.programs import BatchShapes
+from ....devices import SLICE_SECONDS, Buffer, Device, SliceLength
+from ....errors import OutOfDeviceMemory
+from ..programs import BatchShapes
+from .packed import Packed
 
 __all__ = ["Answers", "BatchWorker"]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, SliceLength, WorkerGroup
-from engine.devices.info import bytes_text
-from engine.errors import OutOfDeviceMemory
-from engine.run import StopRequested
-from engine.solvers.knapsack.bits.worker import HALO_BITS, MOST_FUSED, BitWorker
-from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.runs import cut_into_runs
-from engine.solvers.knapsack.task import TableTask
+from ....devices import DeviceInfo, SliceLength, WorkerGroup
+from ....devices.info import bytes_text
+from ....errors import OutOfDeviceMemory
+from ....run import StopRequested
+from ..presolve import Reduced
+from ..problem import Knapsack
+from ..runs import cut_into_runs
+from ..task import TableTask
+from .worker import HALO_BITS, MOST_FUSED, BitWorker
 
 __all__ = ["BitTable", "SubsetSums"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
-from engine.devices.variants import each_once
+from ....devices import Capabilities, Device
+from ....devices.variants import each_once
 
 __all__ = ["HALO_BITS", "MOST_FUSED", "BitWorker", "kernel_variants"]
 

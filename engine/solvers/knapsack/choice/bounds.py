@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.choice.stages import Stages
+from .stages import Stages
 
 __all__ = ["Reduction", "reduce_stages"]
 

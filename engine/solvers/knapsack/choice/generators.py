@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.formats.knapsack import choice as formats
-from engine.models import Seed
-from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from ....formats.knapsack import choice as formats
+from ....models import Seed
+from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
 
 __all__ = [
     "MultipleChoiceOptions",

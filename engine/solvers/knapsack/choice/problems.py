@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.formats.instances import instance_name, located
-from engine.formats.knapsack import choice as formats
-from engine.problem import InstanceOption, Problem, frozen, require_arrays
-from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers, item_indices
-from engine.solvers.knapsack.scaling import scale_of, scaled_profits
-from engine.text import counted
+from ....errors import ProblemError
+from ....formats.instances import instance_name, located
+from ....formats.knapsack import choice as formats
+from ....problem import InstanceOption, Problem, frozen, require_arrays
+from ....text import counted
+from ..checks import Origin, capacity_of, check_range, integers, item_indices
+from ..scaling import scale_of, scaled_profits
 
 __all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
 

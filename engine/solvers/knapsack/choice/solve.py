@@ -8,19 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
-from engine.devices.info import bytes_text
-from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.schema import SchemaError
-from engine.solvers.knapsack.checks import Origin, integers, require_host_memory
-from engine.solvers.knapsack.choice.bounds import reduce_stages
-from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
-from engine.solvers.knapsack.choice.stages import stages_of
-from engine.solvers.knapsack.choice.table import ChoiceTable, ChoiceWorker
-from engine.solvers.knapsack.options import ChoiceOptions
-from engine.solvers.knapsack.schema import SCHEMA, CheckpointState
+from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
+from ....devices.info import bytes_text
+from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
+from ....results import Result, Status
+from ....run import Run, StopRequested
+from ....schema import SchemaError
+from ..checks import Origin, integers, require_host_memory
+from ..options import ChoiceOptions
+from ..schema import SCHEMA, CheckpointState
+from .bounds import reduce_stages
+from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from .stages import stages_of
+from .table import ChoiceTable, ChoiceWorker
 
 __all__ = ["solve", "validate"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
 
 __all__ = ["Stages", "stages_of"]
 

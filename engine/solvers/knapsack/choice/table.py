@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Capabilities, Device, DeviceInfo
-from engine.devices.info import bytes_text
-from engine.devices.variants import each_once
-from engine.solvers.knapsack.choice.stages import Stages
-from engine.solvers.knapsack.runs import cut_into_runs
+from ....devices import Buffer, Capabilities, Device, DeviceInfo
+from ....devices.info import bytes_text
+from ....devices.variants import each_once
+from ..runs import cut_into_runs
+from .stages import Stages
 
 __all__ = ["ChoiceTable", "ChoiceWorker", "kernel_variants"]
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.dense.schedule import Goal
-from engine.solvers.knapsack.dense.sweep import Row, Sweep
+from .schedule import Goal
+from .sweep import Row, Sweep
 
 __all__ = ["Backtracker", "Start"]
 

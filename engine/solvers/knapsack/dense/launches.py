@@ -7,9 +7,9 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
-from engine.devices import Buffer, Device
-from engine.devices.program import Launch
-from engine.solvers.knapsack.programs import Shapes
+from ....devices import Buffer, Device
+from ....devices.program import Launch
+from ..programs import Shapes
 
 __all__ = ["RowPrograms", "RowView"]
 

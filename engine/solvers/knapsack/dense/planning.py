@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.devices import DeviceInfo
-from engine.devices.slices import SLICE_SECONDS, SliceLength
-from engine.solvers.knapsack.dense.schedule import Goal, Schedule
-from engine.solvers.knapsack.dense.worker import Part, Step
+from ....devices import DeviceInfo
+from ....devices.slices import SLICE_SECONDS, SliceLength
+from .schedule import Goal, Schedule
+from .worker import Part, Step
 
 __all__ = ["Planner", "Slice", "Stretch", "alike", "room_for_rows"]
 

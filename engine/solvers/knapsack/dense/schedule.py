@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.ordering import by_weight
-from engine.solvers.knapsack.runs import cut_into_runs
+from ..ordering import by_weight
+from ..runs import cut_into_runs
 
 __all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
 

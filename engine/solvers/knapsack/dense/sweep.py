@@ -17,14 +17,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool, Member
-from engine.devices.group import Communicator, WorkerGroup
-from engine.run import Run, StopRequested
-from engine.solvers.knapsack.dense.launches import RowView
-from engine.solvers.knapsack.dense.planning import Planner, Slice
-from engine.solvers.knapsack.dense.schedule import Goal, Schedule
-from engine.solvers.knapsack.dense.worker import Message, Part, Peers, Report, RowWorker, Trace
-from engine.solvers.knapsack.programs import Shapes
+from ....devices import DevicePool, Member
+from ....devices.group import Communicator, WorkerGroup
+from ....run import Run, StopRequested
+from ..programs import Shapes
+from .launches import RowView
+from .planning import Planner, Slice
+from .schedule import Goal, Schedule
+from .worker import Message, Part, Peers, Report, RowWorker, Trace
 
 __all__ = ["Row", "Sweep"]
 

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, DeviceInfo
-from engine.devices.info import bytes_text
-from engine.run import StopRequested
-from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
-from engine.solvers.knapsack.dense.planning import room_for_rows
-from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
-from engine.solvers.knapsack.dense.sweep import Row, Sweep
-from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
-from engine.solvers.knapsack.resume import StartRow
-from engine.solvers.knapsack.task import TableTask
+from ....devices import Capabilities, DeviceInfo
+from ....devices.info import bytes_text
+from ....run import StopRequested
+from ..options import Options
+from ..presolve import Reduced
+from ..problem import Knapsack
+from ..programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
+from ..resume import StartRow
+from ..task import TableTask
+from .backtrack import Backtracker, Start
+from .planning import room_for_rows
+from .schedule import Goal, GroupRules, Schedule
+from .sweep import Row, Sweep
 
 __all__ = ["DenseTable", "Plan", "plan"]
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Communicator, Device, StreamEvent
-from engine.errors import AuditError
-from engine.solvers.knapsack.dense.launches import RowPrograms, RowView
-from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
-from engine.solvers.knapsack.programs import PAD, Shapes
+from ....devices import Buffer, Communicator, Device, StreamEvent
+from ....errors import AuditError
+from ..programs import PAD, Shapes
+from .launches import RowPrograms, RowView
+from .schedule import MOST_FUSED, Group, Schedule
 
 __all__ = ["Message", "Part", "Peers", "Report", "RowWorker", "Step", "Trace"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.solvers.knapsack.programs import TILE, SparseShapes
-from engine.solvers.knapsack.sparse.items import SparseItems
+from ....devices import Buffer, Device
+from ..programs import TILE, SparseShapes
+from .items import SparseItems
 
 __all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
 

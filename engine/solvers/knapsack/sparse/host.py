@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.sparse.buffers import DECISION_BYTES
-from engine.solvers.knapsack.sparse.worker import Decisions
+from .buffers import DECISION_BYTES
+from .worker import Decisions
 
 __all__ = ["HostDecisions", "HostTable", "Range", "free_host_memory"]
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.ordering import by_efficiency, by_weight
-from engine.solvers.knapsack.programs import TILE, ValueType
+from ..ordering import by_efficiency, by_weight
+from ..programs import TILE, ValueType
 
 __all__ = ["Relaxations", "SparseItems"]
 

@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.group import WorkerGroup
-from engine.devices.info import bytes_text
-from engine.devices.slices import SliceLength
-from engine.errors import AuditError, OutOfDeviceMemory, RunFolderError
-from engine.run import Run, StopRequested
-from engine.solvers.knapsack.programs import TILE
-from engine.solvers.knapsack.resume import Progress, StartTiles
-from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable, free_host_memory
-from engine.solvers.knapsack.sparse.items import SparseItems
-from engine.solvers.knapsack.sparse.shared import Part, SharedWorker
-from engine.solvers.knapsack.sparse.worker import Best, Report, SparseWorker
+from ....devices.group import WorkerGroup
+from ....devices.info import bytes_text
+from ....devices.slices import SliceLength
+from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
+from ....run import Run, StopRequested
+from ..programs import TILE
+from ..resume import Progress, StartTiles
+from .host import HostDecisions, HostTable, free_host_memory
+from .items import SparseItems
+from .shared import Part, SharedWorker
+from .worker import Best, Report, SparseWorker
 
 __all__ = ["Found", "Pass", "Watcher"]
 

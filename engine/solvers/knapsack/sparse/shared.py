@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Communicator, Device, StreamEvent
-from engine.devices.info import bytes_text
-from engine.errors import OutOfDeviceMemory
-from engine.solvers.knapsack.programs import TILE, SparseShapes
-from engine.solvers.knapsack.sparse.buffers import DECISION_BYTES
-from engine.solvers.knapsack.sparse.items import SparseItems
-from engine.solvers.knapsack.sparse.worker import Best, Decisions, Lack, Report, SparseWorker
+from ....devices import Buffer, Communicator, Device, StreamEvent
+from ....devices.info import bytes_text
+from ....errors import OutOfDeviceMemory
+from ..programs import TILE, SparseShapes
+from .buffers import DECISION_BYTES
+from .items import SparseItems
+from .worker import Best, Decisions, Lack, Report, SparseWorker
 
 __all__ = ["Part", "SharedWorker"]
 

@@ -7,20 +7,20 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Communicator, DeviceInfo
-from engine.devices.group import WorkerGroup
-from engine.devices.info import bytes_text
-from engine.devices.pool import Member
-from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory
-from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import TILE, SparseShapes
-from engine.solvers.knapsack.resume import StartTiles
-from engine.solvers.knapsack.sparse.buffers import fixed_bytes
-from engine.solvers.knapsack.sparse.items import SparseItems
-from engine.solvers.knapsack.sparse.passes import Found, Pass
-from engine.solvers.knapsack.sparse.shared import SharedWorker
-from engine.solvers.knapsack.task import TableTask
+from ....devices import Communicator, DeviceInfo
+from ....devices.group import WorkerGroup
+from ....devices.info import bytes_text
+from ....devices.pool import Member
+from ....errors import AuditError, DeviceLost, OutOfDeviceMemory
+from ..presolve import Reduced
+from ..problem import Knapsack
+from ..programs import TILE, SparseShapes
+from ..resume import StartTiles
+from ..task import TableTask
+from .buffers import fixed_bytes
+from .items import SparseItems
+from .passes import Found, Pass
+from .shared import SharedWorker
 
 __all__ = ["SparseTable", "fault", "preference", "sparse_items"]
 

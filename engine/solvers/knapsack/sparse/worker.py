@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device
-from engine.solvers.knapsack.programs import TILE, SparseShapes
-from engine.solvers.knapsack.sparse.buffers import DECISION_BYTES, Buffers
-from engine.solvers.knapsack.sparse.items import SparseItems
+from ....devices import Device
+from ..programs import TILE, SparseShapes
+from .buffers import DECISION_BYTES, Buffers
+from .items import SparseItems
 
 __all__ = ["Best", "Decisions", "Lack", "Report", "SparseWorker"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.batches.chunks import by_chunks, places
-from engine.solvers.linprog.batches.family import Family
+from .chunks import by_chunks, places
+from .family import Family
 
 __all__ = ["Audits", "audit_family", "products"]
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.devices.host import host_cores
-from engine.results import Result, Status
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.by_highs import judge_by_highs
-from engine.solvers.linprog.verification.verdict import Verdict
+from ....devices.host import host_cores
+from ....results import Result, Status
+from ..interior.driver import Counters
+from ..options import Options
+from ..problem import LinearProgram
+from ..verification.by_highs import judge_by_highs
+from ..verification.verdict import Verdict
 
 __all__ = ["solved_by_highs"]
 

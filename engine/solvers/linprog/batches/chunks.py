@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.host import host_cores
-from engine.numerics.blas_threads import one_thread
+from ....devices.host import host_cores
+from ....numerics.blas_threads import one_thread
 
 __all__ = ["by_chunks", "places"]
 

@@ -8,18 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.host import host_cores
-from engine.errors import OutOfDeviceMemory
-from engine.numerics.blas_threads import one_thread
-from engine.solvers.linprog.interior.factors import Picture, SuperLU
-from engine.solvers.linprog.interior.products import products_of
-from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes, multifrontal_runs_on
-from engine.solvers.linprog.multifrontal.ordering import best_tree
-from engine.solvers.linprog.multifrontal.plan import make_plan
-from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
-from engine.solvers.linprog.problem import sp
+from ....devices.host import host_cores
+from ....errors import OutOfDeviceMemory
+from ....numerics.blas_threads import one_thread
+from ..interior.factors import Picture, SuperLU
+from ..interior.products import products_of
+from ..interior.shard import ShardData, with_slacks
+from ..interior.worker import DeviceShard
+from ..multifrontal.factor import Multifrontal, matrix_bytes, multifrontal_runs_on
+from ..multifrontal.ordering import best_tree
+from ..multifrontal.plan import make_plan
+from ..multifrontal.symbolic import Fronts, analyse
+from ..problem import sp
 
 __all__ = ["PatternEquations", "repeated"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
-from engine.solvers.linprog.batches.chunks import by_chunks
-from engine.solvers.linprog.forms.standard import equilibrate
-from engine.solvers.linprog.problem import LinearProgram, sp
+from ....errors import ProblemError
+from ..forms.standard import equilibrate
+from ..problem import LinearProgram, sp
+from .chunks import by_chunks
 
 __all__ = ["VARYING", "Family"]
 

@@ -9,9 +9,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.results import Result, Status
-from engine.solvers.linprog.batches.audits import Audits
-from engine.solvers.linprog.batches.family import Family
+from ....results import Result, Status
+from .audits import Audits
+from .family import Family
 
 __all__ = ["FamilyResult", "Solved"]
 

@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member
-from engine.results import Result, Status
-from engine.solvers.linprog.batches.equations import PatternEquations
-from engine.solvers.linprog.batches.stack import Stack
-from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
-from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
-from engine.solvers.linprog.interior.host_memory import make_shard
-from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint
-from engine.solvers.linprog.interior.products import MAPPED_PRODUCTS, lower_pattern
-from engine.solvers.linprog.interior.shard import shard_bytes, with_slacks
-from engine.solvers.linprog.interior.sparse_cholesky import is_nearly_dense
-from engine.solvers.linprog.interior.system import System
-from engine.solvers.linprog.multifrontal.ordering import best_tree
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram, sp
-from engine.solvers.linprog.verification.outcome import AuditedPoint
+from ....devices import Device, DevicePool, Member
+from ....results import Result, Status
+from ..forms.standard import Prepared, prepare, shard_data
+from ..interior.dense_columns import DenseColumns
+from ..interior.driver import add_counters, iterate, new_method
+from ..interior.host_memory import make_shard
+from ..interior.method import LEAST_GOAL, InteriorPoint
+from ..interior.products import MAPPED_PRODUCTS, lower_pattern
+from ..interior.shard import shard_bytes, with_slacks
+from ..interior.sparse_cholesky import is_nearly_dense
+from ..interior.system import System
+from ..multifrontal.ordering import best_tree
+from ..options import Options
+from ..problem import LinearProgram, sp
+from ..verification.outcome import AuditedPoint
+from .equations import PatternEquations
+from .stack import Stack
 
 MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are batched as dense ones
 _PATTERN = 4  # programs of equal pattern from which they are solved together

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import DevicePool
-from engine.devices.group import WorkerGroup
-from engine.solvers.linprog.batches.audits import audit_family
-from engine.solvers.linprog.batches.family import Family
-from engine.solvers.linprog.batches.results import Solved
-from engine.solvers.linprog.batches.together import TogetherWorker, together_bytes
-from engine.solvers.linprog.options import Options
+from ....devices import DevicePool
+from ....devices.group import WorkerGroup
+from ..options import Options
+from .audits import audit_family
+from .family import Family
+from .results import Solved
+from .together import TogetherWorker, together_bytes
 
 __all__ = ["solve_family"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.batches.audits import audit_family
-from engine.solvers.linprog.batches.family import Family
-from engine.solvers.linprog.forms.standard import Prepared, Standard
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.audit import Audit
-from engine.solvers.linprog.verification.outcome import AuditedPoint
+from ..forms.standard import Prepared, Standard
+from ..problem import LinearProgram
+from ..verification.audit import Audit
+from ..verification.outcome import AuditedPoint
+from .audits import audit_family
+from .family import Family
 
 __all__ = ["Stack"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
-from engine.devices.slices import SliceLength
-from engine.numerics.memory import Memory
-from engine.solvers.linprog.batches.chunks import places
-from engine.solvers.linprog.batches.family import Family
+from ....devices import Capabilities, Device
+from ....devices.slices import SliceLength
+from ....numerics.memory import Memory
+from .chunks import places
+from .family import Family
 
 __all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "together_bytes"]
 

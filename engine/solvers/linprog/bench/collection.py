@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from engine.solvers.linprog.highs.model import model_of
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.problem import LinearProgram
+from ..highs.model import model_of
+from ..highs.process import ChildError, ChildProcess
+from ..problem import LinearProgram
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
+    from ....engine import Engine
 
 __all__ = ["bench_collection"]
 

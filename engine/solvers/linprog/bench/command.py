@@ -13,25 +13,25 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.adapters.linprog_batches import solve_many
-from engine.cli_options import pool_options, run_command
-from engine.devices import Device, DeviceInfo, DevicePool, select
-from engine.devices.host import host_cores
-from engine.engine import Engine
-from engine.numerics.linear_algebra import linear_algebra
-from engine.reports.record import BenchConsole
-from engine.reports.scaling import Request, bench_scaling, scaling_options
-from engine.results import Result
-from engine.solvers.linprog.bench.collection import bench_collection
-from engine.solvers.linprog.bench.peers import HighsRun, highs, highs_apart
-from engine.solvers.linprog.bench.scaling import scaling_cases
-from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
-from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.interior.method import InteriorPoint, Settings
-from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
-from engine.solvers.linprog.interior.system import System
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.reference import HostShard
+from ....adapters.linprog_batches import solve_many
+from ....cli_options import pool_options, run_command
+from ....devices import Device, DeviceInfo, DevicePool, select
+from ....devices.host import host_cores
+from ....engine import Engine
+from ....numerics.linear_algebra import linear_algebra
+from ....reports.record import BenchConsole
+from ....reports.scaling import Request, bench_scaling, scaling_options
+from ....results import Result
+from ..forms.standard import Prepared, prepare, shard_data
+from ..generators import GeneratorOptions, generate
+from ..interior.method import InteriorPoint, Settings
+from ..interior.sherman_morrison import ShermanMorrison
+from ..interior.system import System
+from ..problem import LinearProgram
+from ..reference import HostShard
+from .collection import bench_collection
+from .peers import HighsRun, highs, highs_apart
+from .scaling import scaling_cases
 
 __all__ = ["bench"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.highs import child
-from engine.solvers.linprog.highs.model import model_of
-from engine.solvers.linprog.problem import LinearProgram
+from ..generators import GeneratorOptions, generate
+from ..highs import child
+from ..highs.model import model_of
+from ..problem import LinearProgram
 
 __all__ = ["HighsRun", "highs", "highs_apart"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from engine.reports.scaling import ScalingCase, mapping_case, rounded, solving_case
-from engine.reports.scaling_model import Exchange
-from engine.results import Result
-from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.problem import LinearProgram
+from ....reports.scaling import ScalingCase, mapping_case, rounded, solving_case
+from ....reports.scaling_model import Exchange
+from ....results import Result
+from ..generators import GeneratorOptions, generate
+from ..problem import LinearProgram
 
 __all__ = ["scaling_cases"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, sp
+from ..problem import LinearProgram, sp
 
 __all__ = ["Balanced", "balanced"]
 

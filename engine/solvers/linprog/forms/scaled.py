@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.host import host_cores
-from engine.numerics.blas_threads import one_thread
-from engine.solvers.linprog.problem import LinearProgram, sp
+from ....devices.host import host_cores
+from ....numerics.blas_threads import one_thread
+from ..problem import LinearProgram, sp
 
 __all__ = ["ScaledProgram", "scaled"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
+from ..interior.shard import ShardData
+from ..problem import LinearProgram, Matrix, sp
 
 __all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "equilibrate", "prepare", "shard_data"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, sp
+from ..problem import LinearProgram, sp
 
 __all__ = ["Model", "Scaling", "model_of", "program_of"]
 

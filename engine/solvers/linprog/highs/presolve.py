@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.highs.model import Model, Scaling, model_of, program_of
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, new_child
-from engine.solvers.linprog.highs.threads import call_in_thread, wait_for
-from engine.solvers.linprog.problem import LinearProgram
+from ..problem import LinearProgram
+from .model import Model, Scaling, model_of, program_of
+from .process import ChildError, ChildProcess, new_child
+from .threads import call_in_thread, wait_for
 
 __all__ = ["HighsHere", "Presolve", "highs_outcome", "to_vertex"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import Run, StopRequested
-from engine.solvers.linprog.highs.presolve import to_vertex
-from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.outcome import AuditedPoint
-from engine.solvers.linprog.verification.verdict import Verdict
+from ....run import Run, StopRequested
+from ..options import Options
+from ..problem import LinearProgram
+from ..verification.outcome import AuditedPoint
+from ..verification.verdict import Verdict
+from .presolve import to_vertex
+from .process import ChildError
 
 __all__ = ["Vertex", "move_to_vertex", "vertex_near"]
 

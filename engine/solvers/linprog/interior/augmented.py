@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.products import products_of
-from engine.solvers.linprog.problem import sp
+from ..problem import sp
+from .products import products_of
 
 __all__ = ["Augmented", "augmented_entries", "augmented_pattern", "fills_in", "long_columns"]
 

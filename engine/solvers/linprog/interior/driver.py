@@ -9,23 +9,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DeviceInfo, DevicePool, Member
-from engine.devices.info import bytes_text
-from engine.devices.slices import SLICE_SECONDS
-from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.interior.augmented import fills_in
-from engine.solvers.linprog.interior.host_memory import make_shard
-from engine.solvers.linprog.interior.method import InteriorPoint, Measures, Settings
-from engine.solvers.linprog.interior.shard import ShardData, shard_bytes
-from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
-from engine.solvers.linprog.interior.system import PoolSystem, System
-from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal.choice import dense_for_a_while, is_surely_dense
-from engine.solvers.linprog.multifrontal.equations import MultifrontalNormalEquations
-from engine.solvers.linprog.multifrontal.factor import multifrontal_runs_on
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import sp
+from ....devices import Device, DeviceInfo, DevicePool, Member
+from ....devices.info import bytes_text
+from ....devices.slices import SLICE_SECONDS
+from ....errors import OutOfDeviceMemory
+from ..multifrontal.choice import dense_for_a_while, is_surely_dense
+from ..multifrontal.equations import MultifrontalNormalEquations
+from ..multifrontal.factor import multifrontal_runs_on
+from ..options import Options
+from ..problem import sp
+from .augmented import fills_in
+from .host_memory import make_shard
+from .method import InteriorPoint, Measures, Settings
+from .shard import ShardData, shard_bytes
+from .sherman_morrison import updates_bytes
+from .sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
+from .system import PoolSystem, System
+from .worker import DeviceShard
 
 __all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system", "planned_bytes", "require_fit"]
 

@@ -13,14 +13,14 @@ import scipy.linalg.blas
 import scipy.linalg.lapack
 from numpy.typing import NDArray
 
-from engine.devices import Device
-from engine.numerics.linear_algebra import Provider, linear_algebra
-from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
-from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.interior.loading import Launch
-from engine.solvers.linprog.interior.shard import ShardData, Target
-from engine.solvers.linprog.interior.worker import EXTENTS, MEASURES, MODES, DeviceShard
-from engine.solvers.linprog.problem import sp
+from ....devices import Device
+from ....numerics.linear_algebra import Provider, linear_algebra
+from ....numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
+from ....numerics.linear_algebra.lapack import Lapack
+from ..problem import sp
+from .loading import Launch
+from .shard import ShardData, Target
+from .worker import EXTENTS, MEASURES, MODES, DeviceShard
 
 __all__ = ["HostMemoryShard", "make_shard"]
 

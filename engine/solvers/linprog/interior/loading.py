@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.devices import Device, Program
+from ....devices import Device, Program
 
 __all__ = ["Launch", "Launches", "PhaseSeconds", "devices_of", "launch_kernel", "launch_new"]
 

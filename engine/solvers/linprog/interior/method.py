@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.system import System
+from .system import System
 
 __all__ = ["LEAST_GOAL", "InteriorPoint", "Measures", "Settings"]
 

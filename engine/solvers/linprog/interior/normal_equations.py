@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.factors import Picture
+from .factors import Picture
 
 __all__ = ["NormalEquations"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.problem import sp
+from ....errors import OutOfDeviceMemory
+from ..problem import sp
 
 __all__ = ["MAPPED_PRODUCTS", "Products", "lower_pattern", "products_of"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import sp
+from ..problem import sp
 
 __all__ = ["Shard", "ShardData", "Target", "cut", "shard_bytes", "with_slacks"]
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
-from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import LinearAlgebra
-from engine.numerics.memory import Memory
+from ....devices import Capabilities, Device
+from ....numerics.groups import group_size
+from ....numerics.linear_algebra import LinearAlgebra
+from ....numerics.memory import Memory
 
 __all__ = ["ShermanMorrison", "kernel_variants", "updates_bytes"]
 

@@ -16,24 +16,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities
-from engine.devices.host import host_cores
-from engine.solvers.linprog.highs.process import ChildError, new_child
-from engine.solvers.linprog.interior import factors
-from engine.solvers.linprog.interior.augmented import Augmented, augmented_entries, fills_in
-from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.factors import Factors, Picture
-from engine.solvers.linprog.interior.products import Products, products_of
-from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.multifrontal.dissection import Dissection
-from engine.solvers.linprog.multifrontal.form import (
+from ....devices import Capabilities
+from ....devices.host import host_cores
+from ..highs.process import ChildError, new_child
+from ..multifrontal.dissection import Dissection
+from ..multifrontal.form import (
     MOST_PRODUCTS,
     AugmentedTree,
     augmented_tree,
     cheaper_form,
     products_in,
 )
-from engine.solvers.linprog.problem import sp
+from ..problem import sp
+from . import factors
+from .augmented import Augmented, augmented_entries, fills_in
+from .dense_columns import DenseColumns
+from .factors import Factors, Picture
+from .products import Products, products_of
+from .shard import ShardData, with_slacks
 
 __all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense"]
 

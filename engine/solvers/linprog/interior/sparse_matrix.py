@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices import Buffer, Device
-from engine.solvers.linprog.interior.loading import Launch, launch_kernel
-from engine.solvers.linprog.interior.long_lines import chunks_of, long_lines, longest_line
-from engine.solvers.linprog.problem import sp
+from ....devices import Buffer, Device
+from ..problem import sp
+from .loading import Launch, launch_kernel
+from .long_lines import chunks_of, long_lines, longest_line
 
 __all__ = ["SparseMatrix"]
 

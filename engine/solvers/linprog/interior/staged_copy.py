@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, StreamEvent
-from engine.errors import PeerFailed
+from ....devices import Buffer, Device, StreamEvent
+from ....errors import PeerFailed
 
 __all__ = ["StagedCopy"]
 

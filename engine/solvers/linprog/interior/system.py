@@ -9,13 +9,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member
-from engine.devices.group import WorkerGroup
-from engine.solvers.linprog.interior.loading import PhaseSeconds, devices_of
-from engine.solvers.linprog.interior.normal_equations import NormalEquations
-from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, cut
-from engine.solvers.linprog.interior.staged_copy import StagedCopy
-from engine.solvers.linprog.interior.worker import DeviceShard
+from ....devices import Device, DevicePool, Member
+from ....devices.group import WorkerGroup
+from .loading import PhaseSeconds, devices_of
+from .normal_equations import NormalEquations
+from .shard import Shard, ShardData, Target, cut
+from .staged_copy import StagedCopy
+from .worker import DeviceShard
 
 __all__ = ["PoolSystem", "System"]
 

@@ -12,16 +12,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import LinearAlgebra
-from engine.solvers.linprog.interior.loading import Launch, Launches, launch_kernel
-from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, with_slacks
-from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
-from engine.solvers.linprog.interior.sherman_morrison import kernel_variants as update_variants
-from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
-from engine.solvers.linprog.interior.staged_copy import StagedCopy
-from engine.solvers.linprog.problem import sp
+from ....devices import Buffer, Capabilities, Device
+from ....numerics.groups import group_size
+from ....numerics.linear_algebra import LinearAlgebra
+from ..problem import sp
+from .loading import Launch, Launches, launch_kernel
+from .shard import Shard, ShardData, Target, with_slacks
+from .sherman_morrison import ShermanMorrison
+from .sherman_morrison import kernel_variants as update_variants
+from .sparse_matrix import SparseMatrix
+from .staged_copy import StagedCopy
 
 __all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 

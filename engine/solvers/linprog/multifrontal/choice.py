@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.devices import Capabilities
-from engine.devices.host import host_cores
-from engine.solvers.linprog.interior.sparse_cholesky import has_rslab
-from engine.solvers.linprog.multifrontal.ordering import EliminationTree
-from engine.solvers.linprog.multifrontal.plan import Plan
-from engine.solvers.linprog.multifrontal.symbolic import Fronts
+from ....devices import Capabilities
+from ....devices.host import host_cores
+from ..interior.sparse_cholesky import has_rslab
+from .ordering import EliminationTree
+from .plan import Plan
+from .symbolic import Fronts
 
 __all__ = ["Choice", "augmented_is_faster", "dense_for_a_while", "fastest", "is_surely_dense"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, give_back, new_child
-from engine.solvers.linprog.multifrontal import orders
+from ..highs.process import ChildError, ChildProcess, give_back, new_child
+from . import orders
 
 __all__ = ["Dissection"]
 

@@ -11,32 +11,32 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo
-from engine.devices.info import bytes_text
-from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.interior.augmented import fills_in
-from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.factors import Picture
-from engine.solvers.linprog.interior.products import lower_pattern
-from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
-from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.multifrontal.choice import augmented_is_faster, dense_for_a_while, fastest
-from engine.solvers.linprog.multifrontal.dissection import Dissection
-from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
-from engine.solvers.linprog.multifrontal.form import (
+from ....devices import DeviceInfo
+from ....devices.info import bytes_text
+from ....errors import OutOfDeviceMemory
+from ..highs.process import ChildError
+from ..interior.augmented import fills_in
+from ..interior.dense_columns import DenseColumns
+from ..interior.factors import Picture
+from ..interior.products import lower_pattern
+from ..interior.shard import ShardData, with_slacks
+from ..interior.sparse_cholesky import SparseNormalEquations
+from ..interior.worker import DeviceShard
+from ..problem import sp
+from .choice import augmented_is_faster, dense_for_a_while, fastest
+from .dissection import Dissection
+from .factor import Multifrontal, matrix_bytes
+from .form import (
     MOST_PRODUCTS,
     AugmentedTree,
     FormChoice,
     augmented_tree,
     products_in,
 )
-from engine.solvers.linprog.multifrontal.ordering import best_tree
-from engine.solvers.linprog.multifrontal.picture import picture_of_fronts
-from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
-from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
-from engine.solvers.linprog.problem import sp
+from .ordering import best_tree
+from .picture import picture_of_fronts
+from .plan import Plan, make_plan
+from .symbolic import Fronts, analyse
 
 __all__ = ["MultifrontalNormalEquations"]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Capabilities, Device
-from engine.devices.program import BoundKernel
-from engine.devices.recording import Recordings
-from engine.numerics.linear_algebra.kernels import Kernels
-from engine.solvers.linprog.interior.long_lines import Chunks, chunks_of
-from engine.solvers.linprog.multifrontal.plan import BLOCK, Level, Plan, Tasks
-from engine.solvers.linprog.multifrontal.symbolic import Fronts
-from engine.solvers.linprog.problem import sp
+from ....devices import Buffer, Capabilities, Device
+from ....devices.program import BoundKernel
+from ....devices.recording import Recordings
+from ....numerics.linear_algebra.kernels import Kernels
+from ..interior.long_lines import Chunks, chunks_of
+from ..problem import sp
+from .plan import BLOCK, Level, Plan, Tasks
+from .symbolic import Fronts
 
 __all__ = ["Multifrontal", "kernel_variants", "matrix_bytes", "multifrontal_runs_on"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.augmented import augmented_pattern, fills_in, long_columns
-from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.products import lower_pattern
-from engine.solvers.linprog.multifrontal.ordering import EliminationTree, best_tree
+from ..interior.augmented import augmented_pattern, fills_in, long_columns
+from ..interior.dense_columns import DenseColumns
+from ..interior.products import lower_pattern
+from .ordering import EliminationTree, best_tree
 
 __all__ = ["MOST_PRODUCTS", "AugmentedTree", "FormChoice", "augmented_tree", "cheaper_form", "products_in"]
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.multifrontal.orders import has_metis, minimum_degree, nested_dissection
+from .orders import has_metis, minimum_degree, nested_dissection
 
 __all__ = ["EliminationTree", "below_diagonal", "best_tree", "elimination_tree"]
 

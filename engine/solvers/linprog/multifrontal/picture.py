@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.interior.factors import PICTURED, Picture
-from engine.solvers.linprog.multifrontal.symbolic import Fronts
+from ..interior.factors import PICTURED, Picture
+from .symbolic import Fronts
 
 __all__ = ["picture_of_fronts"]
 

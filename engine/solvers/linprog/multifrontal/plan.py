@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.multifrontal.symbolic import Fronts, heights
+from .symbolic import Fronts, heights
 
 __all__ = ["BLOCK", "SPAN", "Level", "Plan", "Tasks", "make_plan"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.multifrontal.ordering import EliminationTree
+from .ordering import EliminationTree
 
 __all__ = ["Fronts", "analyse"]
 

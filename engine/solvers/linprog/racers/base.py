@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import Run
-from engine.solvers.linprog.interior.driver import Counters
+from ....run import Run
+from ..interior.driver import Counters
 
 __all__ = ["Decided", "News", "Racer", "Restore", "unchanged"]
 

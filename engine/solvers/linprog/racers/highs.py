@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import Run
-from engine.solvers.linprog.highs.model import Scaling, model_of
-from engine.solvers.linprog.highs.presolve import HighsHere
-from engine.solvers.linprog.highs.process import ChildError, new_child
-from engine.solvers.linprog.highs.threads import start_thread
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import News, Racer
+from ....run import Run
+from ..highs.model import Scaling, model_of
+from ..highs.presolve import HighsHere
+from ..highs.process import ChildError, new_child
+from ..highs.threads import start_thread
+from ..interior.driver import Counters
+from ..problem import LinearProgram
+from .base import News, Racer
 
 __all__ = ["HighsRacer", "HighsThread"]
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool, Member
-from engine.devices.slices import SLICE_SECONDS
-from engine.run import Run
-from engine.solvers.linprog.forms.standard import Prepared, Standard, big_m, shard_data
-from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
-from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint, Measures
-from engine.solvers.linprog.interior.system import PoolSystem
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.racers.base import News, Racer
-from engine.solvers.linprog.schema import CheckpointState
-from engine.solvers.linprog.warm_start import Point
+from ....devices import DevicePool, Member
+from ....devices.slices import SLICE_SECONDS
+from ....run import Run
+from ..forms.standard import Prepared, Standard, big_m, shard_data
+from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
+from ..interior.method import LEAST_GOAL, InteriorPoint, Measures
+from ..interior.system import PoolSystem
+from ..options import Options
+from ..schema import CheckpointState
+from ..warm_start import Point
+from .base import News, Racer
 
 __all__ = ["InteriorRacer"]
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool, Member
-from engine.devices.group import Communicator, WorkerGroup
-from engine.run import Run
-from engine.solvers.linprog.forms.scaled import ScaledProgram, scaled
-from engine.solvers.linprog.highs.threads import start_thread
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.interior.method import LEAST_GOAL
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker, Place
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import News, Racer
-from engine.solvers.linprog.schema import CheckpointState
-from engine.solvers.linprog.warm_start import Point
+from ....devices import DevicePool, Member
+from ....devices.group import Communicator, WorkerGroup
+from ....run import Run
+from ..forms.scaled import ScaledProgram, scaled
+from ..highs.threads import start_thread
+from ..interior.driver import Counters
+from ..interior.method import LEAST_GOAL
+from ..options import Options
+from ..pdhg import PdhgMeasures, PdhgWorker, Place
+from ..problem import LinearProgram
+from ..schema import CheckpointState
+from ..warm_start import Point
+from .base import News, Racer
 
 __all__ = ["PdhgRacer"]
 

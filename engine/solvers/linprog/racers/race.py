@@ -13,19 +13,19 @@ from typing import Any, Literal, TypeVar
 
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.errors import DeviceError
-from engine.run import Run
-from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.highs.threads import start_thread
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Decided, News, Racer, unchanged
-from engine.solvers.linprog.racers.interior import InteriorRacer
-from engine.solvers.linprog.validate import method_for
-from engine.solvers.linprog.verification.outcome import AuditedPoint, Proof
-from engine.solvers.linprog.verification.verdict import Verdict
+from ....devices import DevicePool
+from ....errors import DeviceError
+from ....run import Run
+from ..highs.process import ChildError
+from ..highs.threads import start_thread
+from ..interior.driver import Counters
+from ..options import Options
+from ..problem import LinearProgram
+from ..validate import method_for
+from ..verification.outcome import AuditedPoint, Proof
+from ..verification.verdict import Verdict
+from .base import Decided, News, Racer, unchanged
+from .interior import InteriorRacer
 
 __all__ = ["WAIT_SECONDS", "Race"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from engine.devices import DevicePool, Member
-from engine.devices.host import host_cores
-from engine.run import Run
-from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
-from engine.solvers.linprog.highs.threads import start_thread
-from engine.solvers.linprog.multifrontal import orders
-from engine.solvers.linprog.multifrontal.orders import has_metis
-from engine.solvers.linprog.pdhg import pdhg_bytes
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import Racer
-from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
+from ....devices import DevicePool, Member
+from ....devices.host import host_cores
+from ....run import Run
+from ..highs.process import ChildError, keep_children, release_children
+from ..highs.threads import start_thread
+from ..multifrontal import orders
+from ..multifrontal.orders import has_metis
+from ..pdhg import pdhg_bytes
+from ..problem import LinearProgram
+from .base import Racer
+from .highs import HighsRacer, HighsThread
 
 __all__ = [
     "FIRST_WAIT",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
-from engine.solvers.linprog.verification.sums import exact_sum, greatest, product, term_sizes, transposed
+from ..problem import LinearProgram, Matrix, sp
+from .sums import exact_sum, greatest, product, term_sizes, transposed
 
 __all__ = ["Audit", "audit", "infeasibility_of_sides", "objective_size", "priced"]
 

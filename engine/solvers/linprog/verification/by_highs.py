@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.solvers.linprog.forms.balance import Balanced
-from engine.solvers.linprog.highs.presolve import highs_outcome
-from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.verdict import Verdict
+from ..forms.balance import Balanced
+from ..highs.presolve import highs_outcome
+from ..highs.process import ChildError
+from ..problem import LinearProgram
+from .verdict import Verdict
 
 __all__ = ["judge_balanced_by_highs", "judge_by_highs"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.results import Result, Status
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.audit import Audit, audit
-from engine.solvers.linprog.verification.rays import (
+from ....results import Result, Status
+from ..interior.driver import Counters
+from ..options import Options
+from ..problem import LinearProgram
+from .audit import Audit, audit
+from .rays import (
     cleaned,
     polished,
     polished_ray,
@@ -21,7 +21,7 @@ from engine.solvers.linprog.verification.rays import (
     proves_unbounded,
     reach_is_enough,
 )
-from engine.solvers.linprog.verification.reasons import reason_of_infeasibility, reason_of_unboundedness
+from .reasons import reason_of_infeasibility, reason_of_unboundedness
 
 __all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
 

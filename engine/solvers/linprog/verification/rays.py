@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
-from engine.solvers.linprog.verification.audit import priced
-from engine.solvers.linprog.verification.sums import exact_sum, product, smallest_terms, term_sizes, transposed
+from ..problem import LinearProgram, Matrix, sp
+from .audit import priced
+from .sums import exact_sum, product, smallest_terms, term_sizes, transposed
 
 __all__ = ["cleaned", "polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
 

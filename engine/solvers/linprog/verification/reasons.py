@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.rays import proves_infeasible, reach_is_enough
-from engine.solvers.linprog.verification.sums import product, term_sizes, transposed
-from engine.text import counted
+from ....text import counted
+from ..problem import LinearProgram
+from .rays import proves_infeasible, reach_is_enough
+from .sums import product, term_sizes, transposed
 
 __all__ = ["reason_of_infeasibility", "reason_of_unboundedness"]
 

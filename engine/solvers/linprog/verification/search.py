@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.run import Run
-from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
-from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
-from engine.solvers.linprog.interior.method import LEAST_GOAL
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram, sp
-from engine.solvers.linprog.verification.audit import infeasibility_of_sides
-from engine.solvers.linprog.verification.outcome import (
+from ....devices import DevicePool
+from ....run import Run
+from ..forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
+from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
+from ..interior.method import LEAST_GOAL
+from ..interior.shard import ShardData
+from ..options import Options
+from ..problem import LinearProgram, sp
+from .audit import infeasibility_of_sides
+from .outcome import (
     AuditedPoint,
     Proof,
     proof_of_infeasibility,
     proof_of_unboundedness,
 )
-from engine.solvers.linprog.verification.rays import cleaned
+from .rays import cleaned
 
 __all__ = ["Certificates"]
 

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.host import host_cores
-from engine.solvers.linprog.problem import Matrix, sp
+from ....devices.host import host_cores
+from ..problem import Matrix, sp
 
 __all__ = ["exact_sum", "greatest", "product", "smallest_terms", "term_sizes", "transposed"]
 

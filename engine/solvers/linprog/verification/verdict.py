@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.results import Result, Status
-from engine.solvers.linprog.forms.standard import NoOptimum
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.audit import infeasibility_of_sides
-from engine.solvers.linprog.verification.outcome import (
+from ....results import Result, Status
+from ..forms.standard import NoOptimum
+from ..interior.driver import Counters
+from ..options import Options
+from ..problem import LinearProgram
+from .audit import infeasibility_of_sides
+from .outcome import (
     AuditedPoint,
     Proof,
     proof_of_infeasibility,
