@@ -249,7 +249,24 @@ def _arguments(arguments: Mapping[str, Any]) -> dict[str, Given]:
 
 
 def _settings(given: Mapping[str, Given]) -> Settings:
-    return validated(Settings, given, what="setting")
+    settings = validated(Settings, given, what="setting")
+    folder = given.get("run_folder")
+    if folder is not None and folder.origin.startswith("file ") and settings.run_folder is not None:
+        _require_below_here(settings.run_folder, folder)
+    return settings
+
+
+def _require_below_here(run_folder: str, given: Given) -> None:
+    """A file that somebody else may have written creates folders below the current one only."""
+    try:
+        inside = Path(run_folder).resolve().is_relative_to(Path.cwd().resolve())
+    except (OSError, ValueError, RuntimeError):  # such as a loop of links
+        inside = False
+    if not inside:
+        raise OptionError(
+            f"run_folder must be below the current folder when a file names it; got {run_folder!r}; "
+            f"name it yourself: --run-folder, or run_folder= in Python{given.where}"
+        )
 
 
 def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import write_whole
+
 __all__ = ["Source", "compiler_location", "dump"]
 
 
@@ -66,10 +68,10 @@ def _template_place(rendered: str, line: int) -> str:
     return f"line {line}"
 
 
-def dump(source: Source, directory: str | Path | None = None) -> str:
-    """Write rendered source where a person can look at it, and return the path.
+def dump(source: Source, directory: str | Path | None = None) -> str | None:
+    """Write rendered source where a person can look at it, and return the path; None if it cannot be written.
 
-    ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a folder of the system's temporary directory.
+    ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a new folder in the system's temporary directory.
 
     Parameters
     ----------
@@ -77,10 +79,18 @@ def dump(source: Source, directory: str | Path | None = None) -> str:
     directory : path-like, optional
         Made if it does not exist.
     """
-    default = Path(tempfile.gettempdir()) / "quintet-kernels"
-    folder = Path(directory or os.environ.get("QUINTET_DUMP_KERNELS") or default)
-    folder.mkdir(parents=True, exist_ok=True)
+    chosen = directory or os.environ.get("QUINTET_DUMP_KERNELS")
     suffix = "cu" if source.language == "cuda" else "cl"
-    path = folder / f"{source.template.replace('/', '-')}-{source.digest[:12]}.{suffix}"
-    path.write_text(source.text, encoding="utf-8")
+    try:
+        folder = Path(chosen) if chosen else _private_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{source.template.replace('/', '-')}-{source.digest[:12]}.{suffix}"
+        write_whole(path, source.text.encode())  # renamed into place: a link of that name is replaced, not followed
+    except OSError:
+        return None
     return str(path)
+
+
+@functools.cache
+def _private_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="quintet-kernels-"))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError
 from .lp_fault import faulty_line
-from .source import is_plain, lines_of, read_text, require_memory, without_compression, write_text
+from .source import is_plain, lines_of, read_text, without_compression, write_text
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -88,8 +88,7 @@ def read(path: str | Path) -> ParsedProgram:
         If the file cannot be read, or breaks its format; with the line.
     """
     path = Path(path)
-    text = read_text(path, "the linear program")
-    require_memory(_MEMORY_PER_BYTE * len(text), "reading the linear program", path)
+    text = read_text(path, "the linear program", _MEMORY_PER_BYTE)
     if not text.strip():
         raise ProblemError("the linear program is an empty file", path)
     stem = without_compression(path).name.lower()

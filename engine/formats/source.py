@@ -4,7 +4,8 @@ Files state sizes before they hold the data (a number of jobs, an index of a col
 multiple of their size. Every reader checks what it is about to allocate with :func:`require_memory` first.
 
 The limit is :data:`DEFAULT_LIMIT` bytes unless the variable ``QUINTET_MAX_READ_BYTES``, the setting ``max_read_bytes``
-(on the command line) or a ``with`` block of :func:`limited` sets another.
+(on the command line) or a ``with`` block of :func:`limited` sets another. While a compressed file is unpacked, what its
+reader will take for each byte is counted, and a file that unpacks to more than 100 times its size is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import IO
 
 from ..errors import ProblemError
 from ..files import open_regular, write_whole
+from ..memory import total_memory
 from ..text import bytes_text
 
 __all__ = [
@@ -43,12 +45,16 @@ __all__ = [
     "write_text",
 ]
 
-DEFAULT_LIMIT = 4 << 30
+DEFAULT_LIMIT = min(4 << 30, (total_memory() or 16 << 30) // 4)
+"""Bytes: 4 GB, or a quarter of the machine's memory if that is less."""
+
 COMPRESSED = (".gz", ".bz2", ".xz")
 """Suffixes of compressed files, as users name them; what a file is compressed with is seen from its first bytes."""
 
 _VARIABLE = "QUINTET_MAX_READ_BYTES"
 _CHUNK = 1 << 20
+_LARGEST_RATIO = 100
+_SMALL = 64 << 20
 _HEAD = 4096
 _LONGEST_COMMENTS = 1 << 20
 _MARK = b"\xef\xbb\xbf"
@@ -103,7 +109,7 @@ def _size_text(size: int) -> str:
     return bytes_text(size) if size < 10**24 else "more than 10^24 bytes"
 
 
-def read_bytes(path: str | Path, what: str) -> bytes:
+def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
     """The content of a file, unpacked if it is compressed by gzip, bzip2 or xz.
 
     Parameters
@@ -111,22 +117,28 @@ def read_bytes(path: str | Path, what: str) -> bytes:
     path : path-like
     what : str
         What the file should be, with its article, for messages: ``"the knapsack file"``.
+    memory_per_byte : int
+        Bytes of memory that reading takes in all for a byte of the content.
 
     Raises
     ------
     ProblemError
-        If it is no file, cannot be read or unpacked, or is larger than the limit.
+        If it is no file, cannot be read or unpacked, would take more memory than the limit, or unpacks to more than
+        64 MB and 100 times its size.
     """
     try:
         path = Path(path)
         if path.is_dir():
             raise ProblemError(f"{what} is a folder", path)
-        require_memory(path.stat().st_size, what, path)
+        size = path.stat().st_size
         with open_regular(path) as stream:
             head = stream.read(6)
             stream.seek(0)
             unpacked = _unpacked(stream, head)
-            return stream.read() if unpacked is None else _all_of(unpacked, what, path)
+            if unpacked is not None:
+                return _all_of(unpacked, size, memory_per_byte, what, path)
+            require_memory(memory_per_byte * size, f"reading {what}", path)
+            return stream.read()
     except OSError as error:
         raise ProblemError(f"{what} cannot be read: {error.strerror or error}", path) from error
     except ProblemError:
@@ -239,15 +251,23 @@ def _unpacked(stream: IO[bytes], head: bytes) -> io.BufferedIOBase | None:
     return None
 
 
-def _all_of(stream: io.BufferedIOBase, what: str, path: Path) -> bytes:
+def _all_of(stream: io.BufferedIOBase, packed: int, memory_per_byte: int, what: str, path: Path) -> bytes:
+    """What a compressed file of ``packed`` bytes holds."""
     content = io.BytesIO()
     while chunk := stream.read(_CHUNK):
-        require_memory(content.tell() + len(chunk), f"{what}, unpacked,", path)
         content.write(chunk)
+        size = content.tell()
+        require_memory(memory_per_byte * size, f"reading {what}, unpacked,", path)
+        if size > max(_SMALL, _LARGEST_RATIO * packed):
+            raise ProblemError(
+                f"{what} unpacks to more than {_LARGEST_RATIO} times its size, {bytes_text(packed)}; "
+                "if it is what you want to read, unpack it first",
+                path,
+            )
     return content.getvalue()
 
 
-def read_text(path: str | Path, what: str) -> str:
+def read_text(path: str | Path, what: str, memory_per_byte: int = 2) -> str:
     """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`.
 
     Parameters
@@ -255,13 +275,15 @@ def read_text(path: str | Path, what: str) -> str:
     path : path-like
     what : str
         What is read, for messages.
+    memory_per_byte : int
+        Bytes of memory that reading takes in all for a byte of the text.
 
     Raises
     ------
     ProblemError
         Also if it is not text.
     """
-    data = read_bytes(path, what)
+    data = read_bytes(path, what, memory_per_byte)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
+from engine.memory import free_memory
 from gui.problem.command_line import option_words
 from gui.runs.child import Child
 
-__all__ = ["Standby", "free_memory"]
+__all__ = ["Standby"]
 
 _LEAST_MEMORY = 2e9
 """Bytes of free memory below which no process waits."""
@@ -56,7 +56,8 @@ class Standby(QObject):
         if self.waiting and self._child is not None and self._child.words == self._words:
             return
         self.release()
-        if free_memory() >= _LEAST_MEMORY:
+        memory = free_memory()
+        if memory is None or memory >= _LEAST_MEMORY:
             self._child = Child(self._words, command=self._command, parent=self)
             self._child.start()
             self._idle.start()
@@ -83,12 +84,3 @@ class Standby(QObject):
         self.enabled = False
         self._delay.stop()
         self.release()
-
-
-def free_memory(table: Path = Path("/proc/meminfo")) -> float:
-    """Bytes of memory that could be used without swapping; infinity where the system does not say."""
-    try:
-        lines = table.read_text(encoding="ascii").splitlines()
-        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return float("inf")

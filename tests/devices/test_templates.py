@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -294,6 +295,25 @@ def test_dump_writes_the_source_where_it_is_asked_to(tmp_path: Path, monkeypatch
     assert path.read_text(encoding="utf-8") == source.text
     monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "b"))
     assert Path(dump(source)).parent == tmp_path / "b"
+
+
+def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path: Path) -> None:
+    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    (tmp_path / f"common-scan-{source.digest[:12]}.cl").symlink_to(victim)
+    assert Path(dump(source, tmp_path) or "").read_text() == source.text
+    assert victim.read_text() == "mine"
+
+
+def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+    monkeypatch.delenv("QUINTET_DUMP_KERNELS", raising=False)
+    assert stat.S_IMODE(Path(dump(source) or "").parent.stat().st_mode) == 0o700
+    (tmp_path / "file").write_text("no folder")
+    assert dump(source, tmp_path / "file") is None
 
 
 def test_templates_are_parsed_by_one_thread_at_a_time() -> None:

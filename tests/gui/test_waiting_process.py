@@ -9,8 +9,8 @@ import pytest
 from environment import COUNTING
 from interaction import begin, ended, load, solved
 
+from engine.memory import free_memory
 from gui.runs import standby
-from gui.runs.standby import free_memory
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_without_memory_no_process_waits(
     table = tmp_path / "meminfo"
     table.write_text("MemTotal: 8000000 kB\nMemAvailable: 900000 kB\n")
     assert free_memory(table) == 900_000 * 1024
-    assert free_memory(tmp_path / "missing") == float("inf")
+    assert free_memory(tmp_path / "missing") is None
     monkeypatch.setattr(standby, "free_memory", lambda: free_memory(table))
     load(qtbot, window, counting_files / "small.txt")
     qtbot.wait(1500)

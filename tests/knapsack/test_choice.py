@@ -230,7 +230,7 @@ def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
 def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = two_constraints(TwoConstraintOptions(n=30, max_weight=30, seed=2))
     monkeypatch.setattr(choice_solve, "_SHARE", 0.0)
-    monkeypatch.setattr(checks, "_host_memory", lambda: 10**6)
+    monkeypatch.setattr(checks, "total_memory", lambda: 10**6)
     with pytest.raises(OptionError, match=r"keeping 29 tables of .* takes .*; set items = false, or add a device"):
         one_device.solve(problem, reduce=False)
     assert one_device.solve(problem, reduce=False, items=False).objective == best_of_two(problem)

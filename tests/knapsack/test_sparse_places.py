@@ -20,7 +20,7 @@ from engine.folder import RunFolder
 from engine.results import Result
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
-from engine.solvers.knapsack.sparse import buffers, host, passes, shared, worker
+from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
 from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
 from engine.solvers.knapsack.sparse.worker import Decisions
 from tests.devices.faults import failing
@@ -151,18 +151,9 @@ def test_small_tables_stay_on_one_device(device: Member) -> None:
 
 
 def test_a_table_that_fits_neither_devices_nor_host_is_refused(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "free_host_memory", lambda: 1 << 17)
+    monkeypatch.setattr(passes, "free_memory", lambda: 1 << 17)
     with small_devices(slots=16), pytest.raises(OutOfDeviceMemory, match="of the host's memory that may be used"):
         engine_of(device, 2).solve(even(1), variant="sparse", reduce=False)
-
-
-def test_the_hosts_free_memory_is_known_or_none_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    listing = tmp_path / "meminfo"
-    listing.write_text("MemTotal:  64 kB\nMemAvailable:   12 kB\n")
-    monkeypatch.setattr(host, "Path", lambda _: listing)
-    assert host.free_host_memory() == 12 * 1024
-    listing.unlink()
-    assert host.free_host_memory() == 0
 
 
 # --- stops, resumes, failures -----------------------------------------------------------------------------------------

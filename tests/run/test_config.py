@@ -175,3 +175,18 @@ def test_every_setting_has_a_description_and_a_variable() -> None:
     for name, field in config.Settings.model_fields.items():
         assert field.description
         assert config.VARIABLES[f"QUINTET_{name.upper()}"] == name
+
+
+@pytest.mark.parametrize("folder", ["../elsewhere", "/elsewhere", "link/elsewhere", "a/../../elsewhere"])
+def test_a_file_names_a_run_folder_below_the_current_one_only(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    (here / "link").symlink_to(tmp_path)
+    path = here / "settings.toml"
+    path.write_text(f'seed = 1\nrun_folder = "{folder}"\n')
+    with pytest.raises(OptionError, match=r"run_folder must be below the current folder .*--run-folder.*line 2\)"):
+        config.resolve({}, path, {})
+    assert config.resolve({"run_folder": folder}, path, {}).settings.run_folder == folder

@@ -46,7 +46,7 @@ from pathlib import Path
 
 from ...errors import ProblemError
 from ..instances import require_instance
-from ..source import beginning_of, read_bytes, require_memory, without_compression
+from ..source import beginning_of, read_bytes, without_compression
 from .clauses import read_cnf, read_wcnf
 from .landscapes import read_boa, read_goldman_nk, read_nk
 from .lines import Lines, Parsed
@@ -92,8 +92,7 @@ def read(path: str | Path, instance: int = 1) -> Parsed:
         If it cannot be read, or breaks a rule of its format; with the line.
     """
     path = Path(path)
-    text = read_bytes(path, "the file").decode("utf-8", errors="replace").removeprefix("\ufeff")
-    require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
+    text = read_bytes(path, "the file", _MEMORY_PER_BYTE).decode("utf-8", errors="replace").removeprefix("\ufeff")
     plain, head = without_compression(path), beginning_of(text)
     found = recognize(plain, head) or recognize_faulty(plain, head)
     if found is None:

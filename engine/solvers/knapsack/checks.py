@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, ProblemError
+from ...memory import total_memory
 from ...text import bytes_text
 
 __all__ = [
@@ -227,16 +227,8 @@ def require_host_memory(size: int, what: str, advice: str) -> None:
     engine.errors.OptionError
         If it is larger.
     """
-    memory = _host_memory()
+    memory = total_memory()
     if memory is not None and size > memory:
         raise OptionError(
             f"{what} takes {bytes_text(size)} of the host's memory, which is {bytes_text(memory)}; {advice}"
         )
-
-
-def _host_memory() -> int | None:
-    """Bytes of the host's memory; None where that is not known."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,7 @@ from numpy.typing import NDArray
 from .buffers import DECISION_BYTES
 from .worker import Decisions
 
-__all__ = ["HostDecisions", "HostTable", "Range", "free_host_memory"]
-
-
-def free_host_memory() -> int:
-    """Bytes that the host has left; 0 where that is not known."""
-    try:
-        lines = (line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
-        return next(1024 * int(rest.split()[0]) for name, rest in lines if name == "MemAvailable")
-    except (OSError, ValueError, StopIteration):
-        return 0
+__all__ = ["HostDecisions", "HostTable", "Range"]
 
 
 class HostDecisions:

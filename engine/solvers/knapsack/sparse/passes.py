@@ -14,10 +14,11 @@ from ....devices.group import WorkerGroup
 from ....devices.info import bytes_text
 from ....devices.slices import SliceLength
 from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
+from ....memory import free_memory
 from ....run import Run, StopRequested
 from ..programs import TILE
 from ..resume import Progress, StartTiles
-from .host import HostDecisions, HostTable, free_host_memory
+from .host import HostDecisions, HostTable
 from .items import SparseItems
 from .shared import Part, SharedWorker
 from .worker import Best, Report, SparseWorker
@@ -212,7 +213,7 @@ class Pass:
     def _require_host(self, size: int) -> None:
         """Refuse a table that the host's memory does not hold either; for one that it does, decisions make room."""
         if self._host_bytes is None:
-            self._host_bytes = free_host_memory() * _HOST_PERCENT // 100
+            self._host_bytes = (free_memory() or 0) * _HOST_PERCENT // 100
             if self._kept_bytes is None:
                 self._decisions.most_bytes = self._host_bytes // 2
         if size > self._host_bytes:
