@@ -17,24 +17,22 @@ import hypothesis
 import pytest
 
 from engine.devices import DevicePool, Member, available, opencl, templates
-from tests.engines import close_engines
+from tests.support.engines import close_engines
 from tests.support.installation import Installation, install
 
 
-def _qt_can_be_loaded() -> bool:
-    """Whether the tests of the desktop app can run; pytest-qt by itself would end them all where it cannot."""
-    try:
-        from PySide6 import QtGui, QtTest, QtWidgets  # noqa: F401
-        from pytestqt import plugin  # noqa: F401
-    except ImportError:
-        return False
-    return True
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Leave pytest-qt out where Qt cannot be loaded: it would end all tests there."""
+    if manager.get_name(plugin) == "pytest-qt":
+        try:
+            from PySide6 import QtGui, QtTest, QtWidgets  # noqa: F401
+        except ImportError:
+            manager.unregister(plugin)
 
 
 hypothesis.settings.register_profile("quintet", deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
 hypothesis.settings.load_profile("quintet")  # a busy machine is no fault, and fixtures of a function hold only devices
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-pytest_plugins = ["pytestqt.plugin"] if _qt_can_be_loaded() else []
 
 
 def _devices() -> list[Any]:

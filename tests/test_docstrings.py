@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import enum
 import inspect
 import itertools
 import re
@@ -14,33 +13,15 @@ from typing import Any
 import pytest
 
 import engine
-from engine.adapters import PUBLIC
 from engine.devices import Device
 from engine.devices.group import WorkerGroup
 from engine.folder import RunFolder
 from engine.reports.study import Study
+from tests.support.public_names import (
+    members,
+)
 
 _SECTIONS = ("Parameters\n", "Attributes\n")
-
-
-def members() -> Iterator[tuple[str, Any]]:
-    """The public functions, classes and their own methods; not those for another package that is not installed."""
-    for name in dir(engine):
-        try:
-            found = getattr(engine, name)
-        except ModuleNotFoundError as error:
-            if name not in PUBLIC or str(error.name).partition(".")[0] == "engine":
-                raise
-            continue
-        if inspect.isfunction(found):
-            yield name, found
-        elif inspect.isclass(found):
-            if not issubclass(found, (Exception, enum.Enum)):
-                yield name, found
-            for method, function in vars(found).items():
-                plain = getattr(function, "__func__", function)
-                if not method.startswith("_") and inspect.isfunction(plain):
-                    yield f"{name}.{method}", plain
 
 
 def arguments(found: Any) -> list[str]:

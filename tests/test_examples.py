@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import engine
-from tests.test_docstrings import members
+from tests.support.public_names import members
 
 PACKAGES = {"IOHAlgorithm": "ioh", "network_graph": "networkx", "to_arviz": "arviz"}
 """What an example needs besides what its name needs to be there at all."""

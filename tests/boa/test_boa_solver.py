@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paper import PaperEngine, solve_as_paper
-from stopped_runs import history, stopped_and_resumed, stopped_at
 
 import engine
 from engine.devices import Member, available
@@ -23,6 +21,8 @@ from engine.solvers.boa.device.learner import Learner
 from engine.solvers.boa.fitness import Snippet, landscapes
 from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.schema import COLUMNS
+from tests.support.paper import PaperEngine, solve_as_paper
+from tests.support.stopped_runs import history, stopped_and_resumed, stopped_at
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stopped_runs import history, stopped_and_resumed
 
 import engine
 from engine.devices import Device, Member
@@ -17,6 +16,7 @@ from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.farm import refusal
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.options import Options, resolve
+from tests.support.stopped_runs import history, stopped_and_resumed
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stopped_runs import history
 
 import engine
 from engine.devices import Member
 from engine.errors import DeviceError
 from engine.events import Event, Notice
 from engine.solvers.boa.schema import SCHEMA
-from tests.devices.faults import failing
-from tests.engines import engine_of
+from tests.support.engines import engine_of
+from tests.support.faults import failing
+from tests.support.stopped_runs import history
 
 OPTIONS: dict[str, Any] = {"population": 300, "seed": 4, "max_generations": 6, "target": 41, "flips": 10}
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paper import PaperEngine, solve_as_paper
-from stopped_runs import history, stopped_and_resumed
 
 import engine
 from engine.devices import DevicePool, Member
@@ -23,7 +21,9 @@ from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.plan import migration_for
 from engine.solvers.boa.reference import ReferenceRun, migrate
 from engine.solvers.boa.schema import COLUMNS
-from tests.devices.faults import failing
+from tests.support.faults import failing
+from tests.support.paper import PaperEngine, solve_as_paper
+from tests.support.stopped_runs import history, stopped_and_resumed
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stopped_runs import history
 
 import engine
 from engine.devices import Device, Member
 from engine.solvers.boa.device import peers
 from engine.solvers.boa.schema import SCHEMA
-from tests.devices.faults import failing
-from tests.engines import engine_of
+from tests.support.engines import engine_of
+from tests.support.faults import failing
+from tests.support.stopped_runs import history
 
 OPTIONS: dict[str, Any] = {"population": 300, "seed": 4, "max_generations": 5, "target": 41, "flips": 10}
 

@@ -17,7 +17,7 @@ from engine.devices import Member
 from engine.events import Event, Incumbent, Notice
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.islands import Islands, Round
-from tests.stopping import stop_at
+from tests.support.stopping import stop_at
 
 FORMULA = [list(clause) for clause in itertools.product((1, -1), (2, -2), (3, -3))]  # one of the eight cannot hold
 

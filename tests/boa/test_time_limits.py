@@ -13,7 +13,7 @@ from engine.devices import Device, Member
 from engine.run import Run
 from engine.solvers.boa.device import parts as parts_module
 from engine.solvers.boa.device.parts import Parts
-from tests.engines import close_engines, engine_of
+from tests.support.engines import close_engines, engine_of
 
 
 @pytest.fixture(autouse=True, scope="module")

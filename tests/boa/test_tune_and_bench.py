@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 import pytest
-from paper import PaperEngine
 
 import engine
 from engine.devices import Member
@@ -14,6 +13,7 @@ from engine.errors import OptionError
 from engine.solvers.boa.bench import bench
 from engine.solvers.boa.hard import hard_problems
 from engine.solvers.boa.tune import Trial, smallest_population, tune
+from tests.support.paper import PaperEngine
 
 
 def test_bisection_ends_between_failure_and_success(device: Member) -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
-from searching import as_gpu, brute_force, counts, explore
 
 import engine
 from engine.devices import Member
@@ -25,6 +24,7 @@ from engine.solvers.branch_and_bound.assignment_generators import (
 from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import Tree
+from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

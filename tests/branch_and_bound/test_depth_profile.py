@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from searching import load_assignment
 
 import engine
 from engine.devices import Device, Member
@@ -17,6 +16,7 @@ from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from tests.support.searching import load_assignment
 
 
 def flowshop(jobs: int = 9) -> Tree:

@@ -18,7 +18,7 @@ from engine.events import Event, Notice
 from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
-from tests.devices.faults import failing
+from tests.support.faults import failing
 
 QUEENS_14 = (365596, 13496479)
 

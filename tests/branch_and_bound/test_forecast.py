@@ -13,7 +13,6 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from searching import as_gpu, load_assignment
 
 import engine
 from engine.cli import command_line
@@ -32,7 +31,8 @@ from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSamp
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
-from tests.stopping import stop_at
+from tests.support.searching import as_gpu, load_assignment
+from tests.support.stopping import stop_at
 
 # Taillard's instances with the optimum for upper bound, one-machine bound, min_branch: decomposed nodes.
 KNOWN = [(30, 2178, 2_415_746), (28, 2200, 12_869_871), (21, 2297, 461_633_497)]

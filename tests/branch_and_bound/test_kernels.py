@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
-from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 from engine.devices import Device, Member
 from engine.solvers.branch_and_bound.intervals import cut
@@ -26,6 +25,7 @@ from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from tests.support.searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from searching import as_gpu, brute_force, counts, explore
 
 import engine
 from engine.devices import Member
@@ -23,6 +22,7 @@ from engine.solvers.branch_and_bound.problems import linear_ordering
 from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
 from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
 from engine.solvers.branch_and_bound.reference import search
+from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from searching import as_gpu
 
 import engine
 from engine.devices import Device, Member
@@ -29,7 +28,8 @@ from engine.solvers.branch_and_bound.search.messages import Report, Task
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
-from tests.engines import engine_of
+from tests.support.engines import engine_of
+from tests.support.searching import as_gpu
 
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching import brute_force, held_karp
 
 import engine
 from engine.errors import OptionError, ProblemError
@@ -28,6 +27,7 @@ from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.validate import first_solution
+from tests.support.searching import brute_force, held_karp
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 

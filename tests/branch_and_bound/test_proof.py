@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from searching import load_assignment
 
 import engine
 from engine.devices import Device, Member
@@ -27,7 +26,8 @@ from engine.solvers.branch_and_bound.search.reporting import Reporting
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
-from tests.engines import engine_of
+from tests.support.engines import engine_of
+from tests.support.searching import load_assignment
 
 
 def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:

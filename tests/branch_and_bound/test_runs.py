@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searching import load_assignment
 
 import engine
 from engine.clock import RunClock
@@ -25,9 +24,10 @@ from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from tests.engines import engine_of
-from tests.patience import PATIENCE
-from tests.stopping import stop_at
+from tests.support.engines import engine_of
+from tests.support.patience import PATIENCE
+from tests.support.searching import load_assignment
+from tests.support.stopping import stop_at
 
 # Makespans of Taillard's first ten instances, proved optimal in the literature.
 OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]

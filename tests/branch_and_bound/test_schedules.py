@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searching import as_gpu, counts, explore, factorial_of
 
 import engine
 from engine.devices import Member
@@ -17,6 +16,7 @@ from engine.formats import taillard
 from engine.solvers import recognize
 from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
 from engine.solvers.branch_and_bound.reference import search
+from tests.support.searching import as_gpu, counts, explore, factorial_of
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

@@ -24,9 +24,9 @@ from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import ATSPOptions
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
-from tests.cluster.owner import Owner
-from tests.engines import engine_of
-from tests.stopping import stop_at
+from tests.support.engines import engine_of
+from tests.support.owner import Owner
+from tests.support.stopping import stop_at
 
 
 def clustered(seed: int, n: int = 12) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from searching import as_gpu, counts, explore, factorial_of
 
 from engine.devices import Member
 from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, length_of_levels, number_of, positions
@@ -15,6 +14,7 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE
+from tests.support.searching import as_gpu, counts, explore, factorial_of
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

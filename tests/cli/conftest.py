@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
-
-import counting
-
 from engine import cli
+from tests.support import counting
 
 Quintet = Callable[..., tuple[int, str, str]]
 

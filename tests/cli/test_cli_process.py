@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
 
 from engine import events
-from tests.patience import PATIENCE, wait_until
+from tests.support import counting
+from tests.support.environment import with_root
+from tests.support.patience import PATIENCE, wait_until
 
-SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
 ROOT = Path(__file__).parent.parent.parent
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
@@ -32,8 +32,8 @@ def spawn() -> Iterator[Spawn]:
 
     def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        command = [sys.executable, "-W", "error", str(SCRIPT), *words]
-        children.append(subprocess.Popen(command, env=counting.child_environment(), text=True, **(pipes | arguments)))
+        command = [*counting.QUINTET, *words]
+        children.append(subprocess.Popen(command, env=with_root(), text=True, **(pipes | arguments)))
         return children[-1]
 
     yield start
@@ -181,16 +181,16 @@ def test_a_broken_pipe_is_no_error(words: list[str], spawn: Spawn) -> None:
 def test_what_a_driver_prints_does_not_reach_the_events(spawn: Spawn, tmp_path: Path) -> None:
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
-        "import os, runpy, sys, counting\n"
+        "import os, runpy, sys\nfrom tests.support import counting\n"
         "def solve(*arguments, original=counting.SOLVER.solve):\n"
         "    os.write(1, b'driver says hello\\n'); print('so does python')\n"
         "    return original(*arguments)\n"
         "object.__setattr__(counting.SOLVER, 'solve', solve)\n"
-        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "runpy.run_module('tests.support.quintet_counting', run_name='__main__')\n"
     )
     done = subprocess.run(
         [sys.executable, str(noisy), "solve", "small.txt", "--events", "-"],
-        env=counting.child_environment(),
+        env=with_root(),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -237,11 +237,11 @@ def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_pat
     patient.write_text(
         "import runpy\nfrom engine.cli import running\n"
         f"running._UNTIL_DETACHED = {PATIENCE}\n"
-        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "runpy.run_module('tests.support.quintet_counting', run_name='__main__')\n"
     )
     command = [sys.executable, str(patient), "solve", "endless.txt", "--run-folder", "r", "--events", "-"]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    child = subprocess.Popen(command, env=counting.child_environment(), text=True, **pipes)
+    child = subprocess.Popen(command, env=with_root(), text=True, **pipes)
     try:
         ChildEvents(child).until_type("metric")
         if order == "reader gone first":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
 
 from engine.solvers import discover
+from tests.support import counting
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import counting
 import pytest
 
 from engine.cli import COMMANDS, cli
@@ -18,6 +17,7 @@ from engine.config import Settings
 from engine.devices import selection
 from engine.devices.backends import backends
 from engine.solvers import discover
+from tests.support import counting
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 

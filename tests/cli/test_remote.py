@@ -12,11 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import counting
-import far_host
 import platformdirs
 import pytest
-from printed import value
 
 from engine import config, errors, events
 from engine.cli import receiving
@@ -24,7 +21,10 @@ from engine.cli.remote import solve_there
 from engine.folder import RunFolder
 from engine.hosts import Host, host_named, save_host, saved_hosts
 from engine.lock import FolderLock
-from tests.patience import PATIENCE, wait_until
+from tests.support import counting, far_host
+from tests.support.environment import with_root
+from tests.support.patience import PATIENCE, wait_until
+from tests.support.printed import value
 
 pytestmark = [
     pytest.mark.usefixtures("_quiet_surroundings"),
@@ -48,7 +48,7 @@ def start() -> Any:
     def spawn(*words: str) -> subprocess.Popen[str]:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         command = [*far_host.COMMAND.split(), *words, "--events", "-"]
-        children.append(subprocess.Popen(command, env=counting.child_environment(), text=True, **pipes))
+        children.append(subprocess.Popen(command, env=with_root(), text=True, **pipes))
         return children[-1]
 
     yield spawn

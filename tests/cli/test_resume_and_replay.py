@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from printed import value
 
 from engine import events
+from tests.support import counting
+from tests.support.printed import value
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
-from printed import value
 
 import engine
 from engine import events
@@ -17,6 +15,8 @@ from engine.cli import reading, running
 from engine.errors import OptionError, ProblemError
 from engine.folder import RunFolder
 from engine.run import Run
+from tests.support import counting
+from tests.support.printed import value
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 

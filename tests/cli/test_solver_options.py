@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
 from pydantic import Field
 
 from engine.problem import Problem
 from engine.solver import Solver, SolverOptions
 from engine.solvers import discover
+from tests.support import counting
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings", "_sixth_solver")
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
 
 from engine import events
 from engine.engine import Engine
-from tests.patience import PATIENCE
-
-SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
+from tests.support import counting
+from tests.support.environment import with_root
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
 def waiting() -> Iterator[Any]:
     """A process that waits; killed at the end."""
-    command = [sys.executable, "-W", "error", str(SCRIPT), "standby", "--events", "-"]
+    command = [*counting.QUINTET, "standby", "--events", "-"]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    child = subprocess.Popen(command, env=counting.child_environment(), text=True, **pipes)
+    child = subprocess.Popen(command, env=with_root(), text=True, **pipes)
     yield child
     child.kill()
     child.communicate()

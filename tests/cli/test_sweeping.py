@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
 
 from engine import cli
 from engine.errors import InputError
 from engine.folder import RunFolder
 from engine.sweep import Sweep, is_sweep, parse_seeds, read_sweep
+from tests.support import counting
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import engine
-from tests.patience import PATIENCE
+from tests.support.patience import PATIENCE
 
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")  # workers start sooner
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")

@@ -14,7 +14,7 @@ import engine
 from engine.cluster.engine import ClusterEngine
 from engine.errors import ClusterError, InputError
 from engine.events import Event, Notice, Progress
-from tests.environment import ROOT
+from tests.support.environment import ROOT
 
 
 class Own(engine.Knapsack):

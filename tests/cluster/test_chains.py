@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from owner import Owner
 
 import engine
 from engine.cluster.coordinator import Coordinator, Timing
@@ -19,6 +18,7 @@ from engine.results import Result
 from engine.solvers.gibbs.farm import FarmedSampling, SamplingSlices
 from engine.solvers.gibbs.options import Options
 from engine.storage import Checkpoint
+from tests.support.owner import Owner
 
 TIMING = Timing(first=0.05, longest=0.05, least=0.0, patience=5.0)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from owner import Owner
 
 import engine
 from engine.cluster.bench import simulate
@@ -20,6 +19,7 @@ from engine.errors import AuditError, ClusterError
 from engine.farming import SliceControl, Workers
 from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
+from tests.support.owner import Owner
 
 TIMING = Timing(first=0.01, longest=0.01, least=0.0, patience=2.0, grace=5.0)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from owner import Owner
 
 import engine
 from engine.cluster.coordinator import Timing
@@ -19,6 +18,7 @@ from engine.results import Result
 from engine.solvers.boa.farm import IslandSlices, refusal, solve_farmed
 from engine.solvers.boa.options import Options
 from engine.storage import Checkpoint
+from tests.support.owner import Owner
 
 TIMING = Timing(first=0.05, longest=0.05, least=1e9, patience=5.0)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from engine.folder import RunFolder
-from tests.cluster.batch_system import slurm
-from tests.environment import ROOT, with_root
-from tests.patience import PATIENCE, wait_until
+from tests.support.batch_system import slurm
+from tests.support.environment import ROOT, with_root
+from tests.support.patience import PATIENCE, wait_until
 
 
 def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import engine
 from engine.cluster import connection, jobs
 from engine.cluster.connection import Connection
 from engine.errors import ClusterError, OptionError
-from tests.cluster.batch_system import slurm
-from tests.patience import PATIENCE
+from tests.support.batch_system import slurm
+from tests.support.patience import PATIENCE
 
 if importlib.util.find_spec("dask_jobqueue") is None:
     pytest.skip("dask-jobqueue is not installed", allow_module_level=True)

@@ -18,8 +18,8 @@ from engine.cluster import connection, jobs
 from engine.cluster.connection import Connection
 from engine.cluster.dask_transport import Roster
 from engine.errors import ClusterError, InputError, OptionError, RunFolderError
-from tests.environment import ROOT, with_root
-from tests.patience import PATIENCE, wait_until
+from tests.support.environment import ROOT, with_root
+from tests.support.patience import PATIENCE, wait_until
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from engine.errors import ClusterError, InputError
 from engine.events import Event, Metric, Notice, Started
 from engine.folder import RunFolder
 from engine.results import Status
-from tests.patience import PATIENCE, wait_until
+from tests.support.patience import PATIENCE, wait_until
 
 QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=10.0, backup=4.0, grace=10.0)
 """Short slices, and a frozen worker is noticed soon."""

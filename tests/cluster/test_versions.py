@@ -11,8 +11,8 @@ from engine.cli import command_line
 from engine.cluster.connection import Connection
 from engine.errors import ClusterError
 from engine.version import version
-from tests.cluster.processes import OLD_QUINTET, WITHOUT_QUINTET, scheduler, worker
-from tests.patience import wait_until
+from tests.support.patience import wait_until
+from tests.support.processes import OLD_QUINTET, WITHOUT_QUINTET, scheduler, worker
 
 
 @pytest.fixture

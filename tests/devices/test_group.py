@@ -9,8 +9,8 @@ import pytest
 
 from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup, available
 from engine.errors import DeviceError, DeviceLost, PeerFailed
-from tests.devices.faults import failing
-from tests.patience import PATIENCE
+from tests.support.faults import failing
+from tests.support.patience import PATIENCE
 
 
 class Counter:

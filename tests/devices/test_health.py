@@ -18,7 +18,7 @@ from engine.devices import health as health_module
 from engine.devices import pool as pool_module
 from engine.devices.health import Health, HealthMonitor
 from engine.events import DeviceStatus, from_json, to_json
-from tests.patience import wait_until
+from tests.support.patience import wait_until
 
 
 def pool_of(member: Member) -> Any:

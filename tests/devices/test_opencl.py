@@ -18,7 +18,7 @@ from engine.devices import opencl as backend
 from engine.devices import opencl_listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 from engine.numerics.scan import Scanner
-from tests.environment import with_root
+from tests.support.environment import with_root
 
 
 class FakePyOpenCL:

@@ -18,7 +18,7 @@ import pytest
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
 from engine.devices.pool import beside_gpus
 from engine.errors import DeviceError, OutOfDeviceMemory
-from tests.patience import PATIENCE
+from tests.support.patience import PATIENCE
 
 INFO = DeviceInfo(
     language="opencl",

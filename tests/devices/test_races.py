@@ -15,7 +15,7 @@ from engine.solvers.boa.device.programs import improve_spec, shapes_for
 from engine.solvers.boa.fitness.formulas import max_sat
 from engine.solvers.boa.options import Improvement
 from engine.solvers.gibbs.device.programs import sweep_shape
-from tests.devices.as_threads import races
+from tests.support.as_threads import races
 
 MEAN = """
 KERNEL LAUNCH_BOUNDS(64, 1) neighbours(const GLOBAL f64* values, GLOBAL f64* sums)

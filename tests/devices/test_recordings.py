@@ -16,7 +16,7 @@ from engine.devices.cuda_graph import GraphRecording
 from engine.devices.recording import CommandList, Recording, Recordings
 from engine.devices.timeline import recorded
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
-from tests.devices.faults import failing
+from tests.support.faults import failing
 
 Trial = Callable[[str, str], str]
 

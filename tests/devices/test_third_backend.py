@@ -15,6 +15,7 @@ from engine.devices import available, templates
 from engine.devices.backends import backends
 from engine.folder import read_problem
 from engine.solvers import discover
+from tests.support import third_backend
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -24,8 +25,7 @@ def abacus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The backend in the package's path, with the OpenCL prelude under its own name."""
     if not available("opencl")[0]:
         pytest.skip("there is no OpenCL device that it could use")
-    here = Path(__file__).parent
-    (tmp_path / "abacus.py").write_text((here / "third_backend.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "abacus.py").write_text(Path(third_backend.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     shutil.copy(templates._TEMPLATES.root / "common" / "prelude.opencl.mako", tmp_path / "prelude.mako")
     monkeypatch.setattr(devices, "__path__", [*devices.__path__, str(tmp_path)])
     backends.cache_clear()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import sampling, state_of
 from scipy import sparse
 from scipy.stats import spearmanr
 
@@ -24,8 +23,9 @@ from engine.solvers.gibbs.moves.conjugate import STREAM_ROWS, ConjugateMoves
 from engine.solvers.gibbs.moves.latent import STREAM_NOISE
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.solve import settings_for
-from tests.engines import engine_of
-from tests.stopping import stop_at
+from tests.support.engines import engine_of
+from tests.support.samplers import sampling, state_of
+from tests.support.stopping import stop_at
 
 
 def data(rows: int = 300, columns: int = 60) -> tuple[Any, NDArray[np.bool_]]:

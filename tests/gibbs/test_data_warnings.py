@@ -16,7 +16,7 @@ from engine.cli import command_line
 from engine.devices import Member
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
-from tests.engines import engine_of
+from tests.support.engines import engine_of
 
 SHORT: dict[str, Any] = {"draws": 60, "warmup": 60, "seed": 1}
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import sampling_of, state_of
 from scipy import stats
-from test_invariance import mutate, some_always
 
 import engine
 from engine.devices import DevicePool, Member
@@ -24,7 +22,9 @@ from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
 from engine.solvers.gibbs.solve import settings_for, validate
-from tests.stopping import stop_at
+from tests.support.invariance import mutate, some_always
+from tests.support.samplers import sampling_of, state_of
+from tests.support.stopping import stop_at
 
 LEVEL = 1e-6
 REPLICATES, ITERATIONS = 1200, 3

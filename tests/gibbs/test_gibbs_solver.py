@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import chains_of, sampling, start_of, state_of
 from scipy.special import log_expit, log_ndtr
 
 import engine
@@ -30,8 +27,14 @@ from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import settings_for
-from tests.engines import engine_of
-from tests.stopping import stop_at
+from tests.support.engines import engine_of
+from tests.support.samplers import (
+    chains_of,
+    sampling,
+    start_of,
+    state_of,
+    stopped_soon,
+)
 
 
 def solve_on(device: Member, problem: Any, devices: int = 1, **options: Any) -> Any:
@@ -236,17 +239,6 @@ def test_backends_agree_over_the_first_iterations() -> None:
 
 
 # --- controls -------------------------------------------------------------------------------------------------------
-
-
-def stopped_soon(solve: Callable[[], engine.Result]) -> engine.Result:
-    """The result of a run that is stopped a few batches after its begin."""
-    batches = itertools.count(1)
-    with pytest.MonkeyPatch.context() as patch:
-        stop_at(
-            patch,
-            lambda event: event.type == "progress" and event.phase in ("warm-up", "sampling") and next(batches) == 2,
-        )
-        return solve()
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])

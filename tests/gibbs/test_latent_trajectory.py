@@ -18,8 +18,8 @@ from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.solve import settings_for
-from tests.engines import engine_of
-from tests.stopping import stop_at
+from tests.support.engines import engine_of
+from tests.support.stopping import stop_at
 
 
 def wide(rows: int, columns: int) -> engine.HorseshoeProbit:

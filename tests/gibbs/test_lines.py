@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import sampling, state_of
 
 import engine
 from engine.devices import Member
@@ -17,6 +16,7 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from tests.support.samplers import sampling, state_of
 
 
 def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

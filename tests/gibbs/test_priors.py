@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
-from test_invariance import COLLINEAR, LEVEL, first_device, mutate, p_values
 
 import engine
 from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.design import separation
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
+from tests.support.invariance import COLLINEAR, LEVEL, first_device, mutate, p_values
 
 __all__ = ["first_device"]
 

@@ -20,10 +20,9 @@ from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves import hamiltonian
-from tests.engines import engine_of
-from tests.gibbs.samplers import sampling_of, state_of
-from tests.gibbs.test_gibbs_solver import stopped_soon
-from tests.gibbs.test_invariance import lines_of
+from tests.support.engines import engine_of
+from tests.support.invariance import lines_of
+from tests.support.samplers import sampling_of, state_of, stopped_soon
 
 
 def problem_of(name: str) -> engine.Problem:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from samplers import chains_of, sampling, start_of, state_of
 from scipy import sparse
 
 import engine
@@ -19,6 +18,7 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import sparse_programs
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from tests.support.samplers import chains_of, sampling, start_of, state_of
 
 KINDS = ("one-hot", "numbers", "full column")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,10 @@ from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
 from engine.solvers.gibbs.posterior import verdict
-from tests.engines import engine_of
-from tests.patience import PATIENCE
-from tests.stopping import stop_at
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
-
-from faults import failing
+from tests.support.engines import engine_of
+from tests.support.faults import failing
+from tests.support.patience import PATIENCE
+from tests.support.stopping import stop_at
 
 
 def problem_of(rows: int = 300, columns: int = 5) -> engine.HorseshoeProbit:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING, MISSING, counting
+
+from tests.support import counting
+from tests.support.app import COUNTING, MISSING
 
 if not MISSING:
     from PySide6 import QtCore
 
-collect_ignore_glob = ["test_[!q]*.py"] if MISSING else []  # test_qt.py says why
+collect_ignore = [p.name for p in Path(__file__).parent.glob("test_*.py") if p.name != "test_qt.py"] if MISSING else []
 
 
 @pytest.fixture(autouse=True)

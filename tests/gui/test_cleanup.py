@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 import shiboken6
-from environment import COUNTING
-from interaction import solved
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
 
 from engine.events import Metric
@@ -24,6 +22,8 @@ from gui.app.jobs import Job
 from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.live import LivePlot
+from tests.support.app import COUNTING
+from tests.support.interaction import solved
 
 
 def watched() -> Panel:

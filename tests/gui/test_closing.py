@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING
-from interaction import answer, begin, ended, load
 from PySide6.QtWidgets import QMessageBox
+
+from tests.support.app import COUNTING
+from tests.support.interaction import answer, begin, ended, load
 
 
 @pytest.fixture

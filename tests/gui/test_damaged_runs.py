@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import SAMPLES
 
 from engine.text import gap_text, seconds_text, value_text
 from gui.app.theme import LIGHT
@@ -17,6 +16,7 @@ from gui.problem.new_instance import NewInstance
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.tab import RunTab
+from tests.support.app import SAMPLES
 
 UNREADABLE = "/" + 300 * "x"  # the system refuses to look there, as it does on a disk that is not connected
 RECORDED = sorted(folder.name for folder in (SAMPLES / "recorded").iterdir())

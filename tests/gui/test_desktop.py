@@ -12,7 +12,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from environment import SAMPLES
 
 from engine import cli
 from engine.events import Progress
@@ -20,6 +19,7 @@ from gui.report.notebook import notebook, write_notebook
 from gui.runs.summary import Summary, remaining_text
 from gui.window import notices
 from gui.window.notices import title_of
+from tests.support.app import SAMPLES
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries are for Linux")

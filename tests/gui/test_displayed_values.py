@@ -11,10 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import begin, ended, load
 
 from engine.events import Compiling, DeviceStatus, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
 from engine.folder import RunFolder
@@ -32,6 +29,9 @@ from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.remaining import RemainingTime
 from gui.runs.summary import Summary, remaining_text, state_text
+from tests.support import counting
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import begin, ended, load
 
 STARTED = counting.STARTED
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from environment import SAMPLES
 
 import engine
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for
+from tests.support.app import SAMPLES
 
 
 def dashboard(qtbot: Any, problem: Any, folder: Path) -> Panel:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING
-from interaction import answer, begin, ended, load, opened
 
 from engine.lock import writer_of
-from tests.patience import PATIENCE, wait_until
+from tests.support.app import COUNTING
+from tests.support.environment import with_root
+from tests.support.interaction import answer, begin, ended, load, opened
+from tests.support.patience import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
@@ -35,7 +35,7 @@ def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess
         "--time-limit",
         "3600",
     ]
-    child = subprocess.Popen(words, env=counting.child_environment(), stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(words, env=with_root(), stdout=subprocess.DEVNULL)
     try:
         wait_until((folder / "events.jsonl").is_file)
         yield child, folder

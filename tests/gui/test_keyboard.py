@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interaction import CONTROL, ended
 from PySide6.QtCore import Qt
+
+from tests.support.interaction import CONTROL, ended
 
 
 def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_window: Any) -> None:

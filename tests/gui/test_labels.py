@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
@@ -19,6 +18,7 @@ from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.notes import RunNote
 from gui.runs.summary import Summary, compiling_text
+from tests.support import counting
 
 STARTED = counting.STARTED
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import opened
 from PySide6.QtCore import Qt
+
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import opened
 
 
 @pytest.mark.parametrize("problem", [False, True], ids=["empty", "with a problem"])

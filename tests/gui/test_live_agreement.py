@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from environment import SAMPLES
-from interaction import begin, ended, load
 
 import engine
 from engine.folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for
+from tests.support.app import SAMPLES
+from tests.support.interaction import begin, ended, load
 
 Snapshot = tuple[list[Any], str, float]  # the events of a batch, the tile after it, the end of the curve after it
 

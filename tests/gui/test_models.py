@@ -12,9 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import counting
 import pytest
-from environment import SAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
@@ -37,6 +35,8 @@ from gui.runs.library import Library
 from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
 from gui.runs.summary import Summary
+from tests.support import counting
+from tests.support.app import SAMPLES
 
 STARTED = counting.STARTED
 

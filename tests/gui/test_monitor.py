@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from environment import COUNTING
 
 from engine.devices.machine import MachineMonitor, Process
+from tests.support.app import COUNTING
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interaction import begin, ended, load, opened, solved
+
+from tests.support.interaction import begin, ended, load, opened, solved
 
 INFEASIBLE = """Minimize
  obj: x + y + z + w

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dashboards import FOLDERS, RECORDED, events_of, figure, ids, played, points, values_of
 
 import engine
 from engine.events import DeviceStatus, Failed, Metric, Started, StateChanged, Trace
@@ -21,6 +20,7 @@ from gui.panels import GenericPanel, RunInfo, panel_classes, panel_for
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.report.report import write_report
+from tests.support.dashboards import FOLDERS, RECORDED, events_of, figure, ids, played, points, values_of
 
 
 def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:

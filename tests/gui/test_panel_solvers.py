@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from counting import STARTED
-from dashboards import RECORDED, events_of, figure, info, played, points, titles, values_of
 
 import engine
 from engine.events import Finished, Incumbent, Metric, Started, Trace
@@ -22,6 +20,8 @@ from gui.panels import RunInfo, panel_for
 from gui.panels.knapsack import chosen_items
 from gui.panels.linprog import _postprocess_factor
 from gui.pictures.network import network_places
+from tests.support.counting import STARTED
+from tests.support.dashboards import RECORDED, events_of, figure, info, played, points, titles, values_of
 
 
 def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbot: Any) -> None:

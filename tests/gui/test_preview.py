@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import begin, drop, ended, load
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QLabel
 from scipy.sparse import csr_array
@@ -20,6 +18,8 @@ from gui.plot.axes import Axis
 from gui.plot.live import LivePlot
 from gui.problem.preview import Preview
 from gui.problem.preview_data import HeatMap, Points, Rows, Shares, preview_data
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import begin, drop, ended, load
 
 RANDOM = np.random.default_rng(5)
 PROBLEMS: dict[str, Any] = {

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import SAMPLES
-from interaction import load
 
 import engine
 from gui.problem.forecast import SECONDS, Forecast, forecast_text
+from tests.support.app import SAMPLES
+from tests.support.interaction import load
 
 
 def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from environment import MISSING
 
 from engine import cli
-from tests.patience import PATIENCE
+from tests.support.app import MISSING
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING
-from interaction import SHIFT, begin, ended, load
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 
 from gui.runs.library import Library
+from tests.support.app import COUNTING
+from tests.support.interaction import SHIFT, begin, ended, load
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interaction import begin, drop, ended, load
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox
 
@@ -15,6 +14,7 @@ from engine.errors import InputError
 from engine.sweep import Sweep
 from gui.problem.instance import read_instance, reader_of
 from gui.problem.sweep import plan_sweep
+from tests.support.interaction import begin, drop, ended, load
 
 
 @pytest.fixture

@@ -6,10 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import SAMPLES
-from interaction import begin, ended, load, opened
 
 import engine
 from engine.cli import command_line
@@ -21,6 +18,9 @@ from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
 from gui.panels.info import folder_rows
 from gui.runs.notes import COLOURS, RunNote
+from tests.support import counting
+from tests.support.app import SAMPLES
+from tests.support.interaction import begin, ended, load, opened
 
 
 @pytest.mark.parametrize("folder", sorted((SAMPLES / "recorded").iterdir()), ids=lambda folder: folder.name)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import platformdirs
 import pytest
-from environment import COUNTING, counting
-from interaction import load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
@@ -18,6 +16,9 @@ from engine import Flowshop
 from engine.events import DeviceStatus
 from engine.solvers.branch_and_bound.generators import write_flowshop
 from gui.window.places import HostDialog
+from tests.support import counting
+from tests.support.app import COUNTING
+from tests.support.interaction import load, solved
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A host over ssh with the counting solver."""
     if sys.platform == "win32":
         pytest.skip("the program that takes the place of ssh is a shell script")
-    import far_host
+    from tests.support import far_host
 
     far_host.install(monkeypatch, tmp_path / "far")
     return far_host

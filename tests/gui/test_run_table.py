@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING, SAMPLES
 from PySide6.QtCore import Qt
 
 from engine.text import value_text
@@ -16,6 +15,7 @@ from gui.runs.columns import COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.query import QueryError, matches, parse
+from tests.support.app import COUNTING, SAMPLES
 
 NOTES = [
     RunNote(

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counting import STARTED
-from dashboards import figure
 
 from engine.cli.listing import _state_text
 from engine.devices.machine import DeviceState
@@ -24,6 +22,8 @@ from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 from gui.runs.run_list import accessible_text
 from gui.runs.summary import Summary
+from tests.support.counting import STARTED
+from tests.support.dashboards import figure
 
 BEGUN = STARTED.model_copy(update={"sense": "minimize"})
 GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "7.349e-07 %", 0.05: "5 %", 20.0: "> 1000 %"}

@@ -9,10 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import CONTROL, SHIFT, begin, drop, ended, load, opened
 from PySide6.QtCore import Qt
 
 import engine
@@ -22,6 +19,9 @@ from engine.formats.source import limited
 from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
+from tests.support import counting
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import CONTROL, SHIFT, begin, drop, ended, load, opened
 
 PATIENCE = 120_000
 RECORDED = SAMPLES / "recorded" / "knapsack"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from environment import COUNTING
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QSize
@@ -19,6 +18,7 @@ from gui.plot.boxes import spread
 from gui.runs.columns import value_of
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
+from tests.support.app import COUNTING
 
 
 def note(number: int, variant: str | None, best: float | None, state: str = "optimal") -> RunNote:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import answer, begin, drop, ended, load
 from PySide6.QtWidgets import QDialogButtonBox
 
 import engine
@@ -17,6 +14,9 @@ from engine.errors import InputError
 from engine.solvers import discover
 from engine.sweep import Sweep
 from gui.problem.sweep import SweepDialog, example, parse_options, plan_sweep
+from tests.support import counting
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import answer, begin, drop, ended, load
 
 
 def notes_by_title(window: Any) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING
-from interaction import begin, ended, load
 
 from gui.app.taskbar import TaskbarProgress
+from tests.support.app import COUNTING
+from tests.support.interaction import begin, ended, load
 
 pytest.importorskip("PySide6.QtDBus")
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import opened, solved
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QApplication,
@@ -24,6 +21,9 @@ from PySide6.QtWidgets import (
 from gui.app.style import style_sheet
 from gui.app.theme import DARK, LIGHT, Theme, system_theme, theme_named
 from gui.problem.form import Form
+from tests.support import counting
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import opened, solved
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 

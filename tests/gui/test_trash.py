@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from environment import COUNTING
-from interaction import CONTROL, answer, solved
 from PySide6.QtCore import Qt
 
 from gui.runs.library import TRASH_DAYS, Library
 from gui.window.runs import _consequence
+from tests.support.app import COUNTING
+from tests.support.interaction import CONTROL, answer, solved
 
 
 def test_a_deletion_is_undone(qtbot: Any, open_window: Any, counting_files: Path) -> None:

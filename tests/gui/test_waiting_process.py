@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING
-from interaction import begin, ended, load, solved
 
 from engine.memory import free_memory
 from gui.runs import standby
+from tests.support.app import COUNTING
+from tests.support.interaction import begin, ended, load, solved
 
 
 @pytest.fixture

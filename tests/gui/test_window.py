@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import SHIFT, begin, drop, ended, load
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from engine.folder import RunFolder
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import SHIFT, begin, drop, ended, load
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 

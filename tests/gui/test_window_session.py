@@ -12,10 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import counting
 import pytest
-from environment import COUNTING, SAMPLES
-from interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, shown, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QLineEdit, QWidget
@@ -30,6 +27,9 @@ from gui.runs.bars import ReplayBar
 from gui.runs.child import Child
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
+from tests.support import counting
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, shown, solved
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Engine
 from engine.devices import Member
-from tests.engines import engine_of
+from tests.support.engines import engine_of
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from engine.solvers.knapsack.choice.generators import (
     write_multiple_choice,
     write_two_constraints,
 )
-from tests.stopping import stop_at
+from tests.support.stopping import stop_at
 
 some = settings(max_examples=60)
 

@@ -13,7 +13,7 @@ from engine.errors import DeviceError
 from engine.events import Event, Notice
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.reference import optimal_value
-from tests.devices.faults import failing
+from tests.support.faults import failing
 
 
 def halves(seed: int) -> Knapsack:

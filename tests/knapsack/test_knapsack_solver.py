@@ -30,7 +30,7 @@ from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from engine.storage import Checkpoint
-from tests.stopping import stop_at
+from tests.support.stopping import stop_at
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
 

@@ -23,9 +23,9 @@ from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
 from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
 from engine.solvers.knapsack.sparse.worker import Decisions
-from tests.devices.faults import failing
-from tests.engines import engine_of
-from tests.knapsack.test_sparse import problems
+from tests.support.engines import engine_of
+from tests.support.faults import failing
+from tests.support.knapsacks import problems
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.programs import Shapes, ValueType, shapes_for
 from engine.solvers.knapsack.reference import optimal_value
-from tests.stopping import stop_at
+from tests.support.stopping import stop_at
 
 GPU = Capabilities(
     "gpu",

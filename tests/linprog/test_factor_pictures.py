@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_multifrontal import MATRICES, filled, lower_pattern, tree_of
 
 import engine
 from engine.devices import Member
 from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.multifrontal import picture
 from engine.solvers.linprog.multifrontal.symbolic import analyse
+from tests.support.matrices import MATRICES, filled, lower_pattern, tree_of
 
 
 def in_blocks(pattern: np.ndarray, k: int) -> np.ndarray:

@@ -24,7 +24,7 @@ from engine.solvers.linprog.racers import start as racing
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.storage import Checkpoint
-from tests.devices.faults import failing
+from tests.support.faults import failing
 
 PROBLEM = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
-from test_multifrontal import MATRICES, tree_of
 
 import engine
 from engine.devices import Member
@@ -24,6 +23,7 @@ from engine.solvers.linprog.multifrontal.symbolic import analyse
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.reference import HostShard
+from tests.support.matrices import MATRICES, tree_of
 
 FOLLOWING = {"row_lower", "row_upper", "c", "lower", "upper"}
 

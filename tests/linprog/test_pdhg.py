@@ -22,7 +22,7 @@ from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.options import Precision
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.racers import start
-from tests.devices.faults import failing
+from tests.support.faults import failing
 
 Vector = NDArray[np.float64]
 

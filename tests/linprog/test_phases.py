@@ -16,7 +16,7 @@ from engine.solvers.linprog import solve
 from engine.solvers.linprog.interior import loading
 from engine.solvers.linprog.racers import start
 from engine.solvers.linprog.racers.highs import HighsRacer
-from tests.linprog.races import sparse_program
+from tests.support.races import sparse_program
 
 
 def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:

@@ -30,8 +30,8 @@ from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
-from tests.devices.faults import failing
-from tests.linprog.races import children, no_interior_point, reference, settle, sparse_program
+from tests.support.faults import failing
+from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 
 @pytest.fixture(scope="module")

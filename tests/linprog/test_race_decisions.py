@@ -26,8 +26,8 @@ from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import interior, race, start
 from engine.solvers.linprog.racers.base import unchanged
 from engine.solvers.linprog.racers.highs import HighsRacer
-from tests.linprog.races import children, no_interior_point, reference, settle, sparse_program
-from tests.patience import wait_until
+from tests.support.patience import wait_until
+from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 
 @pytest.fixture(scope="module")

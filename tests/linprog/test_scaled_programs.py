@@ -14,7 +14,7 @@ from engine.devices import Member
 from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
-from tests.linprog.test_random_programs import program
+from tests.support.random_programs import program
 
 FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
 

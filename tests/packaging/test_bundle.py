@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from tests.patience import PATIENCE
+from tests.support.patience import PATIENCE
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 ENTRY = ROOT / "packaging" / "quintet_app.py"

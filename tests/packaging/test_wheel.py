@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import engine
-from tests.patience import PATIENCE
 from tests.support.installation import ROOT, Installation, built
+from tests.support.patience import PATIENCE
 
 
 def run(code: str, *paths: Path) -> str:

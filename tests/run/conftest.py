@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import counting
 import pytest
+
+from tests.support import counting
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
 
 from engine import config
 from engine.errors import OptionError
+from tests.support import counting
 
 LAYERS = ("default", "file", "environment", "argument")
 VALUES: dict[str, tuple[Any, Any, str, Any]] = {

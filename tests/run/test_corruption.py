@@ -9,15 +9,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import counting
 import pytest
-from counting import Counting
 
 import engine
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Event, Notice
 from engine.folder import RunFolder
-from tests.stopping import stop_at
+from tests.support import counting
+from tests.support.counting import Counting
+from tests.support.stopping import stop_at
 
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
 EVERY = int(os.environ.get("QUINTET_TEST_EVERY_BYTE") or 0)

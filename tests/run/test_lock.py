@@ -15,7 +15,7 @@ import pytest
 import engine.lock
 from engine.errors import RunFolderError
 from engine.lock import FolderLock, writer_of
-from tests.environment import with_root
+from tests.support.environment import with_root
 
 HOLDER = """
 import sys, time

@@ -8,10 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
-from counting import Counting
 
 import engine
 from engine.batch import Batch, BatchControl, Item, items_of
@@ -20,6 +18,8 @@ from engine.events import Event, Progress
 from engine.mapping import _groups
 from engine.results import Result, Status
 from engine.solvers import discover
+from tests.support import counting
+from tests.support.counting import Counting
 
 
 def test_results_come_in_the_order_of_the_problems() -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counting import STARTED
 from rich.console import Console
 
 from engine import events
 from engine.observers import JsonLines, ProgressBar, Recorder
+from tests.support.counting import STARTED
 
 FINISHED = events.Finished(time=9, status="optimal")
 FAILED = events.Failed(time=9, error="KeyError", message="bead", exit_code=1)

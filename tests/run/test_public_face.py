@@ -9,13 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import counting
 import pytest
 
 import engine
 from engine.adapters import PUBLIC
 from engine.solvers import discover, public_names
-from tests.patience import PATIENCE
+from tests.support import counting
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 CHECK = """

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counting import Counting
 
 import engine
 import engine.publisher
 from engine import events
 from engine.folder import RunFolder
 from engine.observers import Recorder
-from tests.patience import PATIENCE, wait_until
+from tests.support.counting import Counting
+from tests.support.patience import PATIENCE, wait_until
 
 LONG = Counting(10**9)
 SMALL = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)

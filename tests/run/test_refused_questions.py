@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from counting import Counting
 
 import engine
 from engine.devices import DeviceInfo
 from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, QuintetError, RunFolderError
 from engine.run import Run
 from engine.solvers import discover
+from tests.support import counting
+from tests.support.counting import Counting
 
 
 def validate(problem: Counting, options: counting.Options, devices: Sequence[DeviceInfo]) -> None:

@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from counting import STARTED, Counting
 
 import engine
 from engine import events
 from engine.folder import RunFolder
 from engine.replay import Replay
-from tests.patience import PATIENCE, wait_until
+from tests.support.counting import STARTED, Counting
+from tests.support.patience import PATIENCE, wait_until
 
 
 def story(*times: float) -> list[events.Event]:

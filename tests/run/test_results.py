@@ -74,7 +74,7 @@ def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_result_of_a_run_folder_is_loaded(tmp_path: Path) -> None:
-    import counting
+    from tests.support import counting
 
     result = engine.solve(counting.Counting(30), run_folder=tmp_path / "r")
     assert engine.load(tmp_path / "r").to_dict() == result.to_dict()
@@ -128,7 +128,7 @@ def test_problems_are_shown_with_their_name_and_sizes_once(problem: engine.Probl
 
 
 def test_a_run_can_be_awaited_and_is_shown() -> None:
-    import counting
+    from tests.support import counting
 
     async def solved() -> engine.Result:
         with engine.Engine(devices=["opencl:0"]) as owner:

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
-from counting import Counting
 
 import engine
 from engine import events
@@ -22,7 +20,9 @@ from engine.errors import DeviceError
 from engine.folder import RunFolder
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from tests.patience import PATIENCE, wait_until
+from tests.support import counting
+from tests.support.counting import Counting
+from tests.support.patience import PATIENCE, wait_until
 
 LONG = Counting(10**9)
 

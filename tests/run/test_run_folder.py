@@ -12,10 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
-from counting import Counting
 
 import engine
 from engine import events
@@ -23,9 +21,11 @@ from engine.errors import RunFolderError
 from engine.files import write_whole
 from engine.folder import Checkpoint, RunFolder
 from engine.results import Result, Status
-from tests.patience import PATIENCE
+from tests.support import counting
+from tests.support.counting import Counting
+from tests.support.environment import with_root
+from tests.support.patience import PATIENCE
 
-HERE = Path(__file__).parent
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
 DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
@@ -259,8 +259,8 @@ def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 def spawn(*arguments: str) -> subprocess.Popen[bytes]:
     """``quintet ARGUMENTS`` with the counting solver, in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, str(HERE / "quintet_counting.py"), *arguments],
-        env=counting.child_environment(),
+        [*counting.QUINTET, *arguments],
+        env=with_root(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

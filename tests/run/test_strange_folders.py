@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tomlkit
-from counting import Counting
 
 import engine
 from engine import config
 from engine.errors import OptionError, QuintetError, RunFolderError
 from engine.folder import RunFolder, read_problem
 from engine.storage import file_digest, text_digest
+from tests.support.counting import Counting
 
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
 CASES = int(os.environ.get("QUINTET_TEST_FUZZ_CASES") or 150)

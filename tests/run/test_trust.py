@@ -17,7 +17,7 @@ from engine.trust import remember
 
 SOURCE = """
 from pathlib import Path
-from counting import Counting
+from tests.support.counting import Counting
 Path("executed.txt").write_text("yes")
 class Mine(Counting):
     pass

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from counting import Counting
 
 import engine
 from engine import events
+from tests.support.counting import Counting
 
 
 def test_what_a_user_must_know_is_a_python_warning_at_their_own_line() -> None:

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
-from counting import Counting
 
 import engine
 from engine.errors import RunFolderError
 from engine.events import Notice
 from engine.folder import RunFolder
+from tests.support import counting
+from tests.support.counting import Counting
 
 TARGET = 60
 ANSWER = counting.expected(TARGET, seed=2)

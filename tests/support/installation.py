@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
-
-ROOT = Path(__file__).parents[2]
+from tests.support.environment import ROOT
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True)

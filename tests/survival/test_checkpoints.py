@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lasting import CASES, differences, signed, slow_device, solve_whole, stopped
 
 import engine
 from engine.errors import AuditError, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers import solver_named
+from tests.support.lasting import CASES, differences, signed, slow_device, solve_whole, stopped
 
 DEVICES = slow_device()
 pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")

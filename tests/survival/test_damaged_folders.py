@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from lasting import CASES, content, damaged, differences, seed_of_today, slow_device, solve_whole, stopped
 
 import engine
+from tests.support.lasting import CASES, content, damaged, differences, seed_of_today, slow_device, solve_whole, stopped
 
 DEVICES = slow_device()
 SEED = seed_of_today()

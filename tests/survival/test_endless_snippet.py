@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.devices import available
-from tests.environment import with_root
-from tests.patience import PATIENCE
+from tests.support.environment import with_root
+from tests.support.patience import PATIENCE
 
 PROGRAM = """
 import sys

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-import sys
 import threading
 from pathlib import Path
 
 import pytest
-from lasting import CASES, SMALL, differences, seed_of_today, slow_device, solve_whole
 
 import engine
 from engine.errors import DeviceError, QuintetError
-from tests.patience import PATIENCE, wait_until
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "devices"))
-from faults import failing
+from tests.support.faults import failing
+from tests.support.lasting import CASES, SMALL, differences, seed_of_today, slow_device, solve_whole
+from tests.support.patience import PATIENCE, wait_until
 
 DEVICES = slow_device()
 SEED = seed_of_today()

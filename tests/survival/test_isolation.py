@@ -17,7 +17,7 @@ import engine
 from engine import isolation
 from engine.devices import available
 from engine.errors import AuditError, DeviceError
-from tests.patience import PATIENCE
+from tests.support.patience import PATIENCE
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
 pytestmark = pytest.mark.skipif(not CPUS, reason="this machine has no OpenCL CPU device")

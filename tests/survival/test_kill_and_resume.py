@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from lasting import CASES, differences, kill_until_done, seed_of_today, slow_device, solve_whole
 
 from engine.folder import RunFolder
+from tests.support.lasting import CASES, differences, kill_until_done, seed_of_today, slow_device, solve_whole
 
 KILLS = 12
 SEED = seed_of_today()

@@ -1,0 +1,35 @@
+"""A host that is not there: a program ``ssh`` that runs its command on this one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support import counting
+from tests.support.environment import with_root
+
+_SSH = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do [ "$1" = -o ] && shift; shift; done
+echo "$1" >> "$(dirname "$0")/destinations"
+[ "$1" = nowhere ] && { echo "ssh: Could not resolve hostname nowhere" >&2; exit 255; }
+shift
+echo "Welcome to this host"
+exec sh -c "$*"
+"""
+
+COMMAND = " ".join(counting.QUINTET)
+"""What starts quintet there, with the counting solver."""
+
+
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Put the program on the path, and the folders of the host's user into ``folder``; where it keeps runs."""
+    folder.mkdir()
+    program = folder / "ssh"
+    program.write_text(_SSH)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("PYTHONPATH", with_root()["PYTHONPATH"])
+    return folder / "cache" / "quintet" / "received"

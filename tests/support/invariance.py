@@ -1,0 +1,275 @@
+"""The exact test of Gandy and Scott (2021): draws from the prior, data from the model, two iterations."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from engine.devices import Member, available, templates
+from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import REPORT
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.sparse_rows import SparseRows
+from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from tests.support.samplers import sampling, state_of
+
+REPLICATES, WIDE_REPLICATES, ITERATIONS = 20_000, 6_000, 2  # wide X takes a matrix product a chain, cg launches
+
+
+INTERCEPT_SCALE = 1.5
+
+
+LEVEL = 1e-6  # of each statistic; a false alarm in about one of 10 000 runs of this file
+
+
+X = np.array([[1.2, -0.4, 0.3], [-0.7, 0.9, 0.8], [0.5, 1.1, -1.3], [-1.4, -0.2, 0.6]])
+
+
+COLLINEAR = np.column_stack(
+    [
+        [1.0, 0.0, 0.0, 1.0, 1.0, 0.0],  # two levels of one feature
+        [0.0, 1.0, 1.0, 0.0, 0.0, 1.0],
+        [1.0, 0.0, 1.0, 1.0, 1.0, 0.0],  # mostly 1, and 0 in a part of the second level only
+        [0.5, -1.1, 0.4, -0.3, 0.9, 0.2],
+        [0.5, -1.1, 0.4, -0.3, 0.9, 0.2],  # a copy
+    ]
+)
+"""A one-hot group, a column whose two rows off the usual value half of the data separate, and a copy of a column."""
+
+
+def prior(
+    random: np.random.Generator,
+    count: int,
+    columns: int,
+    intercept: bool,
+    kind: str = "horseshoe",
+    effects: NDArray[np.float64] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas.
+
+    half_t has 3 degrees of freedom; the slab of ``regularized`` is of scale 0.5, with 4.
+    """
+
+    def inverse_gamma(shape: float, rate: Any, size: Any) -> NDArray[np.float64]:
+        return np.asarray(rate / random.gamma(shape, size=size))
+
+    xi = inverse_gamma(0.5, 1.0, count)
+    tau = np.sqrt(inverse_gamma(0.5, 1 / xi, count))
+    nu = inverse_gamma(0.5, 1.0, (count, columns))
+    lam = np.sqrt(inverse_gamma(0.5, 1 / nu, (count, columns)))
+    if kind == "half_t":
+        lam = np.sqrt(inverse_gamma(1.5, 3.0 / nu, (count, columns)))
+    elif kind in ("lasso", "ridge"):
+        lam = np.sqrt(random.exponential(2.0, (count, columns))) if kind == "lasso" else np.ones((count, columns))
+    slab = 1.0 / inverse_gamma(2.0, 0.5, count)
+    precision = (lam * tau[:, None]) ** -2.0
+    if kind == "regularized":
+        assert effects is not None
+        precision += effects * slab[:, None]
+    beta = random.standard_normal((count, columns)) * precision**-0.5
+    if intercept:
+        beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal(count), beta])
+        nu, lam = (np.column_stack([np.ones(count), array]) for array in (nu, lam))
+    return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta, "slab": slab}
+
+
+def mutate(template: str, right: str, wrong: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the templates have something wrong."""
+    root = folder / "kernels"
+    shutil.copytree(templates._TEMPLATES.root, root)
+    place = root / "gibbs" / f"{template}.mako"
+    text = place.read_text(encoding="utf-8")
+    assert right in text
+    place.write_text(text.replace(right, wrong), encoding="utf-8")
+    monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
+
+
+def slab_precisions(columns: NDArray[np.float64], intercept: bool, slab: float | None) -> NDArray[np.float64]:
+    """Mean square of the distances from the usual value over the slab's variance, column by column."""
+    if slab is None:
+        return np.zeros(columns.shape[1])
+    usual = np.sort(columns, axis=0)[(len(columns) - 1) // 2] if intercept else 0.0
+    apart = columns - usual
+    return np.array([np.mean(column[column != 0] ** 2) for column in apart.T]) / slab**2
+
+
+def bounded_prior(
+    random: np.random.Generator,
+    count: int,
+    columns: int,
+    intercept: bool,
+    precisions: NDArray[np.float64],
+    kind: str = "horseshoe",
+    effects: NDArray[np.float64] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of the prior times the slab's densities, by rejection."""
+    found: list[dict[str, NDArray[np.float64]]] = []
+    while sum(len(part["tau"]) for part in found) < count:
+        part = prior(random, count, columns, intercept, kind, effects)
+        likely = np.exp(-0.5 * part["beta"][:, int(intercept) :] ** 2 @ precisions)
+        kept = random.random(count) < likely if precisions.any() else np.ones(count, bool)
+        found.append({name: array[kept] for name, array in part.items()})
+    return {name: np.concatenate([part[name] for part in found])[:count] for name in found[0]}
+
+
+def lines_of(design: Design, y: NDArray[np.bool_]) -> Lines:
+    """The lines of the same columns with another target."""
+    options = Options(standardize=False, intercept=bool(design.first))
+    other = Design.of(HorseshoeProbit(design.problem.X, y.astype(int)), options)
+    rows = other.rows(0, len(y)).astype(np.float64)[:, : other.layout.columns]
+    return find_lines(other, rows.T @ rows, np.ones(len(y)))
+
+
+def advance(
+    sampler: Sampler, draws: dict[str, NDArray[np.float64]], y: NDArray[np.bool_], first: int, with_lines: bool
+) -> dict[str, Any]:
+    """Two iterations of chains that all have this y."""
+    design = sampler.design
+    X = design.problem.X
+    lines = lines_of(design, y) if with_lines else None
+
+    def set_signs(worker: Worker) -> None:
+        """A sparse design has the signs of the rows apart from its entries."""
+        moves = worker.moves
+        assert isinstance(worker.rows, SparseRows)
+        assert isinstance(moves, ConjugateMoves)
+        signs = np.zeros(worker.rows.signs.size, np.float32)
+        signs[: len(X)] = np.where(y, 1.0, -1.0)
+        worker.device.put(signs, worker.rows.signs)
+        moves.set_small(np.arange(worker.layout.columns) % 2 == 1)
+
+    def work(worker: Worker) -> None:
+        rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
+        inside = design.first
+        rows[: len(X), :inside] = 1.0
+        rows[: len(X), inside : inside + X.shape[1]] = X
+        rows[: len(X)] *= np.where(y, 1.0, -1.0)[:, None]
+        worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
+        if worker.settings.kernel == "hmc":
+            signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
+            signs[: len(X)] = np.where(y, 1.0, -1.0) if inside else 0.0
+            worker.device.put(signs, worker.hamiltonian.signs)
+            worker.hamiltonian.set_small(np.arange(worker.layout.columns) % 2 == 1)
+        if lines is not None:
+            worker.hamiltonian.set_lines(lines)
+
+    sampler.workers.each(set_signs if sampler.settings.kernel == "cg" else work)
+    arguments = {name: draws[name] for name in ("lam", "nu")}
+    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
+    state["whole"][:, REPORT.index("slab_precision")] = draws["slab"]
+    sampler.set_state(state)
+    for step in range(first, first + ITERATIONS):
+        sampler.workers.each(Worker.iterate, step)
+    return sampler.state()
+
+
+def p_values(
+    member: Member,
+    kernel: str,
+    seed: int,
+    intercept: bool = False,
+    replicates: int = REPLICATES,
+    columns: NDArray[np.float64] = X,
+    family: str = "probit",
+    slab: float | None = None,
+    kind: str = "horseshoe",
+) -> dict[str, float]:
+    """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
+    random = np.random.default_rng(seed)
+    rows, p = columns.shape
+    chains = 512 if rows < 6 else max(32, min(256, replicates // 78 // 32 * 32))  # 64 targets of six rows
+    inside = int(intercept)
+    precisions = slab_precisions(columns, intercept, slab)
+    effects = slab_precisions(columns, intercept, 1.0)
+    draws = bounded_prior(random, replicates, p, intercept, precisions, kind, effects)
+    mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
+    noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
+    y = (mean + noise((replicates, rows))) > 0
+    pattern = y @ (1 << np.arange(rows))
+    ends: list[dict[str, Any]] = []
+    options: dict[str, Any] = {
+        "standardize": False,
+        "slab": 0.5 if kind == "regularized" else slab,
+        "prior": kind,
+        "local_degrees": 3.0,
+        "intercept": intercept,
+        "intercept_scale": INTERCEPT_SCALE,
+    }
+    options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc"}.get(kernel, kernel)
+    with sampling(
+        member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
+    ) as sampler:
+        assert sampler.settings.wide == (kernel == "wide")
+        assert sampler.settings.latent == (kernel == "latent")
+        run = 0
+        for number in range(1 << rows):
+            mine = np.flatnonzero(pattern == number)
+            for at in range(0, len(mine), chains):
+                used = np.resize(mine[at : at + chains], chains)
+                chosen = {name: array[used] for name, array in draws.items()}
+                state = advance(sampler, chosen, y[used[0]], run, kernel == "lines")
+                ends.append({name: array[: len(mine[at : at + chains])] for name, array in state.items()})
+                run += ITERATIONS
+    beta, local, nu, whole = (
+        np.concatenate([end[name] for end in ends]) for name in ("beta", "local_precision", "nu", "whole")
+    )
+    tau = whole[:, 0] ** -0.5
+    values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf)}
+    if kernel in ("gibbs", "px", "wide"):
+        values["xi"] = stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)
+    if intercept:
+        values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
+    for j in range(inside, inside + p):
+        values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
+        values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
+        if kernel in ("gibbs", "px", "wide"):
+            values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
+    if slab is not None or kind != "horseshoe":  # the prior of the parameters has no closed form then
+        fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions, kind, effects)
+        found = {"tau": tau, "beta": beta, "lambda": local**-0.5}
+        expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
+        values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
+        if kind == "regularized":
+            values["slab"] = stats.ks_2samp(whole[:, REPORT.index("slab_precision")], fresh["slab"])
+        if intercept:
+            values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
+        for j in range(inside, inside + p):
+            for name in ("beta", "lambda") if kind != "ridge" else ("beta",):
+                values[f"{name} {j}"] = stats.ks_2samp(found[name][:, j], expected[name][:, j])
+    elif (
+        kernel == "lines"
+    ):  # functions of the members of a line, and of the data: what the margins alone would not show
+        fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, p, intercept)
+        scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, inside:] / fresh["tau"][:, None]
+        for name, (j, k) in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
+            values[f"sum of {name}"] = stats.ks_2samp(scaled[:, j] + scaled[:, k], expected[:, j] + expected[:, k])
+            least = (np.minimum(*np.abs(b[:, [j, k]]).T) for b in (scaled, expected))
+            values[f"smaller of {name}"] = stats.ks_2samp(*least)
+    return {name: float(value.pvalue) for name, value in values.items()}
+
+
+@pytest.fixture(scope="module")
+def first_device() -> Any:
+    """One device for the mutants, whose kernels are compiled for each: they test the test, not the device."""
+    found = [info for info in available()[0] if info.capabilities.fp64]
+    if not found:
+        pytest.skip("this machine has no device with float64")
+    return SimpleNamespace(info=found[0])
+
+
+def some_always(mutants: Iterable[str], *always: str) -> list[Any]:
+    """Parameters of a test: one mutant of each part always, the others when slow tests are asked for."""
+    assert set(always) <= set(mutants)
+    return [name if name in always else pytest.param(name, marks=pytest.mark.slow) for name in mutants]

@@ -1,0 +1,75 @@
+"""Sparse matrices of every shape, and the trees of their factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from engine.solvers.linprog.interior import products
+from engine.solvers.linprog.multifrontal import ordering
+from engine.solvers.linprog.multifrontal.ordering import EliminationTree
+
+
+def with_identity(columns: Any) -> Any:
+    return sp.csc_array(sp.hstack([columns, sp.eye_array(columns.shape[0])]))
+
+
+def edges(m: int, ends: Any) -> Any:
+    """A graph's incidence matrix beside the identity: A D A^T is its Laplacian with a larger diagonal."""
+    first, second = np.asarray(ends).reshape(-1, 2).T
+    column = np.arange(first.size)
+    values = np.concatenate([np.ones(first.size), -np.ones(first.size)])
+    places = np.concatenate([first, second]), np.concatenate([column, column])
+    return with_identity(sp.csc_array((values, places), shape=(m, first.size)))
+
+
+def grid(side: int) -> Any:
+    at = np.arange(side * side).reshape(side, side)
+    across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
+    down = np.stack([at[:-1].ravel(), at[1:].ravel()], axis=1)
+    return edges(side * side, np.concatenate([across, down]))
+
+
+def matrices() -> dict[str, Any]:
+    random = np.random.default_rng(3)
+    scattered = with_identity(sp.random_array((400, 500), density=0.004, rng=random))
+    block = sp.csc_array(random.standard_normal((170, 200)))
+    cliques = np.zeros((575, 640))  # of rows 0 ... 299 and 280 ... 574
+    cliques[:300, :320], cliques[280:, 320:] = random.standard_normal((300, 320)), random.standard_normal((295, 320))
+    return {
+        "one row": sp.csc_array(random.standard_normal((1, 4))),
+        "no entries": with_identity(sp.csc_array((5, 2))),
+        "grid": grid(23),
+        "arrow": edges(301, [(0, i) for i in range(1, 301)]),
+        "path": edges(500, [(i, i + 1) for i in range(499)]),
+        "tree": edges(255, [(i, (i - 1) // 2) for i in range(1, 255)]),
+        "dense": block,
+        "two cliques": with_identity(sp.csc_array(cliques)),
+        "disconnected": sp.csc_array(sp.block_diag([grid(7), block[:90], sp.eye_array(3), grid(4)])),
+        "scattered": scattered,
+        "scattered and dense": sp.csc_array(sp.block_array([[scattered, None], [scattered[:170], block]])),
+    }
+
+
+MATRICES = matrices()
+
+
+def lower_pattern(columns: Any) -> Any:
+    return products.lower_pattern(sp.csc_array(columns))
+
+
+def tree_of(columns: Any) -> EliminationTree:
+    pattern = lower_pattern(columns)
+    return ordering.best_tree(pattern.indices, pattern.indptr)
+
+
+def filled(columns: Any, order: np.ndarray) -> np.ndarray:
+    """The pattern of the factor by elimination."""
+    pattern = lower_pattern(columns).toarray() != 0
+    full = (pattern | pattern.T)[np.ix_(order, order)]
+    for k in range(order.size):
+        below = np.flatnonzero(full[k + 1 :, k]) + k + 1
+        full[np.ix_(below, below)] = True
+    return np.tril(full)
