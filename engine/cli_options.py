@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
+import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, TypeVar, cast
 
 import click
 from pydantic import BaseModel
@@ -22,8 +25,10 @@ __all__ = [
     "debug_option",
     "devices_option",
     "has_foreign_options",
+    "json_option",
     "options",
     "own_options",
+    "own_output",
     "pool_options",
     "positionals",
     "run_command",
@@ -42,6 +47,61 @@ def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
 config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
 backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
+
+
+@contextlib.contextmanager
+def own_output() -> Iterator[IO[str]]:
+    """A stream to standard output that nothing else reaches: what libraries and drivers print goes to standard error.
+
+    Where ``sys.stdout`` is not the descriptor 1, as in a test, it is the stream.
+    """
+    try:
+        is_real = sys.stdout.fileno() == 1
+    except (OSError, ValueError):
+        is_real = False
+    if not is_real:
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    own = os.dup(1)
+    with contextlib.suppress(OSError):  # standard error is closed
+        os.dup2(2, 1)
+    try:
+        with open(own, "w", encoding="utf-8", errors="backslashreplace", newline="\n", closefd=False) as stream:
+            yield stream
+    except BrokenPipeError:
+        pass
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            _flush_c()
+        os.dup2(own, 1)
+        os.close(own)
+
+
+def _flush_c() -> None:
+    """Write out what C libraries have printed, which may be buffered until the process ends."""
+    import ctypes
+
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
+
+
+def json_option(text: str) -> Callable[[F], F]:
+    """``--json``, whose help is ``text``, given to the command as ``json_output``.
+
+    It is where the command prints JSON, a stream of :func:`own_output`; None if the option is not given.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def guarded(*arguments: Any, as_json: bool, **named: Any) -> Any:
+            with own_output() if as_json else contextlib.nullcontext() as stream:
+                return function(*arguments, json_output=stream, **named)
+
+        option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help=text)
+        return option(cast("F", guarded))
+
+    return decorate
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> list[str] | None:

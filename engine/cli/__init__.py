@@ -13,7 +13,7 @@ import itertools
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -90,30 +90,13 @@ def _json_lines(stream: IO[str]) -> JsonLines:
     return JsonLines(stream)
 
 
-@contextlib.contextmanager
-def _events_stream(words: Sequence[str]) -> Iterator[IO[str] | None]:
-    """Where ``--events -`` writes: standard output, which nothing else reaches then, drivers included."""
-    wanted = "--events=-" in words or ("--events", "-") in itertools.pairwise(words)
-    try:
-        is_real = wanted and sys.stdout.fileno() == 1
-    except (OSError, ValueError):
-        is_real = False
-    if not is_real:
-        yield sys.stdout if wanted else None
-        return
-    sys.stdout.flush()
-    own = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with open(own, "w", encoding="utf-8", errors="backslashreplace", newline="\n", closefd=False) as stream:
-            yield stream
-            with contextlib.suppress(OSError):
-                sys.stdout.flush()
-    except BrokenPipeError:
-        pass
-    finally:
-        os.dup2(own, 1)
-        os.close(own)
+def _events_stream(words: Sequence[str]) -> contextlib.AbstractContextManager[IO[str] | None]:
+    """Where ``--events -`` writes; None if it is not given."""
+    if "--events=-" not in words and ("--events", "-") not in itertools.pairwise(words):
+        return contextlib.nullcontext()
+    from ..cli_options import own_output
+
+    return own_output()
 
 
 def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from .. import config
-from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, options
 from ..engine import Engine
 from ..forecast import Estimate
 from ..formats.source import limited
@@ -28,7 +28,7 @@ _LONG = 1e15
 @click.option("--seed", metavar="N", help="Seed of the random sample.")
 @click.option("--time-limit", metavar="SECONDS", help="About how long the forecast may take; it is less exact then.")
 @click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
-@click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
+@json_option("Print the forecast as JSON.")
 @options(config_option, debug_option)
 @click.pass_context
 def estimate(
@@ -37,7 +37,7 @@ def estimate(
     file: str | None,
     config_file: str | None,
     trust: bool,
-    as_json: bool,
+    json_output: IO[str] | None,
     **arguments: Any,
 ) -> int:
     """Forecast the work that solving the problem in FILE would take on these devices."""
@@ -50,7 +50,9 @@ def estimate(
         problem = read(path, context.meta["quintet.reading"], trust)
     with Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file) as owner:
         found = owner.estimate(problem, **arguments, **context.meta["quintet.options"])
-    print(json.dumps({**asdict(found), "seconds": found.seconds}) if as_json else _sentences(problem.describe(), found))
+    as_json = json_output is not None
+    text = json.dumps({**asdict(found), "seconds": found.seconds}) if as_json else _sentences(problem.describe(), found)
+    print(text, file=json_output)
     return 0
 
 

@@ -8,12 +8,12 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from .. import config, tables
-from ..cli_options import backend_option, config_option, debug_option, devices_option, options
+from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, options
 from ..devices import available, select
 from ..devices.machine import DeviceState, MachineMonitor
 from ..engine import Engine
@@ -27,7 +27,7 @@ __all__ = ["devices", "solvers"]
 
 @click.command()
 @click.option("--explain", is_flag=True, help="Show every setting, its value and where that came from.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 @click.option(
     "--watch", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Show every SECONDS what all devices are doing."
 )
@@ -36,7 +36,7 @@ __all__ = ["devices", "solvers"]
 @options(backend_option, devices_option, config_option, debug_option)
 def devices(
     explain: bool,
-    as_json: bool,
+    json_output: IO[str] | None,
     watch: float | None,
     cluster: str | None,
     host: str | None,
@@ -46,19 +46,16 @@ def devices(
 ) -> int:
     """List the devices of this machine, and why a backend has none; or those of a cluster or another host."""
     if host is not None:
-        return _host_devices(host, as_json)
+        return _host_devices(host, json_output)
     if watch is not None:
-        return _watch(watch, as_json)
+        return _watch(watch, json_output)
     if cluster is not None:
-        return _cluster_devices(cluster, as_json, backend, devices)
+        return _cluster_devices(cluster, json_output, backend, devices)
     resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
     found, missing = available("auto")
-    if as_json:
-        print(
-            json.dumps(
-                {"devices": [{"id": d.id, **dataclasses.asdict(d)} for d in found], "missing": missing}, indent=2
-            )
-        )
+    if json_output is not None:
+        listed = [{"id": info.id, **dataclasses.asdict(info)} for info in found]
+        print(json.dumps({"devices": listed, "missing": missing}, indent=2), file=json_output)
         return 0 if found else 3
     tables.describe_devices(found, missing)
     if explain:
@@ -71,28 +68,30 @@ def devices(
     return 0 if found else 3
 
 
-def _watch(seconds: float, as_json: bool) -> int:
+def _watch(seconds: float, json_output: IO[str] | None) -> int:
     """Print the state of all devices until the reader goes, or Ctrl-C."""
     monitor = MachineMonitor()
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(seconds)
             states = monitor.sample()
-            if as_json:
-                print(json.dumps({"time": time.time(), "devices": [dataclasses.asdict(state) for state in states]}))
+            if json_output is not None:
+                text = json.dumps({"time": time.time(), "devices": [dataclasses.asdict(state) for state in states]})
             else:
-                print("   ".join(_state_text(state) for state in states))
-            sys.stdout.flush()
+                text = "   ".join(_state_text(state) for state in states)
+            print(text, file=json_output, flush=True)
     return 0
 
 
-def _host_devices(name: str, as_json: bool) -> int:
+def _host_devices(name: str, json_output: IO[str] | None) -> int:
     """Have another host print its devices."""
-    words = ssh_words(host_named(name), "devices --json" if as_json else "devices")
+    words = ssh_words(host_named(name), "devices" if json_output is None else "devices --json")
     try:
-        code = subprocess.run(words, check=False).returncode
+        done = subprocess.run(words, check=False, stdout=subprocess.PIPE, text=True)
     except OSError as error:
         raise DeviceError(f"ssh cannot be started: {error.strerror or error}") from error
+    print(done.stdout, end="", file=json_output)
+    code = done.returncode
     return code if code in (0, 2, 3) else DeviceError.exit_code  # ssh's own codes
 
 
@@ -107,7 +106,7 @@ def _state_text(state: DeviceState) -> str:
     return f"{state.name}: {', '.join(part for part in parts if part)}"
 
 
-def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[str] | None) -> int:
+def _cluster_devices(cluster: str, json_output: IO[str] | None, backend: Any, devices: list[str] | None) -> int:
     """The workers of a cluster and what each has."""
     with Engine(backend, devices, cluster=cluster) as owner:
         from ..cluster.engine import ClusterEngine, worker_rows
@@ -115,7 +114,7 @@ def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[st
         assert isinstance(owner, ClusterEngine)
         connection = owner.look()
         workers = connection.workers
-        if as_json:
+        if json_output is not None:
             described = [
                 {
                     **{name: getattr(one, name) for name in ("label", "address", "host", "versions", "fault")},
@@ -123,7 +122,7 @@ def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[st
                 }
                 for one in workers
             ]
-            print(json.dumps({"workers": described}, indent=2))
+            print(json.dumps({"workers": described}, indent=2), file=json_output)
         elif workers:
             tables.print_table(("worker", "host", "device", "name", "memory"), worker_rows(workers))
         connection.require_usable()
@@ -134,13 +133,14 @@ def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[st
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 @debug_option
-def solvers(name: str | None, as_json: bool) -> int:
+def solvers(name: str | None, json_output: IO[str] | None) -> int:
     """List the solvers, or describe the one called NAME with its options."""
     chosen = list(discover().values()) if name is None else [solver_named(name)]
-    if as_json:
-        print(json.dumps({"solvers": [tables.solver_to_dict(solver) for solver in chosen]}, indent=2))
+    if json_output is not None:
+        described = [tables.solver_to_dict(solver) for solver in chosen]
+        print(json.dumps({"solvers": described}, indent=2), file=json_output)
     elif name is not None:
         tables.describe_solver(chosen[0])
     else:

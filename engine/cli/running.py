@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -21,6 +21,7 @@ from ..cli_options import (
     config_option,
     debug_option,
     devices_option,
+    json_option,
     options,
     time_limit_option,
 )
@@ -90,7 +91,7 @@ _host_option = click.option(
     metavar="HOST",
     help="Run on another host over ssh, where Quintet is installed: [USER@]HOST, or the name of a saved one.",
 )
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+_json_option = json_option("Print the result as JSON.")
 
 
 _EPILOG = """Options of the solver and of the file format are written --NAME VALUE, in any place; quintet solvers NAME
@@ -112,7 +113,7 @@ def solve(
     file: str | None,
     events: str | None,
     solution: Path | None,
-    as_json: bool,
+    json_output: IO[str] | None,
     config_file: str | None,
     trust: bool,
     cluster: str | None,
@@ -134,7 +135,7 @@ def solve(
         _require_one(host, cluster)
         trusted = trust or problem.native_code is not None  # which reading it has asked about
         there = solve_there(host, problem, resolved, arguments, context.meta["quintet.options"], trusted)
-        return _conduct(there, there.start, events, context.obj, solution, as_json)
+        return _conduct(there, there.start, events, context.obj, solution, json_output)
     owner = hand_over(
         Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file, cluster=cluster)
     )
@@ -142,7 +143,7 @@ def solve(
     def start(observers: list[Observer]) -> Run:
         return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
 
-    return _conduct(owner, start, events, context.obj, solution, as_json)
+    return _conduct(owner, start, events, context.obj, solution, json_output)
 
 
 @click.command()
@@ -161,7 +162,7 @@ def resume(
     devices: list[str] | None,
     events: str | None,
     solution: Path | None,
-    as_json: bool,
+    json_output: IO[str] | None,
     config_file: str | None,
     cluster: str | None,
     host: str | None,
@@ -175,13 +176,13 @@ def resume(
         _require_one(host, cluster)
         trust = arguments.pop("trust")
         there = resume_there(host, folder, {"backend": backend, "devices": devices, **arguments}, trust)
-        return _conduct(there, there.start, events, context.obj, solution, as_json)
+        return _conduct(there, there.start, events, context.obj, solution, json_output)
     owner = hand_over(engine_to_resume(folder, backend, devices, config_file, cluster))
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)
 
-    return _conduct(owner, start, events, context.obj, solution, as_json)
+    return _conduct(owner, start, events, context.obj, solution, json_output)
 
 
 def _patience() -> float:
@@ -205,7 +206,7 @@ def _conduct(
     events: str | None,
     lines: JsonLines | None,
     solution: Path | None,
-    as_json: bool,
+    json_output: IO[str] | None,
 ) -> int:
     """Start a run, show it, pass the user's requests on, and print its result."""
     with Controls() as controls, _observers(events, lines, controls) as observers, owner:
@@ -221,8 +222,8 @@ def _conduct(
     saved = [running.folder.path] if running.folder is not None else []
     if solution is not None and _write_solution(solution, running.problem, result):
         saved.append(solution)
-    if lines is None and as_json:
-        print(json.dumps(_as_dict(running.problem, result, saved)))
+    if lines is None and json_output is not None:
+        print(json.dumps(_as_dict(running.problem, result, saved)), file=json_output)
     elif lines is None:
         tables.describe_result(running.problem, result, saved)
     return 0 if _is_answer(result) else _NO_ANSWER

@@ -10,7 +10,6 @@ bound keeps the lower bound at zero (with a warning); RANGES of an equality exte
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 import tempfile
@@ -118,12 +117,15 @@ def _require_no_indicator(text: str, path: Path) -> None:
 
 
 def _through_highs(file: Path, path: Path) -> ParsedProgram:
-    highspy: Any = importlib.import_module("highspy")
-    model = highspy.Highs()
-    model.setOptionValue("log_to_console", False)
+    import highspy
+
+    from ..numerics.highspy_banner import quiet_highs  # not at the top: its package takes 45 ms to import
+
+    model = quiet_highs(log_to_console=False)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.txt"
         model.setOptionValue("log_file", str(log))
+        model.setOptionValue("output_flag", True)
         status = model.readModel(str(file))
         printed = log.read_text(errors="replace") if log.exists() else ""
         model.setOptionValue("log_file", "")
@@ -172,9 +174,11 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
 
 def _reads_lp(text: str) -> bool:
     """Whether HiGHS takes this for an LP file."""
-    highspy: Any = importlib.import_module("highspy")
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
+    import highspy
+
+    from ..numerics.highspy_banner import quiet_highs
+
+    model = quiet_highs()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "part.lp"
         path.write_text(text, encoding="utf-8")

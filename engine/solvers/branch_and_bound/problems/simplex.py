@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....numerics.highspy_banner import quiet_highs
+
 __all__ = ["new_simplex"]
 
 
@@ -18,10 +20,4 @@ def new_simplex(**options: Any) -> Any:
     **options
         Further options of HiGHS.
     """
-    import highspy
-
-    make: Any = highspy.Highs
-    highs = make()
-    for name, value in {"output_flag": False, "presolve": "off", "solver": "simplex", **options}.items():
-        highs.setOptionValue(name, value)
-    return highs
+    return quiet_highs(**{"presolve": "off", "solver": "simplex", **options})

@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import IO, get_args
 
 import click
 
-from ....cli_options import debug_option, options, pool_options, run_command
+from ....cli_options import debug_option, json_option, options, pool_options, run_command
 from ....devices import select
 from ....engine import Engine
 from ....errors import OptionError, ProofError, QuintetError
@@ -60,7 +60,7 @@ def _choices(name: str) -> click.Choice[str]:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of searches and samples.")
 @click.option("--instance", type=click.IntRange(min=1), help="Which one of a file of several; all by default.")
 @click.option("--bound-only", is_flag=True, help="Only prove that no schedule is shorter than the given makespan.")
-@click.option("--json", "as_json", is_flag=True, help="Print every new proof as a line of JSON.")
+@json_option("Print every new proof as a line of JSON, and the rest to standard error.")
 @options(pool_options("Devices to search on; by default those that a run uses."), debug_option)
 def _command(
     instances: tuple[str, ...],
@@ -72,7 +72,7 @@ def _command(
     seed: int,
     instance: int | None,
     bound_only: bool,
-    as_json: bool,
+    json_output: IO[str] | None,
     backend: str | None,
     names: list[str] | None,
 ) -> int:
@@ -104,7 +104,7 @@ def _command(
                 if left <= 0:
                     print("the time is up; the same command continues")
                     break
-                _prove(prover, task, path, left, bound_only, as_json)
+                _prove(prover, task, path, left, bound_only, json_output)
             except QuintetError as error:
                 print(f"{task.problem.name}: {error}", flush=True)
                 failed = True
@@ -119,7 +119,9 @@ def _proof_of(problem: Flowshop, path: Path) -> Proof:
     return proof
 
 
-def _prove(prover: Prover, task: _Task, path: Path, seconds: float, bound_only: bool, as_json: bool) -> None:
+def _prove(
+    prover: Prover, task: _Task, path: Path, seconds: float, bound_only: bool, json_output: IO[str] | None
+) -> None:
     name = task.problem.name
     proof = prover.prove(task.problem, task.known, seconds, bound_only)
     if proof is None:
@@ -132,8 +134,8 @@ def _prove(prover: Prover, task: _Task, path: Path, seconds: float, bound_only: 
     better = "" if task.known is None or proof.value == task.known else f" (known before: {task.known})"
     nodes = number_text(proof.nodes, grouped=True)
     print(f"{name}: {claim}{better}; {nodes} nodes, {seconds_text(proof.seconds)}", flush=True)
-    if as_json:
-        print(proof.to_json(), flush=True)
+    if json_output is not None:
+        print(proof.to_json(), file=json_output, flush=True)
 
 
 def _tasks(instances: Sequence[str], instance: int | None) -> Iterator[_Task]:

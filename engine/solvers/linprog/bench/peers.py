@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
+from ....numerics.highspy_banner import quiet_highs
 from ..generators import GeneratorOptions, generate
 from ..highs import child
 from ..highs.model import model_of
@@ -50,13 +51,9 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
     highspy: Any = importlib.import_module("highspy")
     lp = child.to_highs(model_of(problem))
     sign = -1.0 if problem.maximize else 1.0
-    highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise, and refuses another
-    model = highspy.Highs()
-    chosen: dict[str, Any] = {"output_flag": False, "solver": solver, "time_limit": limit, "threads": threads}
-    chosen["parallel"] = "on" if threads > 1 else "off"
-    for name, value in chosen.items():
-        if model.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"HiGHS refuses {name} = {value}")
+    parallel = "on" if threads > 1 else "off"
+    model = quiet_highs(solver=solver, time_limit=limit, threads=threads, parallel=parallel)
+    model.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise, and refuses another
     model.passModel(lp)
     began = time.perf_counter()
     status = model.run()

@@ -1,6 +1,6 @@
 """HiGHS behind a small set of functions, and a child process that runs them, or sparse factorisations and orders.
 
-The module imports nothing of this package, so that ``python -P child.py`` starts quickly; the parent's side is
+As a script it imports nothing of this package, so that ``python -P child.py`` starts quickly; the parent's side is
 :mod:`engine.solvers.linprog.highs.process`. A linear program is a dictionary of its arrays, always a minimization:
 ``c``, ``lower``, ``upper`` (n,), ``row_lower``, ``row_upper`` (m,), ``starts`` (n + 1,), ``rows`` and ``values`` (the
 matrix in compressed columns), and ``offset``.
@@ -16,18 +16,34 @@ import pickle
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import highspy
 import numpy as np
 
-_HIGHS: Any = highspy.Highs
 Model = dict[str, Any]
 Point = dict[str, Any]
 _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
 _MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
 _COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
 _NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
+
+
+def _module(path: str) -> Any:
+    """The module at a path."""
+    specification = importlib.util.spec_from_file_location("loaded", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    quiet_highs = _module(str(Path(__file__).parents[3] / "numerics" / "highspy_banner.py")).quiet_highs
+else:
+    from ....numerics.highspy_banner import quiet_highs
 
 
 def presolve_statuses() -> dict[Any, str]:
@@ -50,11 +66,7 @@ def quiet(**options: Any) -> Any:
     RuntimeError
         If HiGHS refuses an option.
     """
-    highs: Any = _HIGHS()
-    for name, value in {"output_flag": False, "small_matrix_value": _SMALLEST_ENTRY, **options}.items():
-        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"HiGHS refuses {name} = {value}")
-    return highs
+    return quiet_highs(**{"small_matrix_value": _SMALLEST_ENTRY, **options})
 
 
 def to_highs(model: Model) -> Any:
@@ -340,16 +352,6 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
             found["side_from"] = np.array(ranges.row_bound_dn.value_[:m], np.float64)
             found["side_to"] = np.array(ranges.row_bound_up.value_[:m], np.float64)
     return found
-
-
-def _module(path: str) -> Any:
-    """The module at a path."""
-    specification = importlib.util.spec_from_file_location("loaded", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def _serve() -> None:

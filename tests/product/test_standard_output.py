@@ -1,0 +1,64 @@
+"""Standard output belongs to the user: the whole of both descriptors of real processes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SAMPLES = ROOT / "samples"
+QUINTET = [sys.executable, "-m", "engine"]
+
+
+def outputs(*words: str) -> tuple[str, str]:
+    """What a process that succeeds writes to its descriptors 1 and 2."""
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (("solve", "linprog/blend.mps"), "status", "optimal"),
+        (("solve", "branch_and_bound/crane-13.atsp"), "status", "optimal"),
+        (("solve", "branch_and_bound/ranking-25.mat"), "status", "optimal"),
+        (("estimate", "branch_and_bound/crane-13.atsp", "--time-limit", "1"), "unit", "nodes"),
+    ],
+)
+def test_json_is_all_that_is_printed(words: tuple[str, ...], name: str, value: str) -> None:
+    command, file, *options = words
+    output, errors = outputs(*QUINTET, command, str(SAMPLES / file), *options, "--json")
+    assert errors == ""
+    assert json.loads(output)[name] == value
+
+
+def test_a_script_that_calls_linprog_prints_what_it_prints() -> None:
+    program = "import engine; print(round(engine.linprog([-1, -2], A_ub=[[1, 1]], b_ub=[4]).fun, 6))"
+    assert outputs(sys.executable, "-c", program) == ("-8.0\n", "")
+
+
+def test_highspy_prints_its_banner_and_quiet_highs_does_not() -> None:
+    loud = outputs(sys.executable, "-c", "import highspy; highspy.Highs()")[0]
+    program = "from engine.numerics.highspy_banner import quiet_highs\nfor _ in range(2): quiet_highs().run()"
+    assert outputs(sys.executable, "-c", program) == ("", "")
+    if not loud:
+        pytest.skip("this highspy prints no banner: engine/numerics/highspy_banner.py can go with the versions that do")
+
+
+def test_nothing_else_makes_objects_of_highs() -> None:
+    makers = {
+        str(path.relative_to(ROOT))
+        for folder in ("engine", "quintet", "gui")
+        for path in (ROOT / folder).rglob("*.py")
+        if "ighs" in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
+        if (isinstance(node, ast.Attribute) and node.attr in ("Highs", "_Highs"))
+        or (isinstance(node, ast.alias) and node.name in ("Highs", "_Highs"))
+    }
+    assert makers == {"engine/numerics/highspy_banner.py"}
