@@ -211,6 +211,8 @@ class Child(QObject):
         process = self._process
         if process.error() == QProcess.ProcessError.FailedToStart:
             return "failed", f"the solver process could not be started: {process.errorString()}"
+        if self._step and self.last is None:  # asked to stop while it still started: nothing is lost
+            return "interrupted", ""
         if self._step in ("terminate", "kill"):
             return "killed", f"the solver process did not stop when asked and was {_ENDINGS[self._step]}"
         detail = f": {self._errors[-1]}" if self._errors else ""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
+from gui.window import session
 from tests.support.app import COUNTING
 from tests.support.interaction import answer, begin, ended, load
 
@@ -44,6 +45,18 @@ def test_quitting_says_what_becomes_of_queued_runs(qtbot: Any, window: Any, coun
     answer(qtbot, window, "Stop and quit")
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=120_000)
     assert sorted(note.state for note in window.library.notes) == ["cancelled", "interrupted"]
+
+
+def test_a_run_whose_process_still_starts_is_interrupted_by_quitting(
+    qtbot: Any, window: Any, counting_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_QUIT_PATIENCE", (0.0, 120.0))  # as if the machine were very busy
+    load(qtbot, window, counting_files / "endless.txt")
+    window.actions_by_name["start"].trigger()
+    window.close()
+    answer(qtbot, window, "Stop and quit")
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=120_000)
+    assert [(note.state, note.message) for note in window.library.notes] == [("interrupted", "")]
 
 
 def test_queued_runs_alone_do_not_keep_the_window_open(qtbot: Any, window: Any, counting_files: Path) -> None:
