@@ -35,12 +35,44 @@ hypothesis.settings.load_profile("quintet")  # a busy machine is no fault, and f
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
-def _devices() -> list[Any]:
-    """One parameter a device, and one that is skipped, with the reason, a backend without devices."""
-    found, missing = available()
-    present = [pytest.param(info, id=info.id) for info in found]
-    absent = [pytest.param(None, id=name, marks=pytest.mark.skip(reason=why)) for name, why in missing.items()]
-    return present + absent
+_FOUND, _MISSING = available()
+_NO_DEVICE = pytest.param(None, marks=pytest.mark.skip(reason="; ".join(_MISSING.values())))
+_left_out = pytest.StashKey[int]()
+
+
+def pytest_report_header() -> list[str]:
+    """Which devices tests run on, and which backends have none here."""
+    there = ", ".join(f"{info.id} ({info.name})" for info in _FOUND) or "none"
+    return [f"devices: {there}", *(f"no devices of {name}: {why}" for name, why in _MISSING.items())]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Count the tests that a backend without devices here would have run."""
+    on = [
+        item.callspec.params.get("device")
+        for item in items
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+    ]
+    config.stash[_left_out] = sum(info is not None and info == _FOUND[0] for info in on)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that writes the report what was counted."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(_left_out, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker has counted."""
+    node.config.stash[_left_out] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many tests the absent backends leave out."""
+    for name in _MISSING:
+        terminalreporter.write_line(f"no devices of {name}: {config.stash.get(_left_out, 0)} tests are left out")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +94,7 @@ def _nothing_compiled() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", params=_devices())
+@pytest.fixture(scope="session", params=[pytest.param(info, id=info.id) for info in _FOUND] or [_NO_DEVICE])
 def device(request: pytest.FixtureRequest) -> Iterator[Member]:
     """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""
     with DevicePool([request.param]) as pool:
