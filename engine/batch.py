@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
+from .display import Display, Displayed
 from .errors import InputError
 from .problem import Problem
 from .results import Result, data_frame
-from .text import number_text
+from .text import counted, number_text
 
 __all__ = ["Batch", "BatchControl", "Failure", "Item", "items_of"]
 
-_SHOWN = 20
 _COLUMNS = ("index", "problem", "seed", "status", "objective", "bound", "seconds", "devices", "message")
 
 
@@ -72,7 +71,7 @@ class Failure:
         return f"<Failure of {self.name}: {type(self.error).__name__}: {self.error}>"
 
 
-class Batch(Sequence["Result | Failure"]):
+class Batch(Displayed, Sequence["Result | Failure"]):
     """The results of :func:`engine.map` in the order of what was given, with failures in place.
 
     Parameters
@@ -155,26 +154,16 @@ class Batch(Sequence["Result | Failure"]):
         """
         return data_frame(self.table(), None if self._items else _COLUMNS).set_index("index")
 
-    def __repr__(self) -> str:
+    def display(self) -> Display:
+        """What is shown of it: its table."""
         failed = len(self.failures)
-        return f"<Batch of {len(self)} results{f', {failed} failed' if failed else ''}>"
-
-    def __str__(self) -> str:
-        """The table as text; the middle of a long one is left out."""
         rows = self.table()
-        if not rows:
-            return repr(self)
-        shown = rows if len(rows) <= _SHOWN else [*rows[: _SHOWN // 2], None, *rows[-_SHOWN // 2 :]]
-        titles = list(rows[0])
-        cells = [["..." if row is None else _cell(row[name]) for name in titles] for row in shown]
-        widths = [max(len(line[column]) for line in [titles, *cells]) for column in range(len(titles))]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in [titles, *cells]
+        titles = tuple(rows[0]) if rows else ()
+        return Display(
+            f"Batch of {counted(len(self), 'result')}{f', {failed} failed' if failed else ''}",
+            titles=titles,
+            rows=[tuple(_cell(row[name]) for name in titles) for row in rows],
         )
-        return "\n".join([repr(self), *(line.rstrip() for line in lines)])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 from . import config
 from .batch import Batch, items_of
 from .devices import Backend, DeviceInfo, DevicePool, select
+from .display import Display, Displayed
 from .errors import ClusterError, DeviceError, InputError
 from .folder import RunFolder
 from .forecast import Estimate
@@ -37,7 +38,7 @@ R = TypeVar("R", bound=Result)
 _CLOSED = "the engine is closed; use it inside its with block, or make another"
 
 
-class Engine:
+class Engine(Displayed):
     """Opened devices with their compiled kernels, reused from one run to the next.
 
     Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
@@ -104,10 +105,13 @@ class Engine:
     ) -> None:
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
 
-    def __repr__(self) -> str:
+    def display(self) -> Display:
+        """What is shown of it: its devices, without looking for them, and what it does."""
         settings = self._resolved.settings
-        devices = "default devices" if settings.devices is None else ", ".join(settings.devices)
-        return f"<Engine {settings.backend}: {devices}>"
+        devices = "default" if settings.devices is None else ", ".join(settings.devices)
+        running = sum(run.state != "ended" for run in list(self._runs))
+        facts = [("devices", devices), *([("runs", str(running))] if running else [])]
+        return Display(f"Engine {settings.backend}", [*facts, ("state", "closed" if self._closed else "open")])
 
     def alike(self, other: Engine) -> bool:
         """Whether both have the same devices and settings, from the same sources."""
@@ -356,8 +360,8 @@ class Engine:
         >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
         >>> with engine.Engine() as owner:
         ...     batch = owner.map(problem, seeds=[0, 1])
-        >>> batch
-        <Batch of 2 results>
+        >>> [result.objective for result in batch.results]
+        [220, 220]
         """
         self._require_open()
         items = items_of(problems, each, seeds)

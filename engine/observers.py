@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import html
 import logging
+import math
 import os
 import sys
 import threading
@@ -24,6 +26,7 @@ from .events import (
     StateChanged,
     to_json,
 )
+from .notebook import CellOutput, in_notebook
 from .text import gap_text, printable, seconds_text, short_number_text, value_text
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["JsonLines", "ProgressBar", "Recorder"]
 
 _LOG = logging.getLogger("engine")
+
+_CELL_INTERVAL = 0.1
 
 
 class Recorder:
@@ -131,9 +136,9 @@ class JsonLines:
 class ProgressBar:
     """Shows a run: phase, bar, done of total, rate, estimated time left, best and bound, seconds.
 
-    It is shown on a terminal, or in the output of a notebook's cell (Jupyter, which needs the package ipywidgets).
-    Notices are printed above the bar. Where the output is neither, only warnings are printed. It also shows how many
-    problems of :func:`engine.map` are solved. Each run takes a bar of its own.
+    It is shown on a terminal, or in Jupyter in the output of the cell that makes it. Notices are printed above the bar.
+    Where the output is neither, only warnings are printed. It also shows how many problems of :func:`engine.map` are
+    solved. Each run takes a bar of its own.
 
     Parameters
     ----------
@@ -149,12 +154,16 @@ class ProgressBar:
 
     def __init__(self, console: Console | None = None) -> None:
         self._given = console
+        self._cell = CellOutput() if console is None and in_notebook() else None
+        self._fields: dict[str, Any] = {}
+        self._warnings: list[str] = []
+        self._drawn_at = -math.inf
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._phase: str | None = None
         self._first: Progress | None = None
         self._state = "running"
-        self._batch = False
+        self._batch = self._begun = False
         self._clock = (0.0, time.monotonic())
 
     def __call__(self, event: Event) -> None:
@@ -166,6 +175,7 @@ class ProgressBar:
         self._clock = (event.time, time.monotonic())
         match event:
             case Started():
+                self._begun = True
                 self._open()
                 self._update(phase=event.solver)
             case StateChanged():
@@ -174,15 +184,17 @@ class ProgressBar:
             case Compiling():
                 self._update(phase=f"compiling kernels ({event.count})")
             case Progress():
-                if self._bar is None:  # of a batch, which emits nothing else
-                    self._batch = True
+                if not self._begun:  # of a batch, which emits nothing else
+                    self._begun = self._batch = True
                     self._open()
                 self._progress(event)
                 if self._batch and event.done >= event.total:
                     self.close()
             case Incumbent():
-                self._update(best=_best_text(event, wide=self._console.width >= 100))
+                self._update(best=_best_text(event, wide=self._cell is not None or self._console.width >= 100))
             case Finished() | Failed():
+                ended = event.status.replace("_", " ") if isinstance(event, Finished) else "failed"
+                self._fields |= {"total": 1.0, "completed": 1.0, "phase": printable(ended), "left": ""}
                 self.close()
 
     @functools.cached_property
@@ -193,16 +205,17 @@ class ProgressBar:
 
     @functools.cached_property
     def _is_shown(self) -> bool:
+        if self._cell is not None:
+            return True
         if self._given is None and not _may_be_shown():
             return False
-        return self._console.is_terminal or self._console.is_jupyter
+        return self._console.is_terminal
 
     def close(self) -> None:
         """Leave the bar as it is and give the terminal back; safe to call twice."""
+        self._draw()
         if self._bar is not None:
             bar, self._bar = self._bar, None
-            if self._console.is_jupyter:
-                bar.refresh()  # there, stopping shows nothing new
             bar.stop()
 
     def elapsed(self) -> float:
@@ -211,6 +224,8 @@ class ProgressBar:
         return shown if self._state == "paused" else shown + time.monotonic() - at
 
     def _open(self) -> None:
+        if self._cell is not None:
+            return
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
         from rich.table import Column
@@ -235,11 +250,27 @@ class ProgressBar:
         self._bar.start()
 
     def _update(self, **fields: Any) -> None:
+        if "phase" in fields and self._state != "running":
+            fields["phase"] = self._state
+        fields |= {name: printable(text) for name, text in fields.items() if isinstance(text, str)}
         if self._bar is not None and self._task is not None:
-            if "phase" in fields and self._state != "running":
-                fields["phase"] = self._state
-            texts = {name: printable(text) for name, text in fields.items() if isinstance(text, str)}
-            self._bar.update(self._task, **{**fields, **texts})
+            self._bar.update(self._task, **fields)
+        self._fields |= fields
+        if time.monotonic() >= self._drawn_at + _CELL_INTERVAL:
+            self._draw()
+
+    def _draw(self) -> None:
+        """Show the bar in its cell as it is now."""
+        if self._cell is None:
+            return
+        self._drawn_at = time.monotonic()
+        shown = [self._fields.get(name, "") for name in ("phase", "counts", "rate", "left", "best")]
+        text = "  ".join(part for part in [*shown, seconds_text(self._clock[0])] if part)
+        total = self._fields.get("total")
+        share = "" if total is None else f' value="{self._fields.get("completed", 0.0) / total:.4f}"'
+        notices = "".join(f"<div>{html.escape(line)}</div>" for line in self._warnings)
+        bar = f"<div><progress{share}></progress> <code>{html.escape(text)}</code></div>"
+        self._cell.replace(notices + bar, "\n".join([*self._warnings, text]))
 
     def _progress(self, event: Progress) -> None:
         if self._first is None or event.phase != self._phase or event.time < self._first.time:
@@ -263,8 +294,13 @@ class ProgressBar:
         )
 
     def _print(self, notice: Notice) -> None:
-        console = self._bar.console if self._bar is not None else self._console
         message = printable(notice.message)
+        if self._cell is not None:
+            if notice.level == "warning":
+                self._warnings.append(f"warning: {message}")
+                self._draw()
+            return
+        console = self._bar.console if self._bar is not None else self._console
         if notice.level == "warning":
             console.print("warning:", message, style="yellow", markup=False, highlight=False, soft_wrap=True)
         elif self._console.is_terminal:
@@ -272,8 +308,8 @@ class ProgressBar:
 
 
 def _may_be_shown() -> bool:
-    """Whether standard error may be a terminal or a notebook's cell; rich decides it, but takes long to import."""
-    if "IPython" in sys.modules or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"):
+    """Whether standard error may be a terminal; rich decides it, but takes long to import."""
+    if os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"):
         return True
     try:
         return sys.stderr.isatty()

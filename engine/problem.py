@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
+from .display import Display, Displayed
 from .errors import ProblemError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class InstanceOption(ReadOptions):
 R = TypeVar("R", bound="Result", default="Result", covariant=True)
 
 
-class Problem(ABC, Generic[R]):
+class Problem(Displayed, ABC, Generic[R]):
     r"""One instance of one family of problems.
 
     ``R`` is the class of the results that its solver returns, for type checkers: ``class Probit(Problem[Posterior])``.
@@ -97,8 +98,9 @@ class Problem(ABC, Generic[R]):
             If it is wrong.
         """
 
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
+    def display(self) -> Display:
+        """What is shown of it: its description."""
+        return Display(self.describe())
 
     @classmethod
     @abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import html
 import io
 import json
 import math
@@ -11,11 +10,12 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, ClassVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .display import Display, Displayed, entries_text
 from .files import open_regular, write_whole
 from .problem import Problem
 from .text import gap_text, number_text
@@ -51,7 +51,7 @@ class Status(enum.StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Displayed):
     """The answer of a run, and how it was found.
 
     Results are equal if all their values and arrays are.
@@ -99,6 +99,8 @@ class Result:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     reason: str = ""
 
+    _solution_name: ClassVar[str] = "solution"
+
     @property
     def gap(self) -> float:
         """Relative distance between objective and bound; ``inf`` while one of them is missing."""
@@ -112,22 +114,14 @@ class Result:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self) -> str:
-        facts = [f"{name} {text}" for name, text in self._facts() if name not in ("status", "reason")]
-        return f"<{type(self).__name__} {self.status}: {', '.join(facts)}>"
-
-    def _repr_html_(self) -> str:
-        rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts())
-        return f"<table>{''.join(rows)}</table>"
-
     @property
     def texts(self) -> dict[str, str]:
         """The arrays that are one text, such as what was added to an algorithm, by name."""
         return {name: str(array) for name, array in self.arrays.items() if array.ndim == 0 and array.dtype.kind == "U"}
 
-    def _facts(self) -> list[tuple[str, str]]:
-        """What is shown of a result: names and values."""
-        facts = [("status", str(self.status))]
+    def display(self) -> Display:
+        """What is shown of it: the answer, its proof and what it took."""
+        facts = []
         if self.objective is not None:
             facts.append(("objective", number_text(self.objective)))
         if self.bound is not None:
@@ -136,7 +130,10 @@ class Result:
             facts.append(("gap", gap_text(self.gap)))
         if self.reason:
             facts.append(("reason", self.reason))
-        return [*facts, ("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
+        if self.solution is not None and self._solution_name:
+            facts.append((self._solution_name, entries_text(self.solution)))
+        facts += [("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
+        return Display(f"{type(self).__name__} {self.status}", facts)
 
     def _all_arrays(self) -> dict[str, NDArray[Any]]:
         return self.arrays if self.solution is None else {**self.arrays, "solution": self.solution}

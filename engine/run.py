@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from .clock import RunClock
 from .devices.slices import SLICE_SECONDS
+from .display import Display, Displayed
 from .errors import (
     InputError,
     ObserverWarning,
@@ -31,6 +32,7 @@ from .reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequest
 from .results import Result, Status
 from .schema import SchemaError
 from .storage import Checkpoint, RunStorage
+from .text import number_text
 
 if TYPE_CHECKING:
     from .devices import DevicePool
@@ -43,7 +45,7 @@ FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
 
 
-class Run(Reporter, Generic[R]):
+class Run(Displayed, Reporter, Generic[R]):
     """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
 
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
@@ -191,8 +193,18 @@ class Run(Reporter, Generic[R]):
         yield from asyncio.to_thread(self.join).__await__()
         return self.wait()
 
-    def __repr__(self) -> str:
-        return f"<Run of {self.solver.name}: {self.problem.name}, {self.state}>"
+    def display(self) -> Display:
+        """What is shown of it: its state, and its result or the best so far."""
+        facts = [("problem", self.problem.name), ("state", self.state)]
+        if self._result is not None and self.state == "ended":
+            shown = self._result.display()
+            facts = [*facts, ("status", str(self._result.status)), *shown.facts]
+            return replace(shown, title=f"Run of {self.solver.name}", facts=facts)
+        if self.error is not None and self.state == "ended":
+            facts.append(("error", f"{type(self.error).__name__}: {self.error}"))
+        named = zip(("objective", "bound"), self._best, strict=True)
+        facts += [(name, number_text(value)) for name, value in named if value is not None]
+        return Display(f"Run of {self.solver.name}", [*facts, ("seconds", f"{self.elapsed:.3f}")])
 
     def wait(self, timeout: float | None = None) -> R:
         """The result, once there is one; issues what the user must know of it as Python warnings, once.

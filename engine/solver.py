@@ -192,8 +192,6 @@ class Solver:
     verify : callable, optional
         ``verify(path, engine, seed, samples, whole)`` checks a proof file for ``quintet verify`` and yields what it has
         checked, one sentence each; it raises :class:`engine.errors.ProofError` if a check fails.
-    report : callable, optional
-        ``report(result)`` returns the titles and rows of a table which the command line prints below a result, or None.
     """
 
     name: str
@@ -204,7 +202,6 @@ class Solver:
     metrics: tuple[MetricSpec, ...] = ()
     generators: dict[str, Generator] = field(default_factory=dict)
     bench: Callable[[list[str]], int] | None = None
-    report: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[str]]] | None] | None = None
     tune: Callable[[list[str]], int] | None = None
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
     schema: Schema | None = None

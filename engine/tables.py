@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from .config import Resolved, Settings
 from .devices import DeviceInfo
+from .display import aligned, entries_text
 from .models import field_type, value_text
 from .problem import Problem
 from .results import Result
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 _SHOWN = 20
-"""Solutions of at most so many entries are printed."""
+"""Entries of a solution that are printed."""
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
@@ -63,9 +64,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: s
         return
     if caption:
         print(caption)
-    widths = [max(len(row[column]) for row in [list(titles), *cells]) for column in range(len(titles))]
-    for row in [list(titles), *cells]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join(aligned(titles, cells)))
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
@@ -118,19 +117,21 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     for name, value in result.counters.items():
         pairs.append((name.replace("_", " "), counter_text(value, 4, units.get(name, ""))))
     pairs += result.texts.items()
-    if result.solution is not None and result.solution.size <= _SHOWN:
-        pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))
+    display = result.display()
+    if result.solution is not None and not display.titles:
+        pairs.append(("solution", entries_text(result.solution, _SHOWN)))
     for name in ("farkas", "ray"):  # what proves that there is no optimum
         certificate = result.arrays.get(name)
-        if certificate is not None and certificate.size <= _SHOWN:
-            pairs.append((name, " ".join(number_text(value, 6) for value in certificate.tolist())))
+        if certificate is not None:
+            pairs.append((name, entries_text(certificate, _SHOWN)))
     if saved:
         pairs.append(("saved", ", ".join(str(path) for path in saved)))
     print_pairs(pairs)
-    report = solver_for(problem).report
-    if report is not None and (table := report(result)) is not None:
+    if display.titles:
         print()
-        print_table(*table)
+        print_table(display.titles, display.first_rows)
+        for line in display.remarks:
+            print(printable(line))
 
 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:

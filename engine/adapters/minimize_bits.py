@@ -10,18 +10,20 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..devices import Backend
+from ..display import Display, Displayed, entries_text
 from ..engine import Engine
 from ..errors import OptionError, ProblemError
 from ..results import Result, Status
 from ..run import Run
 from ..solvers.boa.problem import BOA
+from ..text import number_text
 
 __all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
 
@@ -35,8 +37,8 @@ _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
 
 
-@dataclass(frozen=True)
-class BitsResult:
+@dataclass(frozen=True, repr=False)
+class BitsResult(Displayed):
     """What :func:`minimize_bits` found.
 
     Attributes
@@ -68,7 +70,19 @@ class BitsResult:
     strings: int
     edges: NDArray[Any]
     status: Status
-    run: Result = field(repr=False)
+    run: Result
+
+    def display(self) -> Display:
+        """What is shown of it: the value, the string, and what they took."""
+        error = "" if not self.standard_error else f" (standard error {number_text(self.standard_error, 4)})"
+        facts = [
+            ("value", f"{number_text(float(self.value))}{error}"),
+            ("solution", entries_text(self.solution, 40)),
+            ("samples", str(self.samples)),
+            ("evaluations", str(self.evaluations)),
+            ("strings", str(self.strings)),
+        ]
+        return Display(f"BitsResult {self.status}", facts)
 
 
 @dataclass

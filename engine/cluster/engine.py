@@ -10,6 +10,7 @@ from typing import Any
 from ..batch import Batch, items_of
 from ..config import Settings
 from ..devices import Backend, DeviceInfo, DevicePool
+from ..display import Display
 from ..engine import Engine
 from ..errors import ClusterError, InputError
 from ..forecast import Estimate
@@ -57,8 +58,9 @@ class ClusterEngine(Engine):
         self._connected: Connection | None = None
         self._given: tuple[Backend | None, Sequence[str] | None] = (backend, devices)
 
-    def __repr__(self) -> str:
-        return f"<Engine on the cluster {self._cluster}>"
+    def display(self) -> Display:
+        """See :class:`engine.Engine`."""
+        return Display(f"Engine on the cluster {self._cluster}")
 
     def alike(self, other: Engine) -> bool:
         """See :class:`engine.Engine`."""

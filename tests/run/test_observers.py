@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
 import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -185,32 +182,3 @@ def test_the_bar_shows_how_many_problems_of_a_batch_are_solved() -> None:
     assert "3/3 problems" in whole.rpartition("\r")[2]
     bar.close()
     assert output.getvalue() == whole  # it has given the terminal back
-
-
-def test_the_bar_is_shown_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    pictures: list[str] = []
-
-    class Output(contextlib.nullcontext[None]):
-        def clear_output(self, wait: bool) -> None:
-            pass
-
-        def close(self) -> None:
-            pass
-
-    def display(shown: Any, **_: Any) -> None:
-        if not isinstance(shown, Output):
-            pictures.append(shown._repr_mimebundle_([], [])["text/plain"])
-
-    for name, members in {
-        "IPython": {},
-        "IPython.display": {"display": display},
-        "ipywidgets": {"Output": Output},
-    }.items():
-        module = types.ModuleType(name)
-        vars(module).update(members)
-        monkeypatch.setitem(sys.modules, name, module)
-    bar = ProgressBar(Console(file=io.StringIO(), force_jupyter=True, width=120))
-    for event in (*STORY, FINISHED):
-        bar(event)
-    for part in ("3M/4M cells", "best 123,456", "bound 130,000"):
-        assert part in [picture for picture in pictures if picture.strip()][-1]

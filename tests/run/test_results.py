@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import engine
+from engine.batch import Item
 from engine.results import result_class
 from engine.solvers.gibbs.posterior import Posterior
+from engine.tables import describe_result
 
 RESULT = engine.Result(
     status=engine.Status.OPTIMAL,
@@ -36,8 +38,9 @@ def test_results_are_equal_if_all_values_and_arrays_are() -> None:
 
 
 def test_a_result_is_shown_in_one_line_and_as_a_table() -> None:
-    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273 %, seconds 0.250, devices opencl:0>"
+    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273 %, solution 1 2, seconds 0.250, devices opencl:0>"
     assert repr(RESULT) == text
+    assert str(RESULT) == text
     html = replace(RESULT, devices=("<b>",))._repr_html_()
     assert "<th>objective</th><td>220</td>" in html
     assert "&lt;b&gt;" in html
@@ -50,6 +53,54 @@ def test_a_result_comes_back_from_its_file(tmp_path: Path) -> None:
     posterior = Posterior(engine.Status.COMPLETE, None, None, None, counters={"draws": np.int64(3)})  # type: ignore[dict-item]
     posterior.save(path)
     assert type(engine.load(path)) is Posterior
+
+
+def posterior(coefficients: int) -> Posterior:
+    """Of an intercept, so many coefficients, of which the last two are not 0, and log tau."""
+    mean = np.linspace(-1, 1, coefficients + 2)
+    quantiles = mean[:, None] + np.array([-0.9, 0.0, 0.9])
+    names = np.array(["intercept", *(f"<x{i}>" for i in range(coefficients)), "log_tau"])
+    same = {name: np.full(len(mean), 500.0) for name in ("ess_bulk", "ess_tail")}
+    arrays = {"mean": mean, "sd": mean * 0 + 0.5, "quantiles": quantiles, "r_hat": mean * 0 + 1.002, "names": names}
+    arrays |= same | {"mcse_mean": mean * 0, "interval": np.array(0.9), "log_tau": np.zeros((4, 300))}
+    return Posterior(engine.Status.COMPLETE, None, None, mean[:-1], counters={"chains": 4}, arrays=arrays)
+
+
+def test_a_posterior_is_shown_as_its_table_with_what_is_not_0_first(capsys: pytest.CaptureFixture[str]) -> None:
+    few = posterior(4)
+    lines = str(few).splitlines()
+    assert lines[0] == "<Posterior complete: draws 300 of each of 4 chains, seconds 0.000, devices none>"
+    assert lines[1].split()[:4] == ["mean", "sd", "90%", "from"]
+    assert [line.split()[0] for line in lines[2:]] == ["intercept", "log_tau", "<x3>", "<x0>", "<x2>", "<x1>"]
+    assert "excludes 0" in lines[1]
+    assert [" yes " in line for line in lines[2:]] == [True, False, False, False, False, False]
+    many = str(posterior(100)).splitlines()
+    assert len(many) == 23
+    assert many[-1] == "... 82 more rows"
+    assert many[4].split()[:2] == ["<x0>", "-0.9802"]
+    assert " yes " in many[4]
+    assert " yes " not in many[3]  # log tau is no coefficient
+    assert "<th>&lt;x3&gt;</th><td>0.6</td>" in few._repr_html_()
+    describe_result(engine.HorseshoeProbit([[1.0], [2.0]], [0, 1]), few, [])
+    assert lines[1:] == capsys.readouterr().out.splitlines()[-7:]  # the command line shows the same
+
+
+def test_a_posterior_says_if_its_chains_have_not_mixed() -> None:
+    doubtful = posterior(3)
+    doubtful.arrays["r_hat"][2] = 1.2
+    assert str(doubtful).endswith(
+        "do not trust the posterior yet: the chains disagree: R-hat is 1.200 for <x1>; allow more draws"
+    )
+
+
+def test_a_long_batch_is_cut_with_a_line() -> None:
+    items = [Item(index, engine.Knapsack([60], [10], 50, name="one")) for index in range(30)]
+    batch = engine.Batch(items, [RESULT] * 30)
+    lines = str(batch).splitlines()
+    assert lines[0] == "<Batch of 30 results>"
+    assert lines[2].split() == ["0", "one", "0", "optimal", "220", "220.5", "0.25", "opencl:0"]
+    assert lines[-1] == "... 10 more rows"
+    assert batch._repr_html_().count("<tr>") == 21
 
 
 def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
@@ -132,10 +183,10 @@ def test_a_run_can_be_awaited_and_is_shown() -> None:
 
     async def solved() -> engine.Result:
         with engine.Engine(devices=["opencl:0"]) as owner:
-            assert repr(owner) == "<Engine auto: opencl:0>"
+            assert repr(owner) == "<Engine auto: devices opencl:0, state open>"
             run = owner.start(counting.Counting(30))
             result = await run
-            assert repr(run) == "<Run of counting: count, ended>"
+            assert repr(run).startswith("<Run of counting: problem count, state ended, status optimal, objective")
             return result
 
     result = asyncio.run(solved())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...farming import Farm
 from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from .options import Options
-from .posterior import report, summary
+from .posterior import summary
 from .problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
 from .schema import SCHEMA
 
@@ -32,7 +32,6 @@ SOLVER = Solver(
     solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
     validate=LazyImport("engine.solvers.gibbs.solve", "validate"),
     schema=SCHEMA,
-    report=report,
     bench=LazyImport("engine.solvers.gibbs.bench", "bench"),
     reproductions={
         "horseshoe": Reproduction(

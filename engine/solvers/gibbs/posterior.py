@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ...display import ROWS, Display
 from ...errors import InputError
 from ...results import Result, data_frame
 
-__all__ = ["Posterior", "Row", "coefficient_count", "report", "summary", "summary_table", "verdict"]
+__all__ = ["Posterior", "Row", "coefficient_count", "summary", "verdict"]
 
 R_HAT_LIMIT = 1.01
 ESS_A_CHAIN = 100
@@ -47,10 +48,35 @@ class Posterior(Result):
     prior was. Quantiles are of the draws that were kept, evenly thinned where all do not fit ``max_kept``.
     """
 
+    _solution_name: ClassVar[str] = ""  # the table has the means
+
     @property
     def summary(self) -> list[Row]:
         """A row for each coefficient, then log tau; see :func:`summary`."""
         return summary(self)
+
+    def display(self) -> Display:
+        """The summary, with the coefficients whose interval excludes 0 first, and whether the chains have mixed."""
+        display = super().display()
+        if "quantiles" not in self.arrays:
+            return display
+        rows = self.summary
+        first_other = coefficient_count([row.name for row in rows])
+        coefficients = [row for row in rows[:first_other] if row.name != "intercept"]
+        others = [row for row in rows[:first_other] if row.name == "intercept"] + rows[first_other:]
+        coefficients.sort(key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))
+        shown = (others + coefficients)[:ROWS]
+        level = f"{self.arrays['interval'].item():.0%} from"
+        titles = ("", "mean", "sd", level, "to", "excludes 0", "R-hat", "ESS bulk", "ESS tail", "MCSE")
+        draws = ("draws", f"{self.arrays['log_tau'].shape[1]} of each of {self.counters.get('chains', 1)} chains")
+        return replace(
+            display,
+            facts=[draws, *display.facts],
+            titles=titles,
+            rows=[_cells(row) for row in shown],
+            total=len(rows),
+            remark=verdict(self) or "",
+        )
 
     def to_pandas(self) -> Any:
         """The summary as a pandas data frame, one row per coefficient, indexed by its name."""
@@ -153,37 +179,10 @@ def verdict(result: Result) -> str | None:
     return f"do not trust the posterior yet: {'; '.join(parts)}; {advice}"
 
 
-def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows for people: survivors first, by size, at most so many.
-
-    Parameters
-    ----------
-    result : Result
-    most : int
-        Rows.
-    """
-    rows = summary(result)
-    level = result.arrays["interval"].item()
-    place = coefficient_count([row.name for row in rows])  # the others are behind them
-    coefficients = [row for row in rows[:place] if row.name != "intercept"]
-    others = [row for row in rows[:place] if row.name == "intercept"] + rows[place:]
-    order = sorted(coefficients, key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))
-    shown = others + order[: max(0, most - len(others))]
-    titles = ("", "mean", "sd", f"{level:.0%} from", "to", "", "R-hat", "ESS bulk", "ESS tail", "MCSE")
-    cells: list[tuple[str, ...]] = [
-        (
-            *(row.name, f"{row.mean:.4g}", f"{row.sd:.3g}", f"{row.lower:.4g}", f"{row.upper:.4g}"),
-            *("*" if row.survives else "", _number(row.r_hat, ".3f"), _number(row.ess_bulk, ".0f")),
-            *(_number(row.ess_tail, ".0f"), _number(row.mcse_mean, ".2g")),
-        )
-        for row in shown
-    ]
-    return titles, cells
-
-
-def report(result: Result) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
-    """The table for the command line, if there are draws."""
-    return summary_table(result) if "quantiles" in result.arrays else None
+def _cells(row: Row) -> tuple[str, ...]:
+    numbers = (f"{row.mean:.4g}", f"{row.sd:.3g}", f"{row.lower:.4g}", f"{row.upper:.4g}")
+    checks = (_number(row.r_hat, ".3f"), _number(row.ess_bulk, ".0f"), _number(row.ess_tail, ".0f"))
+    return (row.name, *numbers, "yes" if row.survives else "", *checks, _number(row.mcse_mean, ".2g"))
 
 
 def _number(value: float, form: str) -> str:

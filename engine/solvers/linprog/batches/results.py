@@ -9,7 +9,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ....display import ROWS, Display, Displayed, entries_text
 from ....results import Result, Status
+from ....text import counted, number_text
 from .audits import Audits
 from .family import Family
 
@@ -88,7 +90,7 @@ class Solved:
         )
 
 
-class FamilyResult(Sequence[Result]):
+class FamilyResult(Displayed, Sequence[Result]):
     """Results of programs that share their matrix: arrays of all of them, and a sequence of :class:`Result`.
 
     Parameters
@@ -138,6 +140,16 @@ class FamilyResult(Sequence[Result]):
         place = range(len(self))[index]
         return self._others[place] if place in self._others else self._solved.result(place)
 
-    def __repr__(self) -> str:
+    def display(self) -> Display:
+        """What is shown of it: how the programs ended, and their objectives and first variables."""
         names, counts = np.unique(self.status, return_counts=True)
-        return f"<FamilyResult: {', '.join(f'{count} {name}' for name, count in zip(names, counts, strict=True))}>"
+        return Display(
+            f"FamilyResult of {counted(len(self), 'program')}",
+            [(name, str(count)) for name, count in zip(names.tolist(), counts, strict=True)],
+            ("", "status", "objective", "solution"),
+            [
+                (str(i), str(self.status[i]), number_text(float(self.objective[i])), entries_text(self.solution[i], 5))
+                for i in range(min(len(self), ROWS))
+            ],
+            total=len(self),
+        )
