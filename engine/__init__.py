@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 # adapter offers are found at run time (see engine.solvers); the imports below tell type checkers and editors about
 # them, and a test compares both.
 _MODULES = {
-    "engine.engine": ("Engine",),
-    "engine.api": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
-    "engine.batch": ("Batch", "Failure"),
-    "engine.observers": ("ProgressBar",),
-    "engine.results": ("Result", "Status"),
-    "engine.run": ("Run",),
-    "engine.errors": (
+    "engine": ("Engine",),
+    "api": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
+    "batch": ("Batch", "Failure"),
+    "observers": ("ProgressBar",),
+    "results": ("Result", "Status"),
+    "run": ("Run",),
+    "errors": (
         "AuditError",
         "BackendUnavailable",
         "ClusterError",
@@ -49,7 +49,7 @@ _MODULES = {
         "StorageWarning",
         "UntrustedCode",
     ),
-    "engine.problem": ("Problem",),
+    "problem": ("Problem",),
 }
 _PACKAGES = ("devices", "errors", "events", "formats", "numerics", "solvers")
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -151,16 +151,16 @@ else:
         import importlib.util
 
         if name in _HOMES:
-            return getattr(importlib.import_module(_HOMES[name]), name)
+            return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
         if name in _PACKAGES:
-            return importlib.import_module(f"engine.{name}")
+            return importlib.import_module(f"{__name__}.{name}")
         if name == "__all__":
             return _public()
         if name == "__version__":
             from .version import version
 
             return version()
-        if not name.startswith("_") and importlib.util.find_spec(f"engine.{name}") is None:
+        if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is None:
             from .adapters import PUBLIC
             from .solver import LazyImport
             from .solvers import public_names
@@ -169,7 +169,7 @@ else:
             if name in offered:
                 found = offered[name]
                 return found.load() if isinstance(found, LazyImport) else found
-        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+        raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
 
     def __dir__():
         """The public names alone."""

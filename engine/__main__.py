@@ -1,4 +1,4 @@
-"""``python -m engine`` is ``quintet``."""
+"""``python -m quintet`` is ``quintet``."""
 
 from .cli import main
 

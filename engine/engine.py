@@ -559,9 +559,9 @@ def _cluster_engine() -> type[Engine]:
         If its packages are missing.
     """
     try:
-        return cast("type[Engine]", LazyImport("engine.cluster.engine", "ClusterEngine").load())
+        return cast("type[Engine]", LazyImport(f"{__package__}.cluster.engine", "ClusterEngine").load())
     except ImportError as error:
-        if error.name is not None and error.name.startswith("engine"):
+        if error.name is not None and error.name.partition(".")[0] == __package__:
             raise
         raise ClusterError(
             f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"

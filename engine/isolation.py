@@ -159,7 +159,7 @@ class _Child:
     """The child process of one run; a context manager that ends it on leaving, whatever it is doing."""
 
     def __init__(self, problem: Problem, options: SolverOptions, pool: DevicePool, run: Run) -> None:
-        program = f"import sys; sys.path[:] = {sys.path!r}; from engine.isolated_child import main; main()"
+        program = f"import sys; sys.path[:] = {sys.path!r}; from {__package__}.isolated_child import main; main()"
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", program],

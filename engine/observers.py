@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonLines", "ProgressBar", "Recorder"]
 
-_LOG = logging.getLogger("engine")
+_LOG = logging.getLogger("quintet")
 
 _CELL_INTERVAL = 0.1
 

@@ -25,7 +25,7 @@ Observer = Callable[[Event], None]
 PATIENCE = 30.0
 """Seconds without progress after which the end of a run no longer waits for its observers."""
 
-_LOG = logging.getLogger("engine")
+_LOG = logging.getLogger("quintet")
 _HERE = threading.local()
 
 

@@ -1,6 +1,6 @@
 """The entry of the bundled app: the window, or a module, a file or code as a Python interpreter takes them.
 
-Quintet starts processes as ``sys.executable -m engine ...``, ``-P FILE`` and ``-P -c CODE``, and in a bundle that
+Quintet starts processes as ``sys.executable -P -m MODULE ...``, ``-P FILE`` and ``-P -c CODE``, and in a bundle that
 executable is the app itself.
 """
 
@@ -24,7 +24,7 @@ def main() -> None:
         runpy.run_path(words[0], run_name="__main__")
     else:
         sys.argv[1:] = ["gui", *words]
-        runpy.run_module("engine", run_name="__main__", alter_sys=True)
+        runpy.run_module("quintet", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

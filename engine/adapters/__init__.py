@@ -13,17 +13,17 @@ __all__ = ["PUBLIC"]
 _STATISTICS = "Quintet's extra statistics has it"
 
 PUBLIC: dict[str, LazyImport] = {
-    "linprog": LazyImport("engine.adapters.scipy_linprog", "linprog"),
-    "scipy_result": LazyImport("engine.adapters.scipy_linprog", "scipy_result"),
-    "QUINTET": LazyImport("engine.adapters.cvxpy_solver", "QUINTET", "cvxpy", "pip install cvxpy"),
-    "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
-    "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier", "sklearn", _STATISTICS),
+    "linprog": LazyImport(f"{__name__}.scipy_linprog", "linprog"),
+    "scipy_result": LazyImport(f"{__name__}.scipy_linprog", "scipy_result"),
+    "QUINTET": LazyImport(f"{__name__}.cvxpy_solver", "QUINTET", "cvxpy", "pip install cvxpy"),
+    "solve_many": LazyImport(f"{__name__}.linprog_batches", "solve_many"),
+    "HorseshoeClassifier": LazyImport(f"{__name__}.sklearn_probit", "HorseshoeClassifier", "sklearn", _STATISTICS),
     "HorseshoeProbitClassifier": LazyImport(
-        "engine.adapters.sklearn_probit", "HorseshoeProbitClassifier", "sklearn", _STATISTICS
+        f"{__name__}.sklearn_probit", "HorseshoeProbitClassifier", "sklearn", _STATISTICS
     ),
-    "HorseshoeRegressor": LazyImport("engine.adapters.sklearn_regressor", "HorseshoeRegressor", "sklearn", _STATISTICS),
-    "minimize_bits": LazyImport("engine.adapters.minimize_bits", "minimize_bits"),
-    "maximize_bits": LazyImport("engine.adapters.minimize_bits", "maximize_bits"),
-    "IOHAlgorithm": LazyImport("engine.adapters.ioh_suite", "IOHAlgorithm"),
-    "to_arviz": LazyImport("engine.adapters.arviz_export", "to_arviz"),
+    "HorseshoeRegressor": LazyImport(f"{__name__}.sklearn_regressor", "HorseshoeRegressor", "sklearn", _STATISTICS),
+    "minimize_bits": LazyImport(f"{__name__}.minimize_bits", "minimize_bits"),
+    "maximize_bits": LazyImport(f"{__name__}.minimize_bits", "maximize_bits"),
+    "IOHAlgorithm": LazyImport(f"{__name__}.ioh_suite", "IOHAlgorithm"),
+    "to_arviz": LazyImport(f"{__name__}.arviz_export", "to_arviz"),
 }

@@ -29,24 +29,24 @@ __all__ = ["COMMANDS", "cli", "command_line", "main"]
 _ABORTED = 130
 
 COMMANDS = {
-    "solve": ("engine.cli.running", "Solve the problem in FILE."),
-    "resume": ("engine.cli.running", "Continue a stopped run from its last checkpoint."),
-    "replay": ("engine.cli.running", "Show a recorded run again."),
-    "sweep": ("engine.cli.sweeping", "Run every combination of problems, seeds and options."),
-    "estimate": ("engine.cli.estimating", "Forecast the work that solving FILE would take."),
-    "devices": ("engine.cli.listing", "List the devices of this machine."),
-    "solvers": ("engine.cli.listing", "List the solvers, or the options of one."),
-    "demo": ("engine.cli.instances", "Solve the bundled samples and check the answers."),
-    "generate": ("engine.cli.instances", "Write a random instance."),
-    "bench": ("engine.cli.delegating", "Measure and check a solver on this machine."),
-    "tune": ("engine.cli.delegating", "Search for settings that solve a problem reliably."),
-    "reproduce": ("engine.cli.delegating", "Repeat the measurements of a publication, and write a report."),
-    "verify": ("engine.cli.verifying", "Check proofs of optimality."),
-    "gui": ("engine.cli.delegating", "Open the desktop app."),
+    "solve": (f"{__name__}.running", "Solve the problem in FILE."),
+    "resume": (f"{__name__}.running", "Continue a stopped run from its last checkpoint."),
+    "replay": (f"{__name__}.running", "Show a recorded run again."),
+    "sweep": (f"{__name__}.sweeping", "Run every combination of problems, seeds and options."),
+    "estimate": (f"{__name__}.estimating", "Forecast the work that solving FILE would take."),
+    "devices": (f"{__name__}.listing", "List the devices of this machine."),
+    "solvers": (f"{__name__}.listing", "List the solvers, or the options of one."),
+    "demo": (f"{__name__}.instances", "Solve the bundled samples and check the answers."),
+    "generate": (f"{__name__}.instances", "Write a random instance."),
+    "bench": (f"{__name__}.delegating", "Measure and check a solver on this machine."),
+    "tune": (f"{__name__}.delegating", "Search for settings that solve a problem reliably."),
+    "reproduce": (f"{__name__}.delegating", "Repeat the measurements of a publication, and write a report."),
+    "verify": (f"{__name__}.verifying", "Check proofs of optimality."),
+    "gui": (f"{__name__}.delegating", "Open the desktop app."),
 }
 """The commands: the module of each, imported when the command is used, and its line in the list of commands."""
 
-_HIDDEN = {"standby": "engine.cli.standby", "receive": "engine.cli.receiving"}
+_HIDDEN = {"standby": f"{__name__}.standby", "receive": f"{__name__}.receiving"}
 """Commands for programs, which are not listed."""
 
 

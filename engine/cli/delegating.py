@@ -10,7 +10,7 @@ import click
 
 from ..cli_options import debug_option
 from ..errors import InputError, OptionError, nearest
-from ..layout import load_app
+from ..layout import PACKAGE, load_app
 from ..solver import LazyImport, Reproduction, Solver
 from ..solvers import discover, solver_named
 
@@ -55,7 +55,7 @@ def reproductions() -> dict[str, Reproduction]:
     return {name: found for solver in discover().values() for name, found in solver.reproductions.items()}
 
 
-_CLUSTER = LazyImport("engine.cluster.bench", "bench")
+_CLUSTER = LazyImport(f"{PACKAGE}.cluster.bench", "bench")
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 

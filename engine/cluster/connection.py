@@ -391,7 +391,8 @@ def _without_quintet(error: BaseException) -> str:
     missing = re.search(r"No module named \W?'([\w.]+)", str(error))
     if missing is None:
         return "it has another version of Quintet"
-    return "it has no Quintet" if missing[1] == "engine" else f"it has no module {missing[1]}"
+    is_ours = missing[1].partition(".")[0] in ("engine", "quintet")
+    return "it has no Quintet" if is_ours else f"it has no module {missing[1]}"
 
 
 def _differ(found: dict[str, str]) -> bool:

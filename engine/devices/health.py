@@ -16,7 +16,7 @@ from .pool import DevicePool, Member
 
 __all__ = ["Health", "HealthMonitor", "nvml_sample"]
 
-_LOG = logging.getLogger("engine")
+_LOG = logging.getLogger("quintet")
 
 
 class Health:

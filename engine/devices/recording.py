@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandList", "Recording", "RecordingMethods", "RecordingSet", "Recordings"]
 
-_LOG = logging.getLogger("engine")
+_LOG = logging.getLogger("quintet")
 
 _REFUSED = {
     "sync": "a wait of the host",

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import engine
 from engine.errors import InputError
 from engine.files import write_whole
 
@@ -97,7 +98,7 @@ def uninstall() -> list[Path]:
 
 def _command() -> str:
     """What starts the app, quoted for a desktop entry: this interpreter, wherever it is called from."""
-    words = [sys.executable, "-m", "engine", "gui"]
+    words = [sys.executable, "-P", "-m", engine.__name__, "gui"]
     return " ".join(f'"{word}"' if shlex.quote(word) != word else word for word in words).replace("%", "%%")
 
 

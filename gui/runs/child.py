@@ -29,8 +29,8 @@ _ENDINGS = {"terminate": "terminated", "kill": "killed"}
 
 
 def program() -> list[str]:
-    """The command that starts ``quintet``."""
-    return [sys.executable, "-m", "engine"]
+    """The command that starts ``quintet``, whatever is in the current folder."""
+    return [sys.executable, "-P", "-m", engine.__name__]
 
 
 class Child(QObject):
@@ -239,7 +239,7 @@ class Child(QObject):
 
 
 def child_environment() -> QProcessEnvironment:
-    """The environment of a child: this process's, with the same ``engine`` on its path even if it is not installed."""
+    """The environment of a child: this process's, with the same package on its path even if it is not installed."""
     environment = QProcessEnvironment.systemEnvironment()
     root = Path(engine.__file__).resolve().parent.parent
     paths = sysconfig.get_paths()

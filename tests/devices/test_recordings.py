@@ -224,7 +224,7 @@ def test_work_that_cannot_be_recorded_is_given_as_ever_and_the_log_says_so_once(
         found: list[int] = running.get(values).tolist()
         return found
 
-    with caplog.at_level(logging.WARNING, "engine"):
+    with caplog.at_level(logging.WARNING, "quintet"):
         assert on(device, trial_template, work) == [6 * i for i in range(8)]
     (record,) = caplog.records
     assert "is given its work launch by launch" in record.message
@@ -334,7 +334,7 @@ def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(
         found: list[int] = running.get(values).tolist()
         return found
 
-    with caplog.at_level(logging.WARNING, "engine"):
+    with caplog.at_level(logging.WARNING, "quintet"):
         assert on(member, trial_template, work) == [5 * i for i in range(8)]
     assert driver.calls == ["begin", "end"]
     (record,) = caplog.records

@@ -163,7 +163,7 @@ def test_calls_of_libraries_are_not_recorded(
 ) -> None:
     name, options = CASES[case]
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: pytest.fail("an iteration is recorded"))
-    with caplog.at_level(logging.WARNING, "engine"):
+    with caplog.at_level(logging.WARNING, "quintet"):
         libraries = [found for found in device.submit(providers).result() if found != "kernels"]
         if libraries and case.endswith("wide"):
             libraries.append("auto")

@@ -5,7 +5,9 @@ The source distribution: all that the tests need.
 
 from __future__ import annotations
 
+import ast
 import os
+import pickle
 import subprocess
 import sys
 import tarfile
@@ -90,33 +92,44 @@ def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Pa
 
 
 def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
-    code = "import gui\nfrom engine.layout import load_app\nload_app()\nimport gui.__main__ as app\n"
+    code = "import gui\nfrom quintet.layout import load_app\nload_app()\nimport gui.__main__ as app\n"
     code += "print(gui.whose, app.__file__, callable(app.missing))"
     whose, file, found = run(code, others, site).split()
     assert (whose, found) == ("another", "True")
-    assert Path(file) == site / "engine" / "_gui" / "__main__.py"
+    assert Path(file) == site / "quintet" / "_gui" / "__main__.py"
 
 
-def test_quintet_is_engine(site: Path) -> None:
+def test_engine_is_quintet(installed: Installation, site: Path) -> None:
     code = """
 import quintet as qt, engine
-import quintet.devices.pool, quintet.errors
-from quintet.errors import OptionError
-from quintet.formats import tables
+import engine.devices.pool, engine.errors
+from engine.errors import OptionError
+from engine.formats import tables
+assert qt is engine
 assert qt.devices.pool is engine.devices.pool
-assert quintet.errors is engine.errors and OptionError is engine.OptionError
-assert engine.errors.__spec__.name == engine.errors.__name__ == "engine.errors"
+assert qt.errors is engine.errors and OptionError is engine.OptionError
+assert engine.errors.__spec__.name == engine.errors.__name__ == "quintet.errors"
 assert qt.Knapsack is engine.Knapsack and dir(qt) == dir(engine)
 try:
-    import quintet.nothing
+    import engine.nothing
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert run(code, site) == "No module named 'quintet.nothing'\n"
-    module = [sys.executable, "-m", "quintet", "--version"]
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run(module, cwd=site, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("quintet, version ")
+    assert run(code, site) == "No module named 'engine.nothing'\n"
+
+
+@pytest.mark.parametrize("module", ["engine", "quintet", "engine.__main__"])
+def test_modules_run_under_either_name(module: str, installed: Installation, tmp_path: Path) -> None:
+    done = installed.run(installed.python, "-m", module, "--version", cwd=tmp_path)
+    assert done.out.startswith("quintet, version "), done.err
+
+
+def test_what_was_pickled_by_either_name_is_read_by_both(installed: Installation, tmp_path: Path) -> None:
+    error = pickle.dumps(engine.OptionError("no such option"))
+    code = f"import pickle, quintet; print(type(pickle.loads({error!r})) is quintet.errors.OptionError)"
+    assert installed.execute(code, tmp_path).out == "True\n"
+    code = "import pickle, quintet; print(pickle.dumps(quintet.errors.OptionError('x')))"
+    assert type(pickle.loads(ast.literal_eval(installed.execute(code, tmp_path).out))) is engine.OptionError
 
 
 def test_an_editable_installation_takes_the_folders_beside_engine(others: Path) -> None:

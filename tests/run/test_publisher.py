@@ -97,7 +97,7 @@ def test_a_blocked_observer_does_not_hold_the_end_back(
         release.wait(PATIENCE)
 
     try:
-        with caplog.at_level(logging.WARNING, "engine"):
+        with caplog.at_level(logging.WARNING, "quintet"):
             assert engine.solve(Counting(100), on_event=blocked, run_folder=tmp_path / "r").status == "optimal"
         assert "an observer has not returned for 0.3 s" in caplog.text
         wait_until(lambda: kinds(tmp_path / "r")[-1] == "finished")
@@ -129,7 +129,7 @@ def test_recording_comes_back_when_there_is_room_again(
     monkeypatch.setattr(record, "_file", Disk())
     monkeypatch.setattr(Recorder, "MOST_KEPT", 3)
     points = [events.Metric(time=n, name="x", value=n) for n in range(9)]
-    with caplog.at_level(logging.WARNING, "engine"):
+    with caplog.at_level(logging.WARNING, "quintet"):
         record(points[0])
         room[0] = 30  # the next line is cut short
         for point in points[1:7]:

@@ -286,7 +286,7 @@ def test_an_observer_that_raises_at_the_end_is_logged(caplog: pytest.LogCaptureF
         if isinstance(event, events.Finished):
             raise OSError("no room")
 
-    with caplog.at_level(logging.WARNING, "engine"):
+    with caplog.at_level(logging.WARNING, "quintet"):
         engine.solve(Counting(10), on_event=clumsy)
     assert "OSError: no room" in caplog.text
 

@@ -15,10 +15,9 @@ from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.boa.device.programs", "kernel_variants")
+kernel_variants = LazyImport(f"{__name__}.device.programs", "kernel_variants")
 PUBLIC = {
-    name: LazyImport("engine.solvers.boa.network", name)
-    for name in ("network_dot", "network_graph", "population_image")
+    name: LazyImport(f"{__name__}.network", name) for name in ("network_dot", "network_graph", "population_image")
 }
 
 
@@ -27,25 +26,25 @@ SOLVER = Solver(
     title="Bayesian optimization algorithm",
     problems=(BOA,),
     options=Options,
-    solve=LazyImport("engine.solvers.boa.solve", "solve"),
-    validate=LazyImport("engine.solvers.boa.plan", "validate"),
+    solve=LazyImport(f"{__name__}.solve", "solve"),
+    validate=LazyImport(f"{__name__}.plan", "validate"),
     schema=SCHEMA,
-    generators={"nk": Generator.of_module("engine.solvers.boa.generators", "NKOptions", "generate_nk", "write_nk")},
-    bench=LazyImport("engine.solvers.boa.bench", "bench"),
+    generators={"nk": Generator.of_module(f"{__name__}.generators", "NKOptions", "generate_nk", "write_nk")},
+    bench=LazyImport(f"{__name__}.bench", "bench"),
     farm=Farm(
         unit="islands",
-        worker=LazyImport("engine.solvers.boa.farm", "slice_worker"),
-        solve=LazyImport("engine.solvers.boa.farm", "solve_farmed"),
-        refusal=LazyImport("engine.solvers.boa.farm", "refusal"),
-        one=LazyImport("engine.solvers.boa.farm", "one_island"),
+        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
+        solve=LazyImport(f"{__name__}.farm", "solve_farmed"),
+        refusal=LazyImport(f"{__name__}.farm", "refusal"),
+        one=LazyImport(f"{__name__}.farm", "one_island"),
     ),
     reproductions={
         "boa": Reproduction(
             "Munawar, Wahib, Munetomo, Akama: a GPU based parallel Bayesian optimization algorithm",
-            LazyImport("engine.solvers.boa.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.reproduce", "reproduce"),
         )
     },
-    tune=LazyImport("engine.solvers.boa.tune", "tune"),
+    tune=LazyImport(f"{__name__}.tune", "tune"),
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

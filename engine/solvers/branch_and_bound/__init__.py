@@ -22,7 +22,7 @@ from .tree import PermutationProblem
 
 __all__ = ["SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.branch_and_bound.search.programs", "kernel_variants")
+kernel_variants = LazyImport(f"{__name__}.search.programs", "kernel_variants")
 
 SOLVER = Solver(
     name="branch_and_bound",
@@ -46,9 +46,9 @@ SOLVER = Solver(
         ATSP: ATSPOptions,
         PermutationProblem: MinimizationOptions,  # type: ignore[type-abstract]
     },
-    solve=LazyImport("engine.solvers.branch_and_bound.solve", "solve"),
-    validate=LazyImport("engine.solvers.branch_and_bound.validate", "validate"),
-    estimate=LazyImport("engine.solvers.branch_and_bound.forecast", "estimate"),
+    solve=LazyImport(f"{__name__}.solve", "solve"),
+    validate=LazyImport(f"{__name__}.validate", "validate"),
+    estimate=LazyImport(f"{__name__}.forecast", "estimate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
@@ -66,47 +66,47 @@ SOLVER = Solver(
     ),
     generators={
         "flowshop": Generator.of_module(
-            "engine.solvers.branch_and_bound.generators", "FlowshopFamily", "generate_flowshop", "write_flowshop"
+            f"{__name__}.generators", "FlowshopFamily", "generate_flowshop", "write_flowshop"
         ),
         "atsp": Generator.of_module(
-            "engine.solvers.branch_and_bound.generators", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
+            f"{__name__}.generators", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
         ),
         "qap": Generator.of_module(
-            "engine.solvers.branch_and_bound.assignment_generators",
+            f"{__name__}.assignment_generators",
             "QuadraticAssignmentFamily",
             "generate_quadratic_assignment",
             "write_quadratic_assignment",
             suffix=".dat",
         ),
         "tardiness": Generator.of_module(
-            "engine.solvers.branch_and_bound.assignment_generators",
+            f"{__name__}.assignment_generators",
             "TardinessFamily",
             "generate_tardiness",
             "write_tardiness",
         ),
         "linear_ordering": Generator.of_module(
-            "engine.solvers.branch_and_bound.ordering_generators",
+            f"{__name__}.ordering_generators",
             "LinearOrderingFamily",
             "generate_linear_ordering",
             "write_linear_ordering",
             suffix=".lop",
         ),
     },
-    bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),
+    bench=LazyImport(f"{__name__}.bench", "bench"),
     reproductions={
         "ivm": Reproduction(
             "Gmys, Mezmaz, Melab, Tuyttens: IVM-based parallel branch-and-bound on multi-GPU systems",
-            LazyImport("engine.solvers.branch_and_bound.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.reproduce", "reproduce"),
         ),
         "flowshop": Reproduction(
             "Taillard, and Vallada, Ruiz, Framinan: flowshop benchmarks, with a proof of each optimal makespan",
-            LazyImport("engine.solvers.branch_and_bound.proofs.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.proofs.reproduce", "reproduce"),
         ),
     },
     farm=Farm(
         unit="intervals",
-        run=LazyImport("engine.solvers.branch_and_bound.farm", "farmed_search"),
-        worker=LazyImport("engine.solvers.branch_and_bound.farm", "slice_worker"),
+        run=LazyImport(f"{__name__}.farm", "farmed_search"),
+        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
     ),
-    verify=LazyImport("engine.solvers.branch_and_bound.proofs.verify", "verify"),
+    verify=LazyImport(f"{__name__}.proofs.verify", "verify"),
 )

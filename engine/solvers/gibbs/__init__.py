@@ -15,12 +15,12 @@ from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.gibbs.device.programs", "kernel_variants")
+kernel_variants = LazyImport(f"{__name__}.device.programs", "kernel_variants")
 PUBLIC = {
     "posterior_summary": summary,
-    "log_likelihood": LazyImport("engine.solvers.gibbs.predictive", "log_likelihood"),
-    "posterior_predictive": LazyImport("engine.solvers.gibbs.predictive", "posterior_predictive"),
-    "chain_diagnostics": LazyImport("engine.solvers.gibbs.draws.diagnostics", "diagnose"),
+    "log_likelihood": LazyImport(f"{__name__}.predictive", "log_likelihood"),
+    "posterior_predictive": LazyImport(f"{__name__}.predictive", "posterior_predictive"),
+    "chain_diagnostics": LazyImport(f"{__name__}.draws.diagnostics", "diagnose"),
 }
 
 
@@ -29,25 +29,23 @@ SOLVER = Solver(
     title="Horseshoe regression by Monte Carlo: linear, logistic, probit, ordinal, counts",
     problems=(HorseshoeProbit, HorseshoeLogit, HorseshoeRegression),
     options=Options,
-    solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
-    validate=LazyImport("engine.solvers.gibbs.solve", "validate"),
+    solve=LazyImport(f"{__name__}.solve", "solve"),
+    validate=LazyImport(f"{__name__}.solve", "validate"),
     schema=SCHEMA,
-    bench=LazyImport("engine.solvers.gibbs.bench", "bench"),
+    bench=LazyImport(f"{__name__}.bench", "bench"),
     reproductions={
         "horseshoe": Reproduction(
             "Terenin, Dong, Draper: GPU-accelerated Gibbs sampling, the horseshoe probit model",
-            LazyImport("engine.solvers.gibbs.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.reproduce", "reproduce"),
         )
     },
     farm=Farm(
         unit="chains",
-        run=LazyImport("engine.solvers.gibbs.farm", "farmed_sampling"),
-        worker=LazyImport("engine.solvers.gibbs.farm", "slice_worker"),
+        run=LazyImport(f"{__name__}.farm", "farmed_sampling"),
+        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
     ),
     generators={
-        "probit": Generator.of_module(
-            "engine.solvers.gibbs.generators", "ProbitOptions", "generate", "write", suffix=".csv"
-        )
+        "probit": Generator.of_module(f"{__name__}.generators", "ProbitOptions", "generate", "write", suffix=".csv")
     },
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),

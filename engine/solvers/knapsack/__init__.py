@@ -15,7 +15,7 @@ from .schema import SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.knapsack.kinds", "kernel_variants")
+kernel_variants = LazyImport(f"{__name__}.kinds", "kernel_variants")
 
 
 SOLVER = Solver(
@@ -23,9 +23,9 @@ SOLVER = Solver(
     title="Knapsack by core search and dynamic programming",
     problems=(Knapsack, MultipleChoiceKnapsack, TwoConstraintKnapsack),
     options={Knapsack: Options, MultipleChoiceKnapsack: ChoiceOptions, TwoConstraintKnapsack: ChoiceOptions},
-    solve=LazyImport("engine.solvers.knapsack.kinds", "solve"),
-    validate=LazyImport("engine.solvers.knapsack.kinds", "validate"),
-    solve_batch=LazyImport("engine.solvers.knapsack.kinds", "solve_batch"),
+    solve=LazyImport(f"{__name__}.kinds", "solve"),
+    validate=LazyImport(f"{__name__}.kinds", "validate"),
+    solve_batch=LazyImport(f"{__name__}.kinds", "solve_batch"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
@@ -38,25 +38,25 @@ SOLVER = Solver(
         MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
     generators={
-        "knapsack": Generator.of_module("engine.solvers.knapsack.generators", "GeneratorOptions", "generate", "write"),
+        "knapsack": Generator.of_module(f"{__name__}.generators", "GeneratorOptions", "generate", "write"),
         "multiple-choice-knapsack": Generator.of_module(
-            "engine.solvers.knapsack.choice.generators",
+            f"{__name__}.choice.generators",
             "MultipleChoiceOptions",
             "multiple_choice",
             "write_multiple_choice",
         ),
         "two-constraint-knapsack": Generator.of_module(
-            "engine.solvers.knapsack.choice.generators",
+            f"{__name__}.choice.generators",
             "TwoConstraintOptions",
             "two_constraints",
             "write_two_constraints",
         ),
     },
-    bench=LazyImport("engine.solvers.knapsack.bench", "bench"),
+    bench=LazyImport(f"{__name__}.bench", "bench"),
     reproductions={
         "knapsack": Reproduction(
             "Boyer, El Baz, Elkihel: dense dynamic programming on multi GPU",
-            LazyImport("engine.solvers.knapsack.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.reproduce", "reproduce"),
         )
     },
 )

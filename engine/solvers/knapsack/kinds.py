@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 
-_PACKAGE = "engine.solvers.knapsack"
-_ONE_CONSTRAINT, _STAGES = f"{_PACKAGE}.solve", f"{_PACKAGE}.choice.solve"
+_ONE_CONSTRAINT, _STAGES = f"{__package__}.solve", f"{__package__}.choice.solve"
 
 
 def _module(problem: Any) -> str:
@@ -71,11 +70,12 @@ def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control
     """
     if not all(isinstance(problem, Knapsack) for problem in problems):
         return {}
-    results: dict[int, Result] = LazyImport(f"{_PACKAGE}.batch.solve", "solve_batch")(problems, options, pool, control)
+    solve_together = LazyImport(f"{__package__}.batch.solve", "solve_batch")
+    results: dict[int, Result] = solve_together(problems, options, pool, control)
     return results
 
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that a device may ask for."""
     for module in ("programs", "choice.table", "bits.worker"):
-        yield from LazyImport(f"{_PACKAGE}.{module}", "kernel_variants")()
+        yield from LazyImport(f"{__package__}.{module}", "kernel_variants")()

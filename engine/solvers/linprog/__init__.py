@@ -15,7 +15,7 @@ from .schema import SCHEMA
 __all__ = ["SOLVER", "kernel_variants"]
 
 
-kernel_variants = LazyImport("engine.solvers.linprog.programs", "kernel_variants")
+kernel_variants = LazyImport(f"{__name__}.programs", "kernel_variants")
 
 
 SOLVER = Solver(
@@ -23,8 +23,8 @@ SOLVER = Solver(
     title="Linear programming",
     problems=(LinearProgram,),
     options=Options,
-    solve=LazyImport("engine.solvers.linprog.solve", "solve"),
-    validate=LazyImport("engine.solvers.linprog.validate", "validate"),
+    solve=LazyImport(f"{__name__}.solve", "solve"),
+    validate=LazyImport(f"{__name__}.validate", "validate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("primal_objective", "Primal objective"),
@@ -46,15 +46,13 @@ SOLVER = Solver(
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={
-        "linprog": Generator.of_module(
-            "engine.solvers.linprog.generators", "GeneratorOptions", "generate", "write", suffix=".mps"
-        )
+        "linprog": Generator.of_module(f"{__name__}.generators", "GeneratorOptions", "generate", "write", suffix=".mps")
     },
-    bench=LazyImport("engine.solvers.linprog.bench.command", "bench"),
+    bench=LazyImport(f"{__name__}.bench.command", "bench"),
     reproductions={
         "pdas": Reproduction(
             "Divakar: primal dual affine scaling on GPUs",
-            LazyImport("engine.solvers.linprog.reproduce", "reproduce"),
+            LazyImport(f"{__name__}.reproduce", "reproduce"),
         )
     },
 )

@@ -38,7 +38,7 @@ def _highs() -> ModuleType:
         If HiGHS cannot be imported.
     """
     try:
-        return importlib.import_module("engine.solvers.linprog.highs.child")
+        return importlib.import_module(f"{__package__}.child")
     except ImportError as error:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
 

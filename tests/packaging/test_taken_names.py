@@ -1,0 +1,108 @@
+"""The wheel in a folder whose ``engine``, ``kernels``, ``gui`` and ``samples`` are another's and fail when imported."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import engine
+from tests.support.installation import Installation
+
+TAKEN = ("engine", "kernels", "gui", "samples")
+FAIL = "raise RuntimeError('this one is not for Quintet')\n"
+ITEMS = "3 50\n60 10\n100 20\n120 30\n"
+
+SCRIPT = """
+import json, sys, warnings
+
+import quintet as qt
+
+
+def ones(bits):
+    return int(sum(bits))
+
+
+def main(farmed):
+    found = {}
+    problems = [qt.Knapsack([60, 100, 120], [10, 20, 30], capacity) for capacity in (50, 30)]
+    with qt.Engine("opencl", ["opencl:0"]) as owner:
+        found["solve"] = owner.solve(problems[0]).objective
+        found["map"] = [entry.objective for entry in owner.map(problems)]
+        short = dict(population=32, max_generations=1, restarts=1)
+        warnings.simplefilter("ignore", qt.errors.QuintetWarning)
+        found["processes"] = owner.solve(qt.BOA(ones, 4, each=True, processes=2), **short).objective
+        snippet = qt.BOA.snippet("for (int i = 0; i < 4; ++i) fitness += BIT(i);", 4)
+        found["isolated"] = owner.solve(snippet, **short).objective
+    if farmed:
+        with qt.Engine("opencl", ["opencl:0"], cluster="local:1") as owner:
+            found["cluster"] = [entry.objective for entry in owner.map(problems)]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] == "True")
+"""
+
+APP = """
+import os, subprocess
+
+from quintet.layout import load_app
+
+load_app()
+import gui.__main__
+
+if lack := gui.__main__.missing():
+    raise SystemExit("no Qt: " + lack)
+import gui.window.main
+import gui.app.desktop
+from gui.runs.child import engine, program
+
+print(subprocess.run([*program(), "--version"], check=True, capture_output=True, text=True).stdout.strip())
+print(engine.__name__, gui.app.desktop._command())
+"""
+
+
+@pytest.fixture(params=["folders", "files"])
+def crowded(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder in which the names are taken."""
+    for name in TAKEN:
+        path = tmp_path / (f"{name}.py" if request.param == "files" else f"{name}/__init__.py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(FAIL)
+    return tmp_path
+
+
+needs_device = pytest.mark.skipif(not engine.available_devices("opencl"), reason="no OpenCL device")
+
+
+@needs_device
+@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
+def test_a_script_its_processes_and_workers_solve(installed: Installation, crowded: Path) -> None:
+    (crowded / "script.py").write_text(SCRIPT)
+    farmed = importlib.util.find_spec("distributed") is not None
+    done = installed.run(installed.python, "script.py", str(farmed), cwd=crowded)
+    assert done.code == 0, done.err
+    expected = {"solve": 220, "map": [220, 160], "processes": 4, "isolated": 4}
+    assert json.loads(done.out) == (expected | {"cluster": [220, 160]} if farmed else expected)
+
+
+@needs_device
+def test_the_module_and_the_command_solve(installed: Installation, crowded: Path) -> None:
+    (crowded / "items.txt").write_text(ITEMS)
+    done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=crowded)
+    assert '"objective": 220' in done.out, done.err
+    assert installed.quintet("--version", cwd=crowded).out.startswith("quintet, version")
+
+
+@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
+def test_the_app_and_its_children_start(installed: Installation, crowded: Path) -> None:
+    done = installed.execute(APP, crowded, QT_QPA_PLATFORM="offscreen")
+    if done.err.startswith("no Qt: "):
+        pytest.skip(done.err)
+    assert done.code == 0, done.err
+    version, names = done.out.splitlines()
+    assert version.startswith("quintet, version")
+    assert names == f"quintet {installed.python} -P -m quintet gui"
