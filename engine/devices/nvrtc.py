@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
-import tempfile
 import threading
-from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from ..errors import BackendUnavailable, KernelError
+from .kernel_cache import keep, kept
 from .source import Source, compiler_location, dump
 
 __all__ = ["compile_cubin"]
@@ -70,9 +66,8 @@ def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
     """
     core, version = _core()
     key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
-    cached = Path(platformdirs.user_cache_dir("quintet")) / "cubin" / f"{key}.cubin"
-    with contextlib.suppress(OSError):
-        return cached.read_bytes()
+    if (binary := kept(f"{key}.cubin")) is not None:
+        return binary
     if os.environ.get("QUINTET_DUMP_KERNELS"):
         dump(source)
     options = core.ProgramOptions(arch=architecture, name=f"{source.template}.mako", lineinfo=True)
@@ -83,15 +78,5 @@ def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
         where = compiler_location(log, source.text)
         message = f"does not compile for {architecture}" + (f" ({where})" if where else "")
         raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source)) from error
-    _keep(cached, code)
+    keep(f"{key}.cubin", code)
     return code
-
-
-def _keep(path: Path, code: bytes) -> None:
-    """Write whole under another name and rename; a cache that cannot be written is no reason to fail."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(code)
-        os.replace(temporary, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import struct
 import threading
@@ -21,6 +22,7 @@ from .backends import BackendModule
 from .base import Device
 from .handles import Buffer, StreamEvent
 from .info import Capabilities, DeviceInfo, MemoryInfo
+from .kernel_cache import keep, kept, note_build
 from .opencl_listing import list_devices, native_devices, pyopencl
 from .program import Kernel, Signature
 from .source import Source, compiler_location, dump
@@ -34,6 +36,7 @@ _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
+_KEEP_BINARIES = ("Portable Computing Language", "NVIDIA")  # platforms whose drivers do so themselves
 _UNKNOWN_PROCESSOR = "unknown target CPU"
 _OLD_COMPILER = "the OpenCL driver is older than this processor (Quintet's extra cpu-fast has a newer one)"
 _ANEW = "\ntypedef int built_anew;\n"
@@ -201,14 +204,31 @@ class OpenCLDevice(Device):
             try:
                 with _BUILDING, warnings.catch_warnings():
                     warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
-                    program: cl.Program = self._cl.Program(self._context, text)
-                    program.build(options=list(_BUILD_OPTIONS))
-                    return program
+                    note_build()
+                    return self._built(text)
             except self._cl.Error as error:
                 if attempt + 1 == _BUILD_ATTEMPTS or not any(sign in str(error) for sign in _CACHE_FAULTS):
                     raise
                 time.sleep(0.05 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
+
+    def _built(self, text: str) -> cl.Program:
+        """Built from source, or from the binary that Quintet keeps for drivers that keep none."""
+        options = list(_BUILD_OPTIONS)
+        program: cl.Program
+        if self.info.platform.startswith(_KEEP_BINARIES):
+            program = self._cl.Program(self._context, text).build(options)
+            return program
+        words = f"{self.info.platform} {self.info.driver} {self.info.name} {options} {text}"
+        name = f"{hashlib.sha256(words.encode()).hexdigest()}.clbin"
+        if (binary := kept(name)) is not None:
+            with contextlib.suppress(self._cl.Error):
+                program = self._cl.Program(self._context, [self._part], [binary]).build(options)
+                return program
+        program = self._cl.Program(self._context, text).build(options)
+        binaries: Any = program.get_info(self._cl.program_info.BINARIES)
+        keep(name, binaries[0])
+        return program
 
     def _build(self, source: Source, signature: Signature) -> Any:
         program = self._program(source)

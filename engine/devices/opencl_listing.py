@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BackendUnavailable
 from .cpu_driver import leaves_out, prepare
 from .info import Capabilities, DeviceInfo
+from .kernel_cache import prepare_pocl
 from .pocl_processor import name_processor
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ def pyopencl() -> Any:
         If it is not installed.
     """
     prepare()
+    prepare_pocl()
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # its file of 0.2 ms a kernel: a damaged one ends every start
     try:
         import pyopencl as package
     except ImportError as error:

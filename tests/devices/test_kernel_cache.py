@@ -1,0 +1,139 @@
+"""Kernels on disk: damaged ones are found and compiled again, and a cache that cannot be written is replaced."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.devices import kernel_cache
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import os, signal, sys
+import engine
+result = engine.solve(engine.Queens(6), backend="opencl")
+print(result.objective, flush=True)
+if "kill" in sys.argv:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def started(cache: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
+    variables = kept | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)} | environment
+    return subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, env=variables)
+
+
+def compiled(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("pocl/??/*/*/*/*.so"))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that one process has filled."""
+    cache = tmp_path_factory.mktemp("cache")
+    done = started(cache)
+    if "OpenCL is unavailable" in done.stderr:
+        pytest.skip("no OpenCL driver")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+    if not compiled(cache):
+        pytest.skip("the OpenCL driver is not PoCL")
+    return cache
+
+
+@pytest.fixture
+def cache(filled: Path, tmp_path: Path) -> Path:
+    subprocess.run(["cp", "-a", str(filled), str(tmp_path / "cache")], check=True)
+    return tmp_path / "cache"
+
+
+def damaged_in_place(path: Path) -> None:
+    path.write_bytes(os.urandom(path.stat().st_size))
+
+
+def cut_to_half(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("name", ["*.so", "program.bc"])
+def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
+    for path in cache.rglob(name):
+        cut_to_half(path)
+    done = started(cache)
+    assert (done.returncode, done.stdout) == (0, "4\n")
+    assert re.search(r"StorageWarning: the files of \d+ compiled programs in .* were damaged", done.stderr)
+    again = started(cache)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "4\n", "")
+
+
+def test_after_a_crash_by_files_of_another_content_the_next_start_works(cache: Path) -> None:
+    for path in compiled(cache):
+        damaged_in_place(path)
+    crashed = started(cache)
+    assert crashed.returncode in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, 1)
+    done = started(cache)
+    assert (done.returncode, done.stdout) == (0, "4\n")
+    assert "were damaged; they are compiled again" in done.stderr
+
+
+def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in compiled(cache)}
+    assert started(cache, "kill").returncode == -signal.SIGKILL
+    assert len(list(cache.rglob("in-use/*"))) == 1
+    done = started(cache)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+    assert {path: path.stat().st_mtime_ns for path in compiled(cache)} == before
+    assert not list(cache.rglob("in-use/*"))
+
+
+def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, filled: Path) -> None:
+    assert started(tmp_path, "kill").returncode == -signal.SIGKILL
+    for path in compiled(tmp_path):
+        damaged_in_place(path)
+    done = started(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
+def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
+    filled: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable == "HOME":
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        environment = {"XDG_CACHE_HOME": "", "HOME": "/proc/nowhere"}
+    else:
+        environment = {"XDG_CACHE_HOME": "/proc/nowhere"}
+    done = started(filled, **environment)
+    assert (done.returncode, done.stdout) == (0, "4\n")
+    assert done.stderr.count("StorageWarning") == 1
+    assert "compiled kernels cannot be kept in /proc/nowhere" in done.stderr
+
+
+def test_a_damaged_binary_is_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    assert kernel_cache.kept("one.cubin") is None
+    kernel_cache.keep("one.cubin", b"code")
+    assert kernel_cache.kept("one.cubin") == b"code"
+    for content in (b"", b"short", b"x" + (tmp_path / "one.cubin").read_bytes()[1:]):
+        (tmp_path / "one.cubin").write_bytes(content)
+        assert kernel_cache.kept("one.cubin") is None
+
+
+def test_the_programs_used_longest_ago_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, name in enumerate(("OLD", "NEW", "NEWEST")):
+        program = tmp_path / "AB" / name
+        program.mkdir(parents=True)
+        (program / "program.bc").write_bytes(bytes(100))
+        (program / "last_accessed").touch()
+        os.utime(program / "last_accessed", (number, number))
+    monkeypatch.setattr(kernel_cache, "_LARGEST", 250)
+    files = kernel_cache._PoclFiles(tmp_path)
+    files.list_soon()
+    files._close()
+    assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]
