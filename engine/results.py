@@ -26,7 +26,7 @@ _FORMAT = 1
 
 
 class Status(enum.StrEnum):
-    """How a run ended.
+    """How a run ended; ``bound_proved``: no solution is better than a bound that was given, and none as good is known.
 
     Examples
     --------
@@ -39,6 +39,7 @@ class Status(enum.StrEnum):
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
+    BOUND_PROVED = "bound_proved"
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
     TIME_LIMIT = "time_limit"
@@ -48,6 +49,11 @@ class Status(enum.StrEnum):
     def stopped(self) -> bool:
         """Whether the run was stopped before it was complete."""
         return self in (Status.INTERRUPTED, Status.TIME_LIMIT)
+
+    @property
+    def excludes_solutions(self) -> bool:
+        """Whether it is proved that there is no solution, or none better than a bound that was given."""
+        return self in (Status.INFEASIBLE, Status.UNBOUNDED, Status.BOUND_PROVED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +78,7 @@ class Result(Displayed):
     arrays : dict of str to ndarray
         Further results of this solver, saved with the run.
     reason : str
-        Why there is no solution, if it has been proved that there is none: a sentence without a final full stop.
+        What has been proved, if there is no solution for that reason: a sentence without a final full stop.
 
     Examples
     --------

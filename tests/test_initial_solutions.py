@@ -121,9 +121,12 @@ def test_what_is_no_solution_is_refused(problem: Any, initial: Any, message: str
         engine.solve(problem, backend="opencl", initial=initial)
 
 
-def test_initial_and_upper_bound_exclude_each_other() -> None:
-    with pytest.raises(OptionError, match="only one"):
-        engine.solve(engine.Flowshop(TIMES), backend="opencl", initial=list(range(9)), upper_bound=400)
+def test_an_initial_solution_has_the_value_of_the_upper_bound() -> None:
+    problem = engine.Flowshop(TIMES)
+    value = problem.evaluate(np.arange(9))
+    message = rf"must be the value of initial where both are given; got 400 and a solution of {value}"
+    with pytest.raises(OptionError, match=message):
+        engine.solve(problem, backend="opencl", initial=list(range(9)), upper_bound=400)
 
 
 def test_the_command_line_takes_lists_and_written_solutions(

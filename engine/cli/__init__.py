@@ -1,7 +1,8 @@
 """The command line: ``quintet solve | resume | replay | estimate | devices | solvers | demo | generate | bench | ...``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
-answer (infeasible is an answer); 130 after a second Ctrl-C; 1 for anything that should not happen.
+answer (``infeasible``, ``unbounded`` and ``bound_proved`` are answers); 130 after a second Ctrl-C; 1 for anything that
+should not happen.
 """
 
 from __future__ import annotations

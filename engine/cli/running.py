@@ -268,7 +268,7 @@ def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
 def _is_answer(result: Result) -> bool:
     """Whether the run ended by itself, or has something to show for its time."""
     found = result.objective is not None or result.solution is not None or bool(result.arrays)
-    return found or result.status in ("optimal", "infeasible", "unbounded", "complete")
+    return found or result.status in ("optimal", "complete") or result.status.excludes_solutions
 
 
 def _require_one(host: str, cluster: str | None) -> None:
@@ -287,7 +287,7 @@ def _require_folder(path: Path | None) -> None:
 
 def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
     """Write the solution, or what proves that there is none; whether there was anything to write."""
-    certified = result.solution is None and result.status in ("infeasible", "unbounded")
+    certified = result.solution is None and result.status.excludes_solutions
     if result.solution is None and not certified:
         print(f"warning: there is no solution to write to {path}", file=sys.stderr)
         return False

@@ -27,6 +27,7 @@ def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
         "stopping",
         "infeasible",
         "unbounded",
+        "bound_proved",
         "iteration_limit",
     ):
         return theme.warning

@@ -19,7 +19,7 @@ from gui.runs.notes import RunNote
 
 __all__ = ["StatisticsTab"]
 
-_SOLVED = ("optimal", "complete", "infeasible", "unbounded")
+_SOLVED = ("optimal", "complete", "infeasible", "unbounded", "bound_proved")
 
 
 def _is_solved(note: RunNote) -> bool:

@@ -413,7 +413,7 @@ class Panel(Cleanup, QWidget):
         self.drop_tile("Remaining")
         if event.status in NO_SOLUTION:
             if event.reason:
-                self.reason = f"{event.status.capitalize()}: {event.reason}"
+                self.reason = f"{event.status.replace('_', ' ').capitalize()}: {event.reason}"
                 self._show_warnings()
             self.drop_tile("Gap")
             self.drop_tile("Best")

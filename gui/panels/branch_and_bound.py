@@ -175,16 +175,18 @@ class BranchAndBoundPanel(Panel):
             if "Explored" not in dict(self.summary()):
                 self.explored.hint(NOTHING_REPORTED)
             if not nodes and event.status == "optimal" and event.objective == event.bound:
-                self._explain_root()
+                self._explain_root("the first solution optimal")
+            elif not nodes and event.status == "bound_proved":
+                self._explain_root("that no solution is below upper_bound")
         if self.levels is not None:
             self.levels.set_unit("when last counted")
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)
 
-    def _explain_root(self) -> None:
+    def _explain_root(self, proved: str) -> None:
         """Say in the figures of the search that there was none to do."""
-        text = "The bound at the root proves the first solution optimal: there was nothing to search."
+        text = f"The bound at the root proves {proved}: there was nothing to search."
         self.explored.hint(text)
         for plot in (self.active, self.nodes, self.steals, self.stealing, self.share):
             plot.explain(text)

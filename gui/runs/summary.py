@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 LIVE_STATES = ("queued", "starting", "running", "paused", "stopping")
-NO_SOLUTION = ("infeasible", "unbounded")
-"""States in which there is no solution, and a reason for that."""
+NO_SOLUTION = ("infeasible", "unbounded", "bound_proved")
+"""States without a solution, with a reason: there is none, or none better than a bound that was given."""
 
 _RATE_WINDOW = 3.0
 _MONTH = 30 * 86400.0  # seconds

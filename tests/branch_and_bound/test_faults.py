@@ -61,7 +61,7 @@ def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device: Member, tmp
         engine.solve(engine.Flowshop.taillard(28), devices=[name], run_folder=tmp_path / "run", **options)
     assert failures[0]
     resumed = engine.resume(tmp_path / "run", devices=[name])
-    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
+    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 12_869_872, 36)
 
 
 def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device: Member, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import sys
 import threading
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.cli import command_line
 from engine.clock import RunClock
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
@@ -75,7 +77,7 @@ def test_a_search_without_any_first_solution_finds_the_optimum(device: Member) -
 
 def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> None:
     result = solve(device, engine.Flowshop.taillard(30), upper_bound=2178)
-    assert (result.status, result.objective, result.bound) == ("infeasible", None, 2178)
+    assert (result.status, result.objective, result.bound) == ("bound_proved", None, 2178)
     assert result.solution is None
     assert result.counters["nodes"] == 2_415_747
 
@@ -90,11 +92,38 @@ def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
 def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
     events: list[Event] = []
     result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=events.append)
-    assert [event.message for event in events if isinstance(event, Notice)] == [
-        "there is no solution below the given bound of 10"
-    ]
-    assert (result.status, result.bound, result.counters["nodes"]) == ("infeasible", 10, 0)
-    assert result.reason == "there is no solution below the given bound of 10"
+    assert [event.message for event in events if isinstance(event, Notice)] == [result.reason]
+    least = engine.Flowshop.taillard(1).tree().lower_bound()
+    assert (result.status, result.bound, result.counters["nodes"]) == ("bound_proved", least, 0)
+    assert result.reason == (
+        f"there is no solution below the given upper_bound of 10; the lower bound of all solutions is {least}"
+    )
+
+
+def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device: Member) -> None:
+    problem = engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 7)))
+    best = solve(device, problem)
+    assert best.status == "optimal"
+    unknown = solve(device, problem, upper_bound=best.objective)
+    assert (unknown.status, unknown.objective, unknown.solution) == ("bound_proved", None, None)
+    assert unknown.bound == best.objective
+    assert unknown.reason == f"there is no solution below the given upper_bound of {best.objective}"
+    known = solve(device, problem, upper_bound=best.objective, initial=best.solution.tolist())
+    assert (known.status, known.objective, known.bound) == ("optimal", best.objective, best.objective)
+    assert problem.evaluate(known.solution) == best.objective
+
+
+def test_the_command_line_tells_a_proved_bound_from_an_optimum(
+    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, certificate = tmp_path / "two.txt", tmp_path / "s.txt"
+    file.write_text("2 2\n0 3 1 5\n0 4 1 6\n")
+    words = ["solve", str(file), "--devices", device.info.id, "--upper-bound", "14", "--solution", str(certificate)]
+    assert command_line([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["status"], answer["objective"], answer["bound"]) == ("bound_proved", None, 14)
+    assert answer["reason"] == "there is no solution below the given upper_bound of 14"
+    assert certificate.read_text().startswith("# bound_proved\n")
 
 
 def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
@@ -165,7 +194,7 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
     assert 0 < first.counters["nodes"] < 12_869_872
     assert first.arrays["begin"].shape == first.arrays["end"].shape
     resumed = resume(device, tmp_path / "run", again)
-    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
+    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 12_869_872, 36)
 
 
 def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
@@ -185,7 +214,7 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
     assert (result.status, result.objective, result.bound) == ("optimal", 1278, 1278)
 
 
-@pytest.mark.parametrize(("upper", "status", "value"), [(2178, "infeasible", None), (2179, "optimal", 2178)])
+@pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
 def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
     device: Member, upper: int, status: str, value: int | None, tmp_path: Path
 ) -> None:

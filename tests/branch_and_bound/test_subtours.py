@@ -108,7 +108,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
     few = 64 if device.info.capabilities.simt else 2  # so that it is still going on when it is stopped
     given: dict[str, Any] = {"upper_bound": 1776, "ivms": few}
     whole = runner.solve(problem, **given)
-    assert whole.status == "infeasible"
+    assert whole.status == "bound_proved"
     with monkeypatch.context() as patch:
         stop_at(patch, lambda event: isinstance(event, Metric))
         stopped = runner.solve(problem, run_folder=tmp_path / "run", **given)
@@ -135,7 +135,7 @@ def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_
     assert (stopped.status, stopped.counters["nodes"]) == ("interrupted", 0)
     resumed = runner.resume(tmp_path / "run").wait()
     whole = runner.solve(problem, upper_bound=1393)
-    assert (resumed.status, resumed.counters["nodes"]) == ("infeasible", whole.counters["nodes"])
+    assert (resumed.status, resumed.counters["nodes"]) == ("bound_proved", whole.counters["nodes"])
 
 
 def test_a_checkpoint_with_other_multipliers_is_refused() -> None:

@@ -15,11 +15,13 @@ import pytest
 
 from engine.events import Compiling, DeviceStatus, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
 from engine.folder import RunFolder
+from engine.results import Status
 from engine.solver import MetricSpec
 from engine.solvers import discover
 from engine.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
+from gui.compare import statistics
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
 from gui.panels.reports import ReportGroup
@@ -28,7 +30,7 @@ from gui.report.report import report
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.remaining import RemainingTime
-from gui.runs.summary import Summary, remaining_text, state_text
+from gui.runs.summary import NO_SOLUTION, Summary, remaining_text, state_text
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import begin, ended, load
@@ -131,7 +133,14 @@ def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path: Path) -> Non
     assert Library(tmp_path).adopt(folder).warnings == ["warning"]
 
 
-@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
+def test_every_status_of_a_result_has_its_colour_and_its_meaning() -> None:
+    assert {status for status in Status if state_colour(LIGHT, status) == LIGHT.accent} == set()
+    assert {status for status in Status if status.excludes_solutions} == set(NO_SOLUTION)
+    ended = {status for status in Status if status.excludes_solutions} | {"optimal", "complete"}
+    assert set(statistics._SOLVED) == ended
+
+
+@pytest.mark.parametrize("status", ["infeasible", "unbounded", "bound_proved"])
 def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbot: Any, status: str) -> None:
     reason = "these rows cannot hold together: r1, r2"
     remark = "presolve: 6 rows and 4 variables reduced to 4 and 3"
@@ -146,10 +155,10 @@ def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbo
     ]
     panel.feed(events)
     assert panel._warning_label.isVisible()
-    assert panel._warning_label.text() == f"{status.capitalize()}: {reason}"
+    assert panel._warning_label.text() == f"{state_text(status).capitalize()}: {reason}"
     assert panel.warnings == []
     assert {"Gap", "Best"}.isdisjoint(dict(panel.summary()))
-    assert panel.tile("State").value == status
+    assert panel.tile("State").value == state_text(status)
     assert reason in report(panel)
     summary = Summary()
     summary.take(events)

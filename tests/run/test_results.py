@@ -191,3 +191,9 @@ def test_a_run_can_be_awaited_and_is_shown() -> None:
 
     result = asyncio.run(solved())
     assert result.objective == counting.expected(30)
+
+
+def test_the_page_of_statuses_names_every_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "run.md").read_text()
+    table = page[page.index("| status |") : page.index("An error is")]
+    assert {status for status in engine.Status if f"`{status}`" not in table} == set()

@@ -247,7 +247,7 @@ class FarmedSearch(FarmedRun):
                 stopped=status is not None,
             )
         if status is None and self._incumbent.solution is None and not self._tree.counts:
-            self._run.notice(f"there is no solution below the given bound of {self._incumbent.initial}")
+            self._run.notice(single._without_solution(self._tree, self._incumbent)[1])
         return single._result(
             self._tree, self._incumbent, self._bound, status, open_units, self._counters, self._explored
         )

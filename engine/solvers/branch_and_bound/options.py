@@ -42,7 +42,12 @@ class Options(SolverOptions):
 
 
 def _upper_bound() -> Any:
-    return Field(None, ge=0, description="search only for solutions below this value; replaces the initial solution")
+    return Field(
+        None,
+        ge=0,
+        description="search only for solutions below this value; replaces the initial solution, unless one of this "
+        "value is given",
+    )
 
 
 class MinimizationOptions(Options):

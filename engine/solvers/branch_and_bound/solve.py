@@ -68,13 +68,14 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     Returns
     -------
     Result
-        ``optimal`` with the best solution; ``infeasible``, with the given bound as its ``bound``, where
-        ``upper_bound`` was given and no solution is below it; ``complete`` where solutions are counted. Counters:
-        ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged_intervals``. A run that
-        is stopped has the counter ``nodes_left`` where that has been estimated, and its open intervals in ``arrays``:
-        ``begin`` and ``end``, shape (units, n), as digits (see :mod:`engine.solvers.branch_and_bound.intervals`), and
-        ``fresh``, shape (units,). The digit sums by level of all that was explored, shape (n,), are the array
-        ``explored``.
+        ``optimal`` with the best solution; ``bound_proved``, without a solution, where no solution is below
+        ``upper_bound`` and ``initial`` is none of that value; its ``bound`` is ``upper_bound``, or the root's bound
+        where that is higher. ``infeasible`` where there is no solution at all; ``complete`` where solutions are
+        counted. Counters: ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``,
+        ``exchanged_intervals``. A run that is stopped has the counter ``nodes_left`` where that has been estimated, and
+        its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
+        :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,). The digit sums by level of all
+        that was explored, shape (n,), are the array ``explored``.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
             stopped=status is not None,
         )
     if status is None and incumbent.solution is None and not tree.counts:
-        run.notice(f"there is no solution below the given bound of {incumbent.initial}")
+        run.notice(_without_solution(tree, incumbent)[1])
     left = None if status is None else search.remaining
     if left is not None:
         run.notice(f"about {left.nodes:.2g} nodes are left (probably {left.low:.2g} to {left.high:.2g})")
@@ -192,7 +193,7 @@ def _begin(
     if tree.counts:
         return _Incumbent(tree, INFINITY, INFINITY, None), before
     upper, solution = getattr(options, "upper_bound", None), None
-    if upper is None:
+    if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
         solution = first_solution(problem, options, run.seed, expired, brief)
         run.progress("first solution", 1, 1)
@@ -228,6 +229,16 @@ def _audit(
         raise AuditError(f"{visited} nodes and leaves were visited, but {pushed} were not pruned")
 
 
+def _without_solution(tree: Tree, incumbent: _Incumbent) -> tuple[Status, str]:
+    """What a whole search without a solution proves: the status, and a sentence."""
+    if incumbent.initial == INFINITY:
+        return Status.INFEASIBLE, "there is no solution"
+    text = f"there is no solution below the given upper_bound of {incumbent.initial}"
+    if (lower := tree.lower_bound()) > incumbent.initial:
+        text += f"; the lower bound of all solutions is {lower}"
+    return Status.BOUND_PROVED, text
+
+
 def _result(
     tree: Tree,
     incumbent: _Incumbent,
@@ -258,6 +269,7 @@ def _result(
     if status is not None:
         return Result(status, value, bound, incumbent.solution, counters=shown, arrays=arrays)
     if value is None:
-        reason = f"there is no solution below the given bound of {incumbent.initial}"
-        return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown, arrays=arrays, reason=reason)
+        status, reason = _without_solution(tree, incumbent)
+        proved = None if status is Status.INFEASIBLE else max(incumbent.value, tree.lower_bound())
+        return Result(status, None, proved, None, counters=shown, arrays=arrays, reason=reason)
     return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown, arrays=arrays)

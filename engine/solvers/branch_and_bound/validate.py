@@ -113,9 +113,11 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
         raise OptionError("upper_bound has no meaning where solutions are counted")
     initial = getattr(options, "initial", None)
     if initial is not None and not isinstance(initial, str):
-        if getattr(options, "upper_bound", None) is not None:
-            raise OptionError("upper_bound replaces the initial solution; give only one of upper_bound and initial")
-        problem.given_solution(initial)
+        value, upper = tree.evaluate(problem.given_solution(initial)), getattr(options, "upper_bound", None)
+        if upper not in (None, value):
+            raise OptionError(
+                f"upper_bound must be the value of initial where both are given; got {upper} and a solution of {value}"
+            )
     needed: dict[str, int] = {}
     for device in devices:
         if options.variant == "pte_peb" and tree.child_functions(device.capabilities) is None:

@@ -124,7 +124,7 @@ class Prover:
         """A schedule with a makespan of at most ``known``; None if the time is up."""
         run = self._start(problem, known + 1, "first", seconds, stops=True)
         result: Result = run.wait()
-        if result.status == Status.INFEASIBLE:
+        if result.status == Status.BOUND_PROVED:
             self.clear(problem, known)
             raise ProblemError(f"{problem.name} has no schedule of makespan {known}: the optimum is larger")
         return None if result.solution is None else [int(job) for job in result.solution]

@@ -198,7 +198,7 @@ def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engin
     result = engine.solve(
         problem, upper_bound=proof.initial, bound=options.bound, branching=options.branching, seed=proof.seed
     )
-    found = proof.initial if result.status == Status.INFEASIBLE else result.objective
+    found = proof.initial if result.status == Status.BOUND_PROVED else result.objective
     if found != proof.value:
         raise ProofError(f"the search ends with the makespan {found}, not {proof.value}")
     for name, recorded in (("nodes", proof.nodes), ("leaves", proof.leaves)):
