@@ -17,7 +17,7 @@ from ..engine import Engine
 from ..errors import OptionError, ProblemError
 from ..events import Metric, Progress
 from ..results import Result, Status
-from ..solvers.linprog.arguments import bounds_of
+from ..solvers.linprog.arguments import bounds_of, infinite_from
 from ..solvers.linprog.options import Options
 from ..solvers.linprog.problem import LinearProgram
 from ..solvers.linprog.schema import SCHEMA
@@ -182,7 +182,7 @@ def _problem(c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) ->
     """The program; None if a lower bound is above its upper bound, which SciPy calls infeasible."""
     try:
         free = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, (None, None))
-        lower, upper = bounds_of(bounds, free.n)
+        lower, upper = (infinite_from(part) for part in bounds_of(bounds, free.n))
     except ProblemError as error:
         if isinstance(error.__cause__, (TypeError, ValueError)):
             raise _ArgumentError(str(error)) from error

@@ -25,7 +25,7 @@ from ..errors import ProblemError
 from .lp_fault import faulty_line
 from .source import is_plain, lines_of, read_text, without_compression, write_text
 
-__all__ = ["ParsedProgram", "read", "recognize", "write"]
+__all__ = ["INFINITY", "ParsedProgram", "read", "recognize", "write"]
 
 _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
@@ -34,7 +34,8 @@ _SENSES = ("MAX", "MAXIMIZE", "MIN", "MINIMIZE")
 _PLACE = re.compile(r"^\s*-->\s.*:(\d+):\d+$", re.MULTILINE)  # line and column, as HiGHS prints them from 1.16 on
 _MEMORY_PER_BYTE = 6
 _LARGEST_ENTRY = 1e15  # of the matrix, for HiGHS
-_INFINITY = 1e20  # likewise, of costs and bounds
+INFINITY = 1e20
+"""Bounds and sides of this size are infinite, as for HiGHS, CPLEX and Gurobi; costs are smaller."""
 _NUMBER = frozenset("0123456789+-.eEdDinfatyINFATY")  # neither 1_0 nor digits of other scripts
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
@@ -147,22 +148,14 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
     if any(kind == highspy.HighsVarType.kSemiContinuous for kind in kinds):
         raise ProblemError("the file has semi-continuous variables; only linear programs are solved", path)
     columns, rows = int(lp.num_col_), int(lp.num_row_)
-    infinity = model.getInfinity()
-
-    def bounds(values: Any) -> NDArray[np.float64]:
-        array = np.array(values, np.float64)
-        array[array >= infinity] = math.inf
-        array[array <= -infinity] = -math.inf
-        return array
-
     return ParsedProgram(
         c=np.array(lp.col_cost_, np.float64),
         offset=float(lp.offset_),
         maximize=lp.sense_ == highspy.ObjSense.kMaximize,
-        lower=bounds(lp.col_lower_),
-        upper=bounds(lp.col_upper_),
-        row_lower=bounds(lp.row_lower_),
-        row_upper=bounds(lp.row_upper_),
+        lower=np.array(lp.col_lower_, np.float64),
+        upper=np.array(lp.col_upper_, np.float64),
+        row_lower=np.array(lp.row_lower_, np.float64),
+        row_upper=np.array(lp.row_upper_, np.float64),
         starts=np.array(matrix.start_, np.int64)[: columns + 1],
         rows=np.array(matrix.index_, np.int32),
         values=np.array(matrix.value_, np.float64),
@@ -298,7 +291,7 @@ class _Checker:
             if row in self.entries:
                 raise self.fail(f"column '{name}' has row '{row}' twice")
             self.entries.add(row)
-            most = _INFINITY if self.rows[row] == "N" else _LARGEST_ENTRY
+            most = INFINITY if self.rows[row] == "N" else _LARGEST_ENTRY
             if abs(value) >= most:
                 raise self.fail(f"a value must be less than {most:g} by size here; got {value:g}")
 
@@ -316,7 +309,7 @@ class _Checker:
             raise self.fail(f"a line of RHS has one or two rows with values; got '{text.strip()}'")
         for name, value in self._pairs(words[len(words) % 2 :], "RHS"):
             kind = self.rows[name]
-            if (value >= _INFINITY and kind != "L") or (value <= -_INFINITY and kind != "G"):
+            if (value >= INFINITY and kind != "L") or (value <= -INFINITY and kind != "G"):
                 raise self.fail(f"a side of {value:g} leaves nothing for row '{name}' of type {kind}")
 
     def _ranges(self, text: str) -> None:
@@ -346,7 +339,7 @@ class _Checker:
         low, high, _ = self.columns[name]
         low = {"LO": value, "LI": value, "FX": value, "FR": -math.inf, "MI": -math.inf, "BV": 0.0}.get(kind, low)
         high = {"UP": value, "UI": value, "FX": value, "FR": math.inf, "PL": math.inf, "BV": 1.0}.get(kind, high)
-        if low >= _INFINITY or high <= -_INFINITY:
+        if low >= INFINITY or high <= -INFINITY:
             raise self.fail(f"a bound {kind} leaves no value for column '{name}'; got '{words[-1][:40]}'")
         self.columns[name] = low, high, self.line
 

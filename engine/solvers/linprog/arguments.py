@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ProblemError
+from ...formats.linear_program import INFINITY
 
-__all__ = ["Matrix", "bounds_of", "require_finite", "side", "sp", "stacked", "vector"]
+__all__ = ["Matrix", "bounds_of", "infinite_from", "require_finite", "side", "sp", "stacked", "vector"]
 
 
 class _Sparse:
@@ -58,6 +59,17 @@ def vector(values: ArrayLike, noun: str) -> Vector:
     if np.isnan(array).any():
         raise ProblemError(f"entry {int(np.argmax(np.isnan(array)))} of {noun} is NaN")
     return array
+
+
+def infinite_from(values: Vector) -> Vector:
+    """Bounds or sides, with infinity in place of what is 1e20 or more by size, as in files.
+
+    Parameters
+    ----------
+    values : ndarray
+    """
+    huge = np.abs(values) >= INFINITY
+    return np.where(huge, np.copysign(np.inf, values), values) if huge.any() else values
 
 
 def side(matrix: Any, sides: ArrayLike | None, n: int, suffix: str) -> tuple[Matrix, Vector]:

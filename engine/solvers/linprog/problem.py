@@ -16,7 +16,7 @@ from ...formats import linear_program as formats
 from ...formats.source import without_compression
 from ...problem import Problem, ReadOptions, frozen
 from ...text import counted
-from .arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
+from .arguments import Matrix, bounds_of, infinite_from, require_finite, side, sp, stacked, vector
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 
@@ -46,7 +46,7 @@ class LinearProgram(Problem):
         Right-hand sides. Entries of ``b_ub`` may be ``inf``: such a row says nothing.
     bounds : sequence, optional
         ``(low, high)`` for all variables, or one such pair each; None (or an infinity) where there is no bound. By
-        default ``(0, None)``.
+        default ``(0, None)``. Bounds and sides of 1e20 and more by size are infinite, as in files.
     names : sequence of str, optional
         Of the variables.
     name : str, optional
@@ -119,12 +119,13 @@ class LinearProgram(Problem):
             raise ProblemError("c must have at least one cost; got none")
         upper_matrix, upper_side = side(A_ub, b_ub, n, "ub")
         equal_matrix, equal_side = side(A_eq, b_eq, n, "eq")
-        if np.isneginf(upper_side).any():
-            row = int(np.argmax(np.isneginf(upper_side)))
-            raise ProblemError(f"entry {row} of b_ub must not be minus infinity")
-        if not np.isfinite(equal_side).all():
-            row = int(np.argmin(np.isfinite(equal_side)))
-            raise ProblemError(f"entry {row} of b_eq must be finite; got {equal_side[row]}")
+        for values, refused, rule in (
+            (upper_side, np.isneginf(infinite_from(upper_side)), "b_ub must not be minus infinity"),
+            (equal_side, np.isinf(infinite_from(equal_side)), "b_eq must be finite"),
+        ):
+            if refused.any():
+                row = int(np.argmax(refused))
+                raise ProblemError(f"entry {row} of {rule}; got {values[row]:g} (from 1e20 on, numbers are infinite)")
         lower, upper = bounds_of(bounds, n)
         self._fill(
             costs,
@@ -157,6 +158,7 @@ class LinearProgram(Problem):
             j = int(np.argmin(np.isfinite(c)))
             raise ProblemError(f"entry {j} of c must be finite; got {c[j]}")
         require_finite(matrix, "the matrix")
+        lower, upper, row_lower, row_upper = (infinite_from(part) for part in (lower, upper, row_lower, row_upper))
         for low, high, noun, called in ((lower, upper, "variable", names), (row_lower, row_upper, "row", row_names)):
             crossed = ~(low <= high) | np.isposinf(low) | np.isneginf(high)
             if crossed.any():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....errors import ProblemError
+from ..arguments import infinite_from
 from ..forms.standard import equilibrate
 from ..problem import LinearProgram, sp
 from .chunks import by_chunks
@@ -111,13 +112,14 @@ class Family:
 
         def taken(name: str) -> Vector:
             shape = k, sizes.get(name, problem.m)
-            return np.array(arrays[name] if name in arrays else np.broadcast_to(getattr(problem, name), shape))
+            found = np.array(arrays[name] if name in arrays else np.broadcast_to(getattr(problem, name), shape))
+            return found if name == "c" else infinite_from(found)
 
         row_lower, row_upper = taken("row_lower"), taken("row_upper")
         if "b_ub" in arrays:
-            row_upper[:, : problem.m_ub] = arrays["b_ub"]
+            row_upper[:, : problem.m_ub] = infinite_from(arrays["b_ub"])
         if "b_eq" in arrays:
-            row_lower[:, problem.m_ub :] = row_upper[:, problem.m_ub :] = arrays["b_eq"]
+            row_lower[:, problem.m_ub :] = row_upper[:, problem.m_ub :] = infinite_from(arrays["b_eq"])
         sign = -1.0 if problem.maximize else 1.0
         family = cls(
             A=np.asarray(problem.to_dense().A)[None] if dense else problem.A,
