@@ -7,6 +7,7 @@ import functools
 import inspect
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +117,11 @@ class Engine(Displayed):
     def alike(self, other: Engine) -> bool:
         """Whether both have the same devices and settings, from the same sources."""
         return self._resolved == other._resolved
+
+    @property
+    def is_open(self) -> bool:
+        """Whether devices have been opened, and not closed since."""
+        return self._pool is not None
 
     @functools.cached_property
     def device_infos(self) -> list[DeviceInfo]:
@@ -331,7 +337,34 @@ class Engine(Displayed):
         >>> result.objective
         220
         """
-        return cast(R, wait_or_stop(self.start(problem, **arguments)))
+        found = self._solved_on_host(problem, **arguments)
+        return cast(R, wait_or_stop(self.start(problem, **arguments)) if found is None else found)
+
+    def _solved_on_host(
+        self,
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        run_folder: str | Path | None = None,
+        checkpoint_interval: float | None = None,
+        **options: Any,
+    ) -> Result | None:
+        """The result of a problem that is solved sooner than a run starts; None for others, or if a run is needed."""
+        began = time.perf_counter()
+        own, solver = self._resolved.settings, solver_for(problem)
+        asked = on_event is not None or run_folder is not None or own.run_folder is not None
+        if solver.solve_on_host is None or asked or own.devices is not None or own.backend != "auto":
+            return None
+        self._require_open()
+        arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
+        resolved = self._resolved.with_arguments(arguments)
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit)
+        if found is None:
+            return None
+        return replace(found, seed=resolved.settings.seed, backend="host", seconds=time.perf_counter() - began)
 
     def map(
         self,

@@ -72,7 +72,8 @@ class Result(Displayed):
     seconds : float
         Time the run took, pauses left out.
     seed, backend, devices
-        Of the run; ``devices`` are pool labels.
+        Of the run; ``devices`` are pool labels. A problem so small that no run was started for it has the backend
+        ``"host"`` and no devices.
     counters : dict
         Work done over all starts of the run: ``"nodes"``, ``"cells"``, ``"iterations"``, ...; see the solver's schema.
     arrays : dict of str to ndarray

@@ -110,7 +110,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         pairs.append(("stated optimum", number_text(optimum)))
     pairs += [
         ("seconds", f"{result.seconds:.3f}"),
-        ("device", f"{', '.join(result.devices)} ({result.backend})"),
+        ("device", f"{', '.join(result.devices) or 'none'} ({result.backend})"),
     ]
     schema = solver_for(problem).schema
     units = {} if schema is None else {spec.name: spec.unit for spec in schema.counters}

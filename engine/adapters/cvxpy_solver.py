@@ -20,9 +20,11 @@ from ..observers import ProgressBar
 from ..results import Result, Status
 from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
+from .kept_engine import KEPT
 
 __all__ = ["QUINTET", "CvxpySolver"]
 
+_VERTEX_NONZEROS = 100_000  # up to which optima are vertices
 _STATUS = {
     Status.OPTIMAL: names.OPTIMAL,
     Status.INFEASIBLE: names.INFEASIBLE,
@@ -40,7 +42,9 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     ``devices``, ``time_limit``, ``seed``, and the solver's options; the option ``method`` is called ``solver_method``,
     since CVXPY keeps ``method`` for itself. With ``verbose=True`` a progress bar is shown. Constraints get their dual
     values, also those of a certificate of infeasibility. At a limit the variables get the best point there is, with the
-    status ``user_limit``; without any, ``cvxpy.error.SolverError`` says so.
+    status ``user_limit``; without any, ``cvxpy.error.SolverError`` says so. Devices stay open for the next problem. Of
+    problems with at most 100 000 nonzeros the optimum is a vertex, and the next solve of the same problem, with other
+    values of its parameters, begins with its basis (``warm_start=False``: anew).
 
     Examples
     --------
@@ -81,19 +85,30 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         data : dict
             CVXPY's: costs, the matrix, sides, bounds, and numbers of rows of each kind.
         warm_start : bool
-            Ignored.
+            Whether to begin with the basis of the problem's last optimum, if that is in the cache.
         verbose : bool
             Whether to show a progress bar.
         solver_opts : dict
             Keywords of :func:`engine.solve`; ``solver_method`` is its ``method``.
         solver_cache : dict, optional
-            Ignored.
+            Gets the basis of an optimum.
         """
-        observers = [ProgressBar()] if verbose else []
-        if "solver_method" in solver_opts:
-            solver_opts = {**solver_opts, "method": solver_opts["solver_method"]}
-            del solver_opts["solver_method"]
-        result: Result = solve(_program(data, self.DIMS), on_event=observers, **solver_opts)
+        options = dict(solver_opts)
+        if "solver_method" in options:
+            options["method"] = options.pop("solver_method")
+        problem = _program(data, self.DIMS)
+        small = problem.nonzeros <= _VERTEX_NONZEROS
+        if options.get("method", "auto") == "auto":
+            options.setdefault("basis", small)
+            kept = None if solver_cache is None or not warm_start else solver_cache.get(self.name())
+            if kept is not None and len(kept) == problem.n + problem.m:
+                options.setdefault("initial_basis", kept)
+        if verbose:
+            options["on_event"] = [ProgressBar()]
+        result = _solved(problem, options)
+        if solver_cache is not None and "column_status" in result.arrays:
+            statuses = np.concatenate([result.arrays["column_status"], result.arrays["row_status"]])
+            solver_cache[self.name()] = tuple(statuses.tolist())
         return result
 
     def invert(self, solution: Result, inverse_data: dict[str, Any]) -> Any:
@@ -126,6 +141,14 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
             return Solution(status, objective, primal, duals(solution.arrays["row_duals"]), attributes)
         farkas = solution.arrays.get("farkas")
         return failure_solution(status, attributes, None if farkas is None else duals(farkas))
+
+
+def _solved(problem: LinearProgram, options: dict[str, Any]) -> Result:
+    """The result of :func:`engine.solve`; with an engine that stays open unless there are settings of its own."""
+    if "config_file" in options or options.get("cluster") is not None:
+        return solve(problem, **options)
+    with KEPT.lent(options.pop("backend", None), options.pop("devices", None)) as owner:
+        return owner.solve(problem, **options)
 
 
 def _program(data: dict[str, Any], dims: str) -> LinearProgram:

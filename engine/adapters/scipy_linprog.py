@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import numbers
-import os
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..devices import Backend
-from ..engine import Engine
 from ..errors import OptionError, ProblemError
 from ..events import Metric, Progress
 from ..results import Result, Status
-from ..solvers.linprog.arguments import bounds_of, infinite_from
+from ..solvers.linprog.arguments import bounds_of, infinite_from, vector
 from ..solvers.linprog.options import Options
 from ..solvers.linprog.problem import LinearProgram
 from ..solvers.linprog.schema import SCHEMA
+from .kept_engine import KEPT
 
 __all__ = ["linprog", "scipy_result"]
 
@@ -133,7 +130,7 @@ def linprog(
     if problem is None:
         return _crossed_bounds()
     on_event = None if callback is None else _CallbackObserver(callback)
-    with _KEPT.lent(backend, devices) as owner:
+    with KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)
     found = scipy_result(problem, result)
     if method.startswith("highs") and found.x is not None:  # as SciPy has them for continuous programs
@@ -181,15 +178,16 @@ def _size(matrix: Any) -> int:
 def _problem(c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) -> LinearProgram | None:
     """The program; None if a lower bound is above its upper bound, which SciPy calls infeasible."""
     try:
-        free = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, (None, None))
-        lower, upper = (infinite_from(part) for part in bounds_of(bounds, free.n))
+        costs = vector(c, "c")
+        lower, upper = (infinite_from(part) for part in bounds_of(bounds, costs.size))
+        crossed = bool(((lower > upper) | np.isposinf(lower) | np.isneginf(upper)).any())
+        given = (None, None) if crossed else np.stack([lower, upper], axis=1)
+        problem = LinearProgram(costs, A_ub, b_ub, A_eq, b_eq, given)
     except ProblemError as error:
         if isinstance(error.__cause__, (TypeError, ValueError)):
             raise _ArgumentError(str(error)) from error
         raise
-    if ((lower > upper) | np.isposinf(lower) | np.isneginf(upper)).any():
-        return None
-    return LinearProgram(c, A_ub, b_ub, A_eq, b_eq, bounds)
+    return None if crossed else problem
 
 
 def _solver_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -259,56 +257,6 @@ class _CallbackObserver:
             )
 
 
-_PATIENCE = 0.1
-"""Seconds to wait for the kept engine while another thread uses it: about the time to open and close one."""
-
-
-class _Kept:
-    """An engine on CPUs, kept from one call to the next: opening one takes longer than solving a small program.
-
-    Short calls of several threads use it one after the other. While a long call uses it, the others get an engine of
-    their own.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owner: Engine | None = None
-        self._lent: Engine | None = None
-        self._process = os.getpid()
-
-    @contextlib.contextmanager
-    def lent(self, backend: Backend | None, devices: Sequence[str] | None) -> Iterator[Engine]:
-        """The engine that is kept, if it has the settings asked for and is free now or soon; else another one."""
-        asked = Engine(backend, devices)
-        if self._process != os.getpid():  # threads do not outlive a fork
-            self._lock, self._owner, self._lent, self._process = threading.Lock(), None, None, os.getpid()
-        lock, lent = self._lock, self._lent
-        wait = _PATIENCE if lent is not None and lent.alike(asked) else 0.0
-        if not lock.acquire(timeout=wait):
-            with asked:
-                yield asked
-            return
-        try:
-            before, self._owner = self._owner, None
-            if before is not None and before.alike(asked):
-                asked = before
-            elif before is not None:
-                before.close()
-            self._lent = asked
-            with contextlib.ExitStack() as closing:
-                closing.push(asked)
-                yield asked
-                if all(info.capabilities.shares_host_cores for info in asked.device_infos):
-                    self._owner = asked
-                    closing.pop_all()
-        finally:
-            self._lent = None
-            lock.release()
-
-
-_KEPT = _Kept()
-
-
 def scipy_result(problem: LinearProgram, result: Result) -> Any:
     """A result of :func:`engine.solve` or :func:`engine.solve_many` in the form of SciPy's ``linprog``.
 
@@ -365,9 +313,10 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
 
 
 def _iterations(result: Result) -> int:
-    """Iterations of the method that was asked for; those of the search for a certificate do not count."""
+    """Iterations of the method that has solved it; those of the search for a certificate do not count."""
     history = SCHEMA.column(result, "iteration")
-    return int(history[-1]) if history.size else int(result.counters["iterations"])
+    counters = result.counters
+    return int(history[-1]) if history.size else int(counters["iterations"] or counters.get("highs_iterations", 0))
 
 
 def _result_type() -> Any:

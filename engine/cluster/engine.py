@@ -17,6 +17,7 @@ from ..forecast import Estimate
 from ..mapping import BatchProgress, as_batch, check_options
 from ..problem import Problem
 from ..publisher import Observer, as_observers
+from ..results import Result
 from ..run import Run
 from ..solver import Solver, SolverOptions
 from ..text import bytes_text
@@ -61,6 +62,9 @@ class ClusterEngine(Engine):
     def display(self) -> Display:
         """See :class:`engine.Engine`."""
         return Display(f"Engine on the cluster {self._cluster}")
+
+    def _solved_on_host(self, problem: Problem, **arguments: Any) -> Result | None:
+        return None
 
     def alike(self, other: Engine) -> bool:
         """See :class:`engine.Engine`."""

@@ -57,15 +57,14 @@ def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: M
 
 def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     cp = pytest.importorskip("cvxpy")
-    from engine.adapters import cvxpy_solver
-
     asked: list[str] = []
+    solve = engine.Engine.solve
 
-    def solve(problem: engine.LinearProgram, **options: Any) -> engine.Result:
+    def spy(self: engine.Engine, problem: engine.LinearProgram, **options: Any) -> engine.Result:
         asked.append(options["method"])
-        return engine.solve(problem, **options)
+        return solve(self, problem, **options)
 
-    monkeypatch.setattr(cvxpy_solver, "solve", solve)
+    monkeypatch.setattr(engine.Engine, "solve", spy)
     x = cp.Variable(2)
     model = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1.0])
     found = model.solve(solver=engine.QUINTET, devices=[device.info.id], solver_method="pdhg")

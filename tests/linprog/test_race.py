@@ -462,7 +462,7 @@ def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
     problem = engine.LinearProgram(
         np.ones(6), A_eq=sp.csr_array(np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])), b_eq=[3.0, 6.0]
     )
-    inner = owner.solve(problem, presolve=False)
+    inner = owner.solve(problem, presolve=False, method="mpc")
     assert (inner.solution > 0.5).all()
     vertex = owner.solve(problem, presolve=False, basis=True)
     assert np.count_nonzero(vertex.solution) == 2

@@ -41,9 +41,9 @@ def test_sizes_of_terms_whose_squares_overflow_are_finite(kind: Callable[[Any], 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_a_violated_row_of_huge_entries_fails_the_audit(kind: Callable[[Any], Any]) -> None:
-    problem = LinearProgram([0.0], A_ub=kind([[-1e200]]), b_ub=[-1e200])
-    assert AuditedPoint.of(problem, np.array([0.5]), np.zeros(1)).audit.error > 0.1
-    assert AuditedPoint.of(problem, np.array([1.0]), np.zeros(1)).audit.error < 1e-9
+    problem = LinearProgram([0.0, 0.0], A_ub=kind([[-1e200, 1e200]]), b_ub=[-1e19])
+    assert AuditedPoint.of(problem, np.array([0.5, 0.6]), np.zeros(1)).audit.error > 0.1
+    assert AuditedPoint.of(problem, np.array([1.0, 0.0]), np.zeros(1)).audit.error < 1e-9
 
 
 def test_a_figure_that_is_not_a_number_fails_the_audit() -> None:

@@ -25,6 +25,7 @@ SOLVER = Solver(
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.validate", "validate"),
+    solve_on_host=LazyImport(f"{__name__}.racers.at_once", "solve_on_host"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("primal_objective", "Primal objective"),

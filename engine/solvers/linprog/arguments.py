@@ -203,6 +203,10 @@ def bounds_of(bounds: Any, n: int) -> tuple[Vector, Vector]:
         bounds = (0, None)
     if isinstance(bounds, str):
         raise ProblemError(f"bounds must be pairs of numbers or None; got the text '{bounds}'")
+    if isinstance(bounds, np.ndarray) and bounds.dtype.kind in "fiu" and bounds.shape == (n, 2):
+        if np.isnan(bounds).any():
+            raise ProblemError(f"a bound of variable {int(np.argmax(np.isnan(bounds).any(axis=1)))} is NaN")
+        return bounds[:, 0].astype(np.float64), bounds[:, 1].astype(np.float64)
     try:
         array = np.array(
             [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in bounds]

@@ -23,7 +23,8 @@ class Options(SolverOptions):
         "auto",
         description="mpc (Mehrotra's predictor-corrector with Gondzio's correctors), pdhg (restarted Halpern "
         "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc, pdhg and HiGHS at the "
-        "same time; the first audited optimum wins), or auto: race for large sparse programs, mpc for others",
+        "same time; the first audited optimum wins), or auto: HiGHS's simplex method for small programs, race for "
+        "large sparse ones, mpc for others",
     )
     linear_solver: LinearSolver = Field(
         "auto",
@@ -66,6 +67,11 @@ class Options(SolverOptions):
     )
     initial_duals: tuple[float, ...] | None = Field(
         None, description="duals of all rows that belong to the initial values; 0 by default"
+    )
+    initial_basis: tuple[int, ...] | None = Field(
+        None,
+        description="statuses of all variables, then of all rows, where HiGHS's simplex method begins: those of the "
+        "result of a similar program that was solved with basis (column_status, row_status)",
     )
     presolve: bool = Field(True, description="let HiGHS's presolve reduce sparse programs, and small dense ones, first")
     scale: bool = Field(True, description="mpc and pdas: equilibrate rows and columns by powers of two")

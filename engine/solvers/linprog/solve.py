@@ -20,9 +20,10 @@ from .forms.balance import balanced
 from .forms.standard import NoOptimum, Prepared, prepare
 from .highs.presolve import Presolve
 from .highs.process import ChildError
-from .highs.vertex import move_to_vertex
+from .highs.vertex import lacks_basis, move_to_vertex
 from .options import Options
 from .problem import LinearProgram
+from .racers.at_once import solve_at_once
 from .racers.base import Decided, Restore, unchanged
 from .racers.highs import HighsThread
 from .racers.interior import InteriorRacer
@@ -97,7 +98,6 @@ class _Solving(Race):
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
         self._pdhg: tuple[float, LinearProgram, Restore] | None = None  # when to start PDHG, and on what
-        self.counters |= {"rows": problem.m, "variables": problem.n}
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._form: Form = "presolved"  # of the program that our methods work on
         self.restored = restored_of(run)
@@ -132,6 +132,7 @@ class _Solving(Race):
         began = time.perf_counter()
         self._poll()
         self._judge_initial()
+        self._solve_at_once()
         no_optimum = False
         with contextlib.suppress(Decided):
             if self.method == "race" and not self._decided:
@@ -163,6 +164,18 @@ class _Solving(Race):
         best = self.verdict.best
         if best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
             self.run.incumbent(self.sign * best.audit.primal, None, best.x)
+
+    def _solve_at_once(self) -> None:
+        """Let HiGHS's simplex method solve a small program before anything is started for it."""
+        if self._decided or self.restored is not None:
+            return
+        found = solve_at_once(self.problem, self.options, self.verdict, self.run.time_left, self._poll)
+        if found is None:
+            return
+        self.counters["highs_iterations"] = found.iterations
+        self._solved_at_once, self.arrays = found.solved, found.arrays
+        if found.solved:
+            self.run.notice("HiGHS's simplex method has solved the program; no device was needed")
 
     def _without_optimum(self, presolve_found_none: bool) -> Status | None:
         """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
@@ -405,8 +418,9 @@ class _Solving(Race):
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""
         verdict, options = self.verdict, self.options
-        if verdict.proof is None and (options.basis or options.ranging) and verdict.best_is(options.acceptable):
-            self.arrays = move_to_vertex(verdict, options, self._poll, self.run, self.counters)
+        optimal = verdict.proof is None and verdict.best_is(options.acceptable)
+        if optimal and lacks_basis(self.arrays, options):
+            self.arrays |= move_to_vertex(verdict, options, self._poll, self.run, self.counters)
         result = verdict.result(ended or Status.ITERATION_LIMIT, options, self.counters)
         if verdict.proof is None and verdict.best is not None:
             report_error(self.run, verdict.best.audit, options, ended)

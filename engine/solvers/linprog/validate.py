@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
@@ -16,12 +17,13 @@ from .pdhg import pdhg_bytes
 from .problem import LinearProgram
 from .warm_start import initial_point
 
-__all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
+__all__ = ["PRESOLVE_DENSITY", "given_basis", "is_presolved", "method_for", "validate"]
 
 _RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
 _RACE_ROWS = 400  # and those of more rows
 _MOST_NONZEROS = 2**31 - 1  # of a sparse matrix on a device, but for PDHG's, whose row starts have 64 bits
 _PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
+_LAST_STATUS = 4  # of HiGHS's five basis statuses
 PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 
 
@@ -61,6 +63,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
         If the matrix and the factor do not fit.
     """
     initial_point(problem, options)
+    given_basis(problem, options)
     solver = options.linear_solver
     if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
         raise OptionError(
@@ -88,6 +91,31 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
         )
     elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
         _require_dense_fit(problem, options, devices)
+
+
+def given_basis(problem: LinearProgram, options: Options) -> tuple[NDArray[np.int8], NDArray[np.int8]] | None:
+    """Statuses of the variables and the rows that the options give; None without any.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If there are not as many as variables and rows, or one is no status.
+    """
+    if options.initial_basis is None:
+        return None
+    given = np.array(options.initial_basis)
+    if given.size != problem.n + problem.m or (given.size and not 0 <= given.min() <= given.max() <= _LAST_STATUS):
+        raise OptionError(
+            f"initial_basis must be {problem.n + problem.m} numbers from 0 to {_LAST_STATUS}, one for each variable, "
+            f"then one for each row; got {given.size} values"
+        )
+    statuses = given.astype(np.int8)
+    return statuses[: problem.n], statuses[problem.n :]
 
 
 def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:

@@ -339,6 +339,12 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     highs.run()  # from the basis of the crossover; no iterations are left if that was optimal
     found = _outcome(highs)
     found["crossover_iterations"] = crossed if point is not None else found["iterations"]
+    return found | _basis(highs, ranging)
+
+
+def _basis(highs: Any, ranging: bool) -> Point:
+    """The status of each column and row, and ranges, where HiGHS has a basis; see :func:`vertex`."""
+    found: Point = {}
     basis = highs.getBasis()
     if basis.valid:
         found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)
@@ -346,12 +352,48 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     if ranging and basis.valid:
         status, ranges = highs.getRanging()
         if status == highspy.HighsStatus.kOk and ranges.valid:
-            n, m = len(model["c"]), len(model["row_lower"])
+            n, m = highs.getNumCol(), highs.getNumRow()
             found["cost_from"] = np.array(ranges.col_cost_dn.value_[:n], np.float64)
             found["cost_to"] = np.array(ranges.col_cost_up.value_[:n], np.float64)
             found["side_from"] = np.array(ranges.row_bound_dn.value_[:m], np.float64)
             found["side_to"] = np.array(ranges.row_bound_up.value_[:m], np.float64)
     return found
+
+
+def simplex(
+    model: Model, options: dict[str, Any], basis: tuple[Any, Any] | None = None, ranging: bool | None = None
+) -> Point:
+    """Solve by the simplex method.
+
+    Parameters
+    ----------
+    model : dict
+    options : dict
+        HiGHS's.
+    basis : (ndarray, ndarray), optional
+        Statuses of columns and rows to begin with, as :func:`vertex` returns them.
+    ranging : bool, optional
+        Whether the final basis is wanted with ranges (True) or without (False); None if it is not wanted.
+
+    Returns
+    -------
+    dict
+        As :func:`solve`, and as :func:`vertex` if a basis is wanted.
+    """
+    highs = quiet(**options)
+    if pass_model(highs, model) == highspy.HighsStatus.kError:
+        return {"status": "failed", "iterations": 0}
+    if basis is not None:
+        known = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
+        given = highspy.HighsBasis()
+        given.col_status, given.row_status = ([known[int(entry)] for entry in part] for part in basis)
+        given.valid = given.alien = True  # HiGHS mends one that is singular, or of another number of basic entries
+        highs.setBasis(given)
+    highs.run()
+    found = _outcome(highs)
+    if found["status"] in _NO_OPTIMUM:
+        return found | _rays(highs)
+    return found if ranging is None or found["status"] != "optimal" else found | _basis(highs, ranging)
 
 
 def _serve() -> None:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ..problem import LinearProgram
 from .model import Model, Scaling, model_of, program_of
 from .process import ChildError, ChildProcess, new_child
-from .threads import call_in_thread, wait_for
+from .threads import call_in_thread, start_in_kept_thread, wait_for
 
-__all__ = ["HighsHere", "Presolve", "highs_outcome", "to_vertex"]
+__all__ = ["HighsHere", "Presolve", "highs_outcome", "simplex_here", "to_vertex"]
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
@@ -134,6 +134,49 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     model = scaling.scaled(model)
     with new_child() as process:
         return scaling.back(process.call(poll, "solve", model, options))
+
+
+def simplex_here(
+    problem: LinearProgram,
+    options: dict[str, Any],
+    basis: tuple[NDArray[np.int8], NDArray[np.int8]] | None,
+    ranging: bool | None,
+    poll: Callable[[], None] | None,
+) -> dict[str, Any]:
+    """Solve by HiGHS's simplex method in this process.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : dict
+        HiGHS's, with a time limit.
+    basis : (ndarray, ndarray), optional
+        Statuses of variables and rows to begin with.
+    ranging : bool, optional
+        Whether the final basis is wanted with ranges; None if it is not wanted. A program that has to be scaled for
+        HiGHS is returned without one.
+    poll : callable, optional
+        Called meanwhile; may raise to end the waiting. Without it HiGHS is called on this thread.
+
+    Returns
+    -------
+    dict
+        See :func:`engine.solvers.linprog.highs.child.simplex`.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be used.
+    """
+    model = model_of(problem)
+    scaling = Scaling(model)
+    scaled = scaling.scaled(model)
+    highs = _highs()
+    work = functools.partial(highs.simplex, scaled, options, basis, ranging if scaled is model else None)
+    try:
+        return scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
+    except _REFUSALS as error:
+        raise _child_error(error) from error
 
 
 def to_vertex(

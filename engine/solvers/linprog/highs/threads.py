@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
+import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["call_in_thread", "start_thread", "wait_for"]
+__all__ = ["call_in_thread", "start_in_kept_thread", "start_thread", "wait_for"]
 
 T = TypeVar("T")
 _WAIT_SECONDS = 0.02
@@ -67,3 +69,49 @@ def wait_for(future: Future[T], poll: Callable[[], None]) -> T:
         poll()
         wait([future], timeout=_WAIT_SECONDS)
     return future.result()
+
+
+class _KeptThread:
+    """A thread for short calls, kept from one to the next: for each thread that calls it, HiGHS starts several more."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._free = threading.Lock()  # released by the thread
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def start(self, function: Callable[[], T]) -> Future[T]:
+        """Call a function in the thread, or in another one if it is busy."""
+        if self._process != os.getpid():  # threads do not outlive a fork
+            self.__init__()  # type: ignore[misc]
+        if not self._free.acquire(blocking=False):
+            return start_thread(function)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="quintet-highs-kept", daemon=True)
+            self._thread.start()
+            atexit.register(self._end)
+        future: Future[T] = Future()
+        self._calls.put((function, future))
+        return future
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
+            function, future = call
+            try:
+                found = function()
+            except BaseException as error:  # raised where the future is waited for
+                self._free.release()
+                future.set_exception(error)
+            else:
+                self._free.release()
+                future.set_result(found)
+            del call, function, future  # nothing of the last call is kept
+
+    def _end(self) -> None:
+        if self._process == os.getpid() and self._thread is not None:
+            self._calls.put(None)
+            self._thread.join(_LAST_WAIT)
+
+
+start_in_kept_thread = _KeptThread().start
+"""Call a function that takes little time in a thread that is kept, or in a new one while that is busy."""

@@ -17,7 +17,7 @@ from ..verification.verdict import Verdict
 from .presolve import to_vertex
 from .process import ChildError
 
-__all__ = ["Vertex", "move_to_vertex", "vertex_near"]
+__all__ = ["Vertex", "basis_arrays", "lacks_basis", "move_to_vertex", "vertex_near"]
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,36 @@ def vertex_near(
     vertex = AuditedPoint.of(problem, found["x"], found["row_duals"])
     if vertex.audit.error > max(options.acceptable, point.audit.error):
         return f"the vertex has an error of {vertex.audit.error:.1e}"
-    arrays = {name: found[name] for name in ("column_status", "row_status")}
+    return Vertex(vertex, basis_arrays(problem, found), int(found["crossover_iterations"]))
+
+
+def basis_arrays(problem: LinearProgram, found: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays of a result that describe a basis of HiGHS's; empty if there is none.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    found : dict
+        What HiGHS has returned, as for a minimization.
+    """
+    arrays: dict[str, NDArray[Any]] = {key: found[key] for key in ("column_status", "row_status") if key in found}
     if "cost_from" in found:
         costs = found["cost_from"], found["cost_to"]
         arrays["cost_from"], arrays["cost_to"] = (-costs[1], -costs[0]) if problem.maximize else costs
         arrays |= {name: found[name] for name in ("side_from", "side_to")}
-    return Vertex(vertex, arrays, int(found["crossover_iterations"]))
+    return arrays
+
+
+def lacks_basis(arrays: dict[str, NDArray[Any]], options: Options) -> bool:
+    """Whether these arrays of an optimum lack a basis, or ranges, that the options ask for.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+    options : Options
+    """
+    wanted = "cost_from" if options.ranging else "column_status" if options.basis else None
+    return wanted is not None and wanted not in arrays
 
 
 def move_to_vertex(

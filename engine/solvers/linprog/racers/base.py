@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ....run import Run
 from ..interior.driver import Counters
+from ..problem import LinearProgram
 
-__all__ = ["Decided", "News", "Racer", "Restore", "unchanged"]
+__all__ = ["Decided", "News", "Racer", "Restore", "first_counters", "unchanged"]
 
 Vector = NDArray[np.float64]
 
@@ -32,6 +33,17 @@ def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
     y : ndarray, shape (m,)
     """
     return x, y
+
+
+def first_counters(problem: LinearProgram) -> Counters:
+    """The counters of a result before any method has started.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    """
+    work: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
+    return work | {"rows": problem.m, "variables": problem.n}
 
 
 class Decided(Exception):

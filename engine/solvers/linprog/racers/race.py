@@ -24,7 +24,7 @@ from ..problem import LinearProgram
 from ..validate import method_for
 from ..verification.outcome import AuditedPoint, Proof
 from ..verification.verdict import Verdict
-from .base import Decided, News, Racer, unchanged
+from .base import Decided, News, Racer, first_counters, unchanged
 from .interior import InteriorRacer
 
 __all__ = ["WAIT_SECONDS", "Race"]
@@ -84,7 +84,7 @@ class Race:
         self.method = method_for(problem, options)
         self.verdict = Verdict(problem, options.acceptable)
         self.history: list[list[float]] = []
-        self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
+        self.counters: Counters = first_counters(problem)
         self.racers: list[Racer] = []
         self.finished: list[Racer] = []
         self.winner: Racer | None = None

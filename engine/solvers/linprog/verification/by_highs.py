@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..highs.process import ChildError
 from ..problem import LinearProgram
 from .verdict import Verdict
 
-__all__ = ["judge_balanced_by_highs", "judge_by_highs"]
+__all__ = ["judge", "judge_balanced_by_highs", "judge_by_highs"]
 
 _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS allows
 
@@ -29,13 +30,24 @@ def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], 
         Called while HiGHS works; may raise to end it.
     """
     with contextlib.suppress(ChildError):
-        found = highs_outcome(problem, {"solver": "simplex"}, poll)
-        if "x" in found and np.isfinite(found["x"]).all():
-            verdict.consider(found["x"], found["row_duals"])
-        if "farkas" in found:
-            verdict.judge_farkas(found["farkas"])
-        if "ray" in found and verdict.proof is None:
-            verdict.judge_ray(found["ray"], found.get("x"))
+        judge(highs_outcome(problem, {"solver": "simplex"}, poll), verdict)
+
+
+def judge(found: dict[str, Any], verdict: Verdict) -> None:
+    """Audit the point, and check the rays, that HiGHS has returned.
+
+    Parameters
+    ----------
+    found : dict
+        See :func:`engine.solvers.linprog.highs.child.solve`.
+    verdict : Verdict
+    """
+    if "x" in found and np.isfinite(found["x"]).all():
+        verdict.consider(found["x"], found["row_duals"])
+    if "farkas" in found:
+        verdict.judge_farkas(found["farkas"])
+    if "ray" in found and verdict.proof is None:
+        verdict.judge_ray(found["ray"], found.get("x"))
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:

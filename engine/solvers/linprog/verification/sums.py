@@ -122,8 +122,12 @@ def product(matrix: Matrix, vector: Vector) -> Vector:
     if not rows or not columns:
         return np.zeros(rows)
     if isinstance(matrix, sp.csr_array):
-        high, low = _two_products(matrix.data, vector[matrix.indices])
-        return _segment_sums(high, low, matrix.indptr)
+        factors = vector[matrix.indices]
+        there = factors != 0.0
+        if 2 * np.count_nonzero(there) > there.size:
+            return _segment_sums(*_two_products(matrix.data, factors), matrix.indptr)
+        starts = np.concatenate([[0], np.cumsum(there)])[matrix.indptr]  # of what is left, as at most vertices
+        return _segment_sums(*_two_products(matrix.data[there], factors[there]), starts)
     if matrix.size >= _SHARED and matrix.flags.c_contiguous:
         return _by_rows(matrix, lambda part: _tree_sum(_block_sums(part, vector)))
     if matrix.size > _LARGE:

@@ -1,0 +1,129 @@
+"""HiGHS's simplex method before anything else is started: it solves most small programs in a few milliseconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....results import Result, Status
+from ..highs.presolve import simplex_here
+from ..highs.process import ChildError
+from ..highs.vertex import basis_arrays, lacks_basis
+from ..options import Options
+from ..problem import LinearProgram
+from ..validate import PRESOLVE_DENSITY, given_basis
+from ..verification.by_highs import judge
+from ..verification.verdict import Verdict
+from .base import first_counters
+from .start import FIRST_WAIT
+
+__all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
+
+_NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
+_WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """What HiGHS's simplex method has done.
+
+    Attributes
+    ----------
+    solved : bool
+        Whether the verdict has a proof or an optimum.
+    iterations : int
+    arrays : dict of str to ndarray
+        Of the result: who has solved the program, and its basis if the options ask for it.
+    """
+
+    solved: bool = False
+    iterations: int = 0
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None) -> Result | None:
+    """The result of a small program that HiGHS's simplex method solves at once; None for others.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+    time_limit : float, optional
+        Seconds.
+    """
+    if options.initial is not None or options.initial_duals is not None:
+        return None
+    verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
+    found = solve_at_once(problem, options, verdict, math.inf if time_limit is None else time_limit)
+    if found is None or not found.solved:
+        return None
+    if verdict.proof is None and (not verdict.best_is(options.tolerance) or lacks_basis(found.arrays, options)):
+        return None  # a run says how exact it is, and looks for a basis
+    counters["highs_iterations"] = found.iterations
+    result = verdict.result(Status.ITERATION_LIMIT, options, counters)
+    result.arrays.update(found.arrays)
+    return result
+
+
+def solve_at_once(
+    problem: LinearProgram,
+    options: Options,
+    verdict: Verdict,
+    time_left: float,
+    poll: Callable[[], None] | None = None,
+) -> AtOnce | None:
+    """Let the simplex method solve a small program, or one with a basis to begin with, in the time that it has.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+    verdict : Verdict
+        Gets what is found.
+    time_left : float
+        Seconds that the run may take.
+    poll : callable, optional
+        Called meanwhile; may raise to end the waiting. Without it HiGHS is called on this thread.
+
+    Returns
+    -------
+    AtOnce or None
+        None if the options or the size leave the program to other methods.
+    """
+    basis = given_basis(problem, options)
+    filled = problem.nonzeros > PRESOLVE_DENSITY * problem.m * problem.n
+    most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else _NONZEROS
+    chosen = options.method == options.linear_solver == options.provider == "auto"
+    limited = options.max_iterations < Options.model_fields["max_iterations"].default
+    if not chosen or limited or problem.nonzeros > most:
+        return None
+    asked = min(1e-7, max(1e-10, options.tolerance))
+    given: dict[str, Any] = {
+        "solver": "simplex",
+        "presolve": "off" if filled or not options.presolve else "choose",
+        "primal_feasibility_tolerance": asked,
+        "dual_feasibility_tolerance": asked,
+        "time_limit": max(0.0, min(FIRST_WAIT if basis is None else _WARM_SECONDS, time_left)),
+    }
+    ranging = options.ranging if options.basis or options.ranging else None
+    try:
+        found = simplex_here(problem, given, basis, ranging, poll)
+    except ChildError:
+        return AtOnce()
+    iterations = int(found["iterations"])
+    judge(found, verdict)
+    optimal = found["status"] == "optimal" and verdict.best_is(options.acceptable)
+    if verdict.proof is None and not optimal:
+        return AtOnce(iterations=iterations)
+    error = verdict.best.audit.error if optimal and verdict.best is not None else np.nan
+    arrays = {
+        "racers": np.array(["HiGHS simplex"]),
+        "racer_outcomes": np.array(["won"]),
+        "racer_errors": np.array([error]),
+    }
+    return AtOnce(True, iterations, arrays | (basis_arrays(problem, found) if optimal else {}))

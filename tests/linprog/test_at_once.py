@@ -1,0 +1,141 @@
+"""Small programs: HiGHS's simplex method solves them before a device, a thread or a process is started for them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Member
+from engine.errors import DeviceNotFound, OptionError
+from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
+
+SMALL: dict[str, Any] = {"c": [-1.0, 4.0], "A_ub": [[-3.0, 1.0], [1.0, 2.0]], "b_ub": [6.0, 4.0]}
+FREE = [(None, None), (-3.0, None)]
+
+
+def random_program(m: int, n: int, seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    return {"c": random.random(n), "A_ub": -random.random((m, n)), "b_ub": -1.0 - random.random(m)}
+
+
+def test_nothing_is_started_for_a_small_program() -> None:
+    script = f"""
+import sys, threading, engine
+given = {SMALL!r}
+assert engine.linprog(**given, bounds={FREE!r}).fun == -22.0
+result = engine.solve(engine.LinearProgram(**given, bounds={FREE!r}))
+assert (result.backend, result.devices) == ("host", ()), result
+assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
+assert result.counters["highs_iterations"] >= 0 and result.counters["relative_gap"] < 1e-9
+assert threading.enumerate() == [threading.main_thread()]
+assert not {{"pyopencl", "pycuda", "multiprocessing.popen_spawn_posix"}} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_device_that_is_named_is_opened_and_the_result_says_what_solved_the_program(device: Member) -> None:
+    events: list[Any] = []
+    result = engine.solve(engine.LinearProgram(**SMALL, bounds=FREE), devices=[device.info.id], on_event=events.append)
+    assert result.devices == (device.info.id,)
+    assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
+    assert any("HiGHS's simplex method has solved the program" in getattr(event, "message", "") for event in events)
+    with pytest.raises(DeviceNotFound):
+        engine.linprog(**SMALL, devices=["opencl:77"])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_answers_of_the_host_are_audited_and_proved(sparse: bool) -> None:
+    for seed in range(12):
+        given = random_program(8, 12, seed)
+        expected = scipy.optimize.linprog(**given)
+        given["A_ub"] = sp.csr_array(given["A_ub"]) if sparse else given["A_ub"]
+        problem = engine.LinearProgram(**given)
+        result = engine.solve(problem)
+        assert result.backend == "host"
+        assert result.objective == pytest.approx(expected.fun, rel=1e-9)
+        assert result.bound == pytest.approx(expected.fun, rel=1e-9)
+        assert np.allclose(result.arrays["row_duals"], expected.ineqlin.marginals, atol=1e-7)
+    none = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 1.0], [-1.0, -1.0]], b_ub=[1.0, -2.0])
+    result = engine.solve(none)
+    assert result.status == "infeasible"
+    assert proves_infeasible(none, result.arrays["farkas"]) > 1e6
+    down = engine.LinearProgram([-1.0, 1.0], A_ub=[[1.0, -2.0]], b_ub=[1.0], bounds=[(0, None), (None, None)])
+    result = engine.solve(down)
+    assert result.status == "unbounded"
+    assert proves_unbounded(down, result.arrays["ray"])
+
+
+def test_what_highs_gets_wrong_is_left_to_the_other_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.solvers.linprog.highs import child
+
+    simplex = child.simplex
+
+    def wrong(*arguments: Any) -> dict[str, Any]:
+        found = simplex(*arguments)
+        return found | {"x": found["x"] + 1e-3}
+
+    monkeypatch.setattr(child, "simplex", wrong)
+    result = engine.solve(engine.LinearProgram(**SMALL, bounds=FREE))
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(-22.0, rel=1e-7)
+    assert result.devices
+
+
+def test_a_similar_program_begins_with_the_basis_of_the_last_one() -> None:
+    given = random_program(40, 60, 3)
+    first = engine.solve(engine.LinearProgram(**given), basis=True)
+    basis = (*first.arrays["column_status"].tolist(), *first.arrays["row_status"].tolist())
+    given["b_ub"] = given["b_ub"] * 1.001
+    changed = engine.LinearProgram(**given)
+    anew, warm = engine.solve(changed, presolve=False), engine.solve(changed, initial_basis=basis)
+    assert warm.objective == pytest.approx(scipy.optimize.linprog(**given).fun, rel=1e-9)
+    assert warm.counters["highs_iterations"] < anew.counters["highs_iterations"]
+    nonsense = [0] * len(basis)  # no entry is basic: HiGHS mends it
+    assert engine.solve(changed, initial_basis=nonsense).objective == pytest.approx(warm.objective, rel=1e-9)
+    for wrong in (basis[1:], (9, *basis[1:])):
+        with pytest.raises(OptionError, match="initial_basis must be 100 numbers from 0 to 4"):
+            engine.solve(changed, initial_basis=wrong)
+
+
+def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    cp = pytest.importorskip("cvxpy")
+    results: list[engine.Result] = []
+    solve = engine.Engine.solve
+    monkeypatch.setattr(
+        engine.Engine, "solve", lambda self, *a, **o: results.append(solve(self, *a, **o)) or results[-1]
+    )
+    given = random_program(30, 40, 5)
+    x, side = cp.Variable(40, nonneg=True), cp.Parameter(30)
+    model = cp.Problem(cp.Minimize(given["c"] @ x), [given["A_ub"] @ x <= side])
+    iterations = []
+    for factor, warm in ((1.0, True), (1.001, True), (1.002, False)):
+        side.value = factor * given["b_ub"]
+        found = model.solve(solver=engine.QUINTET, warm_start=warm)
+        assert found == pytest.approx(factor * scipy.optimize.linprog(**given).fun, rel=1e-9)
+        iterations.append(results[-1].counters["highs_iterations"])
+    assert iterations[1] < min(iterations[0], iterations[2])
+    assert {result.backend for result in results} == {"host"}
+
+
+def test_small_programs_of_many_threads_are_solved_beside_each_other(device: Member) -> None:
+    found: dict[int, float] = {}
+    wanted = {seed: scipy.optimize.linprog(**random_program(6, 9, seed)).fun for seed in range(16)}
+
+    def solve(seed: int) -> None:
+        names = [device.info.id] if seed % 2 else None
+        found[seed] = engine.linprog(**random_program(6, 9, seed), devices=names).fun
+
+    threads = [threading.Thread(target=solve, args=(seed,)) for seed in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == pytest.approx(wanted)
