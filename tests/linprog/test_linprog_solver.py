@@ -310,9 +310,7 @@ def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
                 assert result.bound == pytest.approx(reference.fun, rel=1e-6)
                 found = audit(problem, result.solution, result.arrays["row_duals"])
                 assert found.error <= 1e-6
-                assert (
-                    found.primal_infeasibility <= 1.000001 * result.counters["primal_infeasibility"] + 1e-14 <= 1e-6
-                )
+                assert found.primal_infeasibility <= 1.000001 * result.counters["primal_infeasibility"] + 1e-14 <= 1e-6
                 reported = engine.scipy_result(problem, result)
                 assert reported.status == 0
                 assert np.allclose(reported.x, reference.x, atol=1e-4)
