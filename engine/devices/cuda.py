@@ -7,9 +7,11 @@ primary context on the thread that opens it and pops it when closed, so other li
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +25,7 @@ from .base import Device
 from .cuda_graph import GraphRecording, has_graphs
 from .handles import Buffer, Events, StreamEvent
 from .info import Capabilities, DeviceInfo, MemoryInfo
-from .nvrtc import compile_cubin
+from .nvrtc import compile_cubin, require_compiler
 from .program import Kernel, Signature
 from .recording import CommandList, Recording
 from .source import Source
@@ -38,9 +40,24 @@ _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the h
 _IN_FLIGHT = 512  # launches between two waits: a launch into a full queue blocks while holding the GIL
 
 
+_INSTALLATION = (
+    "Quintet's extra cuda has it; pip compiles it, which needs a C++ compiler and CUDA's headers (Debian and Ubuntu: "
+    "sudo apt install g++ python3-dev nvidia-cuda-toolkit); conda install -c conda-forge pycuda needs neither. "
+    "NVIDIA's OpenCL works without it"
+)
+
+
+def _has_driver_library() -> bool:
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
 @functools.cache
 def _driver() -> Any:
-    """PyCUDA's driver module, initialised. The three ways CUDA can be missing are three messages."""
+    """PyCUDA's driver module, initialised. Each way in which CUDA can be missing has its message."""
     try:
         import pycuda.driver as driver
     except ImportError as error:
@@ -48,8 +65,13 @@ def _driver() -> Any:
             raise BackendUnavailable(
                 "CUDA is unavailable: pycuda is installed, but NVIDIA's driver library (libcuda) is not on this machine"
             ) from error
+        if not _has_driver_library():
+            raise BackendUnavailable(
+                "CUDA is unavailable: NVIDIA's driver library (libcuda) is not on this machine, and the package pycuda "
+                "is not installed"
+            ) from error
         raise BackendUnavailable(
-            "CUDA is unavailable: the package pycuda is not installed (Quintet's extra cuda has it)"
+            f"CUDA is unavailable: the package pycuda is not installed. {_INSTALLATION}"
         ) from error
     try:
         driver.init()
@@ -65,6 +87,7 @@ def _driver() -> Any:
 def list_devices() -> list[DeviceInfo]:
     """Describe every CUDA device; raises :class:`BackendUnavailable` with what is missing."""
     driver = _driver()
+    require_compiler()
     return [_describe(driver, index) for index in range(driver.Device.count())]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import threading
 from typing import Any
@@ -12,12 +13,26 @@ from ..errors import BackendUnavailable, KernelError
 from .kernel_cache import keep, kept
 from .source import Source, compiler_location, dump
 
-__all__ = ["compile_cubin"]
+__all__ = ["compile_cubin", "require_compiler"]
 
 _OPTIONS = "-lineinfo"
-
-
 _LOADING = threading.Lock()
+_INSTALLATION = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
+
+
+def require_compiler() -> None:
+    """Check, without importing it, that the compiler's binding is installed.
+
+    Raises
+    ------
+    engine.errors.BackendUnavailable
+        If it is not.
+    """
+    for name in ("cuda", "cuda.core", "cuda.bindings"):
+        if importlib.util.find_spec(name) is None:
+            raise BackendUnavailable(
+                f"CUDA is unavailable: its compiler is not installed (no module {name}); {_INSTALLATION}"
+            )
 
 
 def _core() -> tuple[Any, str]:
@@ -33,15 +48,12 @@ def _imported_core() -> tuple[Any, str]:
         from cuda.bindings import nvrtc
     except ImportError as error:
         raise BackendUnavailable(
-            "CUDA is unavailable: the packages cuda-core and nvidia-cuda-nvrtc are not installed"
-            " (Quintet's extra cuda has it)"
+            f"CUDA is unavailable: its compiler is not installed ({error}); {_INSTALLATION}"
         ) from error
     try:
         _, major, minor = nvrtc.nvrtcVersion()
     except RuntimeError as error:
-        raise BackendUnavailable(
-            "CUDA is unavailable: the NVRTC library is not installed (Quintet's extra cuda has it)"
-        ) from error
+        raise BackendUnavailable(f"CUDA is unavailable: the NVRTC library is not installed; {_INSTALLATION}") from error
     return core, f"{major}.{minor}"
 
 

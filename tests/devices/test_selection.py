@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, available, by_backend, cuda, select, selection
+from engine.devices import Capabilities, DeviceInfo, available, by_backend, cuda, nvrtc, select, selection
 from engine.devices.backends import backends
 from engine.errors import BackendUnavailable, DeviceNotFound
 
@@ -20,7 +22,11 @@ H200 = DeviceInfo("cuda", 0, "NVIDIA H200", "NVIDIA CUDA", "CUDA 13.0", "GPU-aaa
 CUDA = [H200, replace(H200, index=1, uuid="GPU-bbbb"), replace(H200, index=2, name="NVIDIA T4", uuid="GPU-cccc")]
 EPYC = DeviceInfo("opencl", 1, "AMD EPYC", "PoCL", "3.0", "pocl/epyc/1", 1 << 32, 1 << 30, CPU)
 OPENCL = [replace(EPYC, index=0, name="NVIDIA H200", capabilities=GPU, uuid="nvidia/h200/0"), EPYC]
-MISSING = "CUDA is unavailable: the package pycuda is not installed (Quintet's extra cuda has it)"
+ROOT = Path(__file__).parents[2]
+NO_DRIVER = (
+    "CUDA is unavailable: NVIDIA's driver library (libcuda) is not on this machine, and the package pycuda is not "
+    "installed"
+)
 
 
 def ids(found: list[DeviceInfo]) -> list[str]:
@@ -30,7 +36,7 @@ def ids(found: list[DeviceInfo]) -> list[str]:
 def install(patch: pytest.MonkeyPatch, cuda_devices: list[DeviceInfo] | None, opencl: list[DeviceInfo]) -> None:
     def list_cuda() -> list[DeviceInfo]:
         if cuda_devices is None:
-            raise BackendUnavailable(MISSING)
+            raise BackendUnavailable(NO_DRIVER)
         return cuda_devices
 
     known = backends()
@@ -85,7 +91,7 @@ def test_by_default_all_gpus_of_one_backend_are_used() -> None:
 @pytest.mark.usefixtures("only_cpu")
 def test_without_a_gpu_the_first_device_is_used() -> None:
     assert ids(select()) == ["opencl:0"]
-    assert available()[1] == {"cuda": MISSING}
+    assert available()[1] == {"cuda": NO_DRIVER}
 
 
 @pytest.mark.usefixtures("both")
@@ -110,9 +116,9 @@ def test_a_name_that_matches_nothing_is_answered_with_what_there_is(backend: str
 
 @pytest.mark.usefixtures("only_cpu")
 def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing() -> None:
-    with pytest.raises(BackendUnavailable, match="the package pycuda is not installed"):
+    with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
         select("auto", ["cuda:0"])
-    with pytest.raises(BackendUnavailable, match="the package pycuda is not installed"):
+    with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
         select("cuda")
 
 
@@ -147,12 +153,37 @@ def fake_driver(monkeypatch: pytest.MonkeyPatch, count: int | None) -> None:
 
 
 @pytest.mark.usefixtures("fresh_driver")
-def test_cuda_without_its_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("driver", [False, True])
+def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch: pytest.MonkeyPatch, driver: bool) -> None:
+    monkeypatch.setattr(cuda, "_has_driver_library", lambda: driver)
     monkeypatch.setitem(sys.modules, "pycuda", None)
     monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
     with pytest.raises(BackendUnavailable) as caught:
         cuda.list_devices()
-    assert str(caught.value) == MISSING
+    if not driver:
+        assert str(caught.value) == NO_DRIVER
+        return
+    message = str(caught.value)
+    assert message.startswith("CUDA is unavailable: the package pycuda is not installed. Quintet's extra cuda has it;")
+    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/index.md", "README.md"))
+    for command in ("sudo apt install g++ python3-dev nvidia-cuda-toolkit", "conda install -c conda-forge pycuda"):
+        assert command in message
+        assert command in page
+        assert command in readme
+
+
+@pytest.mark.usefixtures("fresh_driver")
+def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_driver(monkeypatch, 1)
+    monkeypatch.setattr(nvrtc.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailable, match=r"no module cuda\); pip install cuda-core cuda-bindings"):
+        cuda.list_devices()
+
+
+def test_the_extra_cuda_has_every_package_that_cuda_imports() -> None:
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["cuda"]
+    names = {re.match(r"[\w-]+", requirement)[0] for requirement in extra}
+    assert names >= {"pycuda", "cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"}
 
 
 @pytest.mark.usefixtures("fresh_driver")
