@@ -19,9 +19,11 @@ from .display import Display, Displayed
 from .errors import ProblemError
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from .results import Result
 
-__all__ = ["InstanceOption", "Problem", "ReadOptions", "frozen", "require_arrays"]
+__all__ = ["InstanceOption", "Problem", "ReadOptions", "frozen", "require_arrays", "sparse_rows"]
 
 
 class ReadOptions(BaseModel):
@@ -171,3 +173,44 @@ def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], wha
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ProblemError(f"the arrays of {what} lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")
+
+
+def sparse_rows(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int], what: str
+) -> csr_array:
+    """A sparse matrix of rows from its three arrays, checked before SciPy's compiled code follows their indices.
+
+    Parameters
+    ----------
+    data, indices : ndarray, shape (entries,)
+        The entries, row after row, and the column of each.
+    indptr : ndarray of int, shape (rows + 1,)
+        Where the entries of each row begin, and where the last ends.
+    shape : tuple of int
+        Rows and columns.
+    what : str
+        The matrix, for messages.
+
+    Raises
+    ------
+    ProblemError
+        If a size, a type or an index is wrong.
+    """
+    from scipy.sparse import csr_array
+
+    rows, columns = shape
+    starts, places = (np.asarray(array) for array in (indptr, indices))
+    if starts.dtype.kind not in "iu" or places.dtype.kind not in "iu" or data.dtype.kind not in "biuf":
+        raise ProblemError(f"{what} must have entries that are numbers, at indices that are integers")
+    if rows < 0 or starts.shape != (rows + 1,) or places.ndim != 1 or data.shape != places.shape:
+        raise ProblemError(
+            f"{what} of {rows} rows must have {rows + 1} row starts, and a column for each entry; got arrays of shapes "
+            f"{starts.shape}, {places.shape} and {data.shape}"
+        )
+    if starts[0] != 0 or starts[-1] != len(places) or (starts[1:] < starts[:-1]).any():
+        raise ProblemError(f"the row starts of {what} must ascend from 0 to the number of its entries, {len(places)}")
+    if len(places) and not (int(places.min()) >= 0 and int(places.max()) < columns):
+        raise ProblemError(
+            f"the columns of {what} must be from 0 to {columns - 1}; got {places.min()} to {places.max()}"
+        )
+    return csr_array((data, places, starts), shape=shape)

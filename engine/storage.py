@@ -416,6 +416,8 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any
         shape, _, dtype = read_header(stream)
         if dtype.hasobject:
             raise ValueError(f"its array {entry.filename} contains Python objects")
+        if dtype.kind not in "biufU":
+            raise ValueError(f"its array {entry.filename} holds {dtype}, neither numbers nor text")
         if stream.tell() + math.prod(shape) * dtype.itemsize != entry.file_size:
             raise ValueError(f"its array {entry.filename} does not have the size that it declares")
     with archive.open(entry) as stream:

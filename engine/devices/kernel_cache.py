@@ -205,6 +205,7 @@ class _PoclFiles:
             self._list(settled=0.0)
             self._shrink()
         if self._marker is not None:
+            self._stream.close()
             self._marker.unlink(missing_ok=True)
 
     def _shrink(self) -> None:

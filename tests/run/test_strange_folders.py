@@ -94,6 +94,12 @@ def with_objects() -> bytes:
     return stream.getvalue()
 
 
+def with_complex_numbers() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.array(1j))
+    return stream.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -101,11 +107,12 @@ def with_objects() -> bytes:
         (packed("target.npy", header_alone(())[:20]), "cannot be read"),
         (packed("target.npy", bytes(10**6), zipfile.ZIP_DEFLATED), "is compressed"),
         (packed("target.npy", with_objects()), "contains Python objects"),
+        (packed("target.npy", with_complex_numbers()), "neither numbers nor text"),
         (packed("other.npy", header_alone((0,))), "contains no Counting"),
         (b"PK\x05\x06" + bytes(18), "contains no Counting"),
         (b"", "cannot be read"),
     ],
-    ids=["too large", "cut short", "compressed", "objects", "another name", "no member", "empty"],
+    ids=["too large", "cut short", "compressed", "objects", "complex", "another name", "no member", "empty"],
 )
 def test_arrays_that_are_none_are_one_sentence(content: bytes, message: str, stopped: Path) -> None:
     problem_file(stopped, content)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ...errors import ProblemError
 from ...formats import tables
-from ...problem import Problem, ReadOptions, frozen
+from ...problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
 from ...text import counted
 from .design.features import is_sparse
 from .families import AUXILIARY, FAMILIES, FamilyName
@@ -412,10 +412,9 @@ def _features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The inverse of :func:`_feature_arrays`."""
     if "X" in arrays:
         return arrays["X"]
-    from scipy import sparse
-
-    parts = arrays["X_data"], arrays["X_indices"], arrays["X_indptr"]
-    return sparse.csr_array(parts, shape=tuple(arrays["X_shape"].tolist()))
+    require_arrays(arrays, ("X_data", "X_indices", "X_indptr", "X_shape"), "a regression")
+    rows, columns = (int(size) for size in arrays["X_shape"])
+    return sparse_rows(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (rows, columns), "X")
 
 
 def _target(y: ArrayLike, rows: int) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from pydantic import Field
 from ...errors import ProblemError
 from ...formats import linear_program as formats
 from ...formats.source import without_compression
-from ...problem import Problem, ReadOptions, frozen
+from ...problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
 from ...text import counted
 from .arguments import Matrix, bounds_of, infinite_from, require_finite, side, sp, stacked, vector
 
@@ -442,7 +442,8 @@ class LinearProgram(Problem):
         if "A" in arrays:
             matrix = np.asarray(arrays["A"], np.float64)
         elif "data" in arrays:
-            matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+            require_arrays(arrays, ("indices", "indptr"), "a sparse linear program")
+            matrix = sparse_rows(arrays["data"], arrays["indices"], arrays["indptr"], shape, "the matrix")
         else:
             raise ProblemError("the arrays of a linear program lack its matrix, 'A' or 'data'")
         if matrix.shape != shape:

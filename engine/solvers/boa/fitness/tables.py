@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....errors import ProblemError, nearest
-from ....problem import frozen
+from ....problem import frozen, require_arrays
 from .functions import Bits, Fitness, Hierarchy, Keys, check_genes
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 WIDEST_SCOPE = 16
+_TYPES = {"genes": "int32", "scope_starts": "int32", "table_starts": "int32", "tables": "int64"}
 _CELLS_AT_ONCE = 1 << 22
 LARGEST_SUM = 2**41
 """Keys stay below this, so that the sum over a population of 2^21 fits in 64 bits."""
@@ -215,17 +216,47 @@ class Decomposable(Fitness):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`; kernels follow the indices, so everything is checked again."""
+        require_arrays(arrays, ("numbers", "text", *_TYPES), "a function given by tables")
+        for name, kind in _TYPES.items():
+            if arrays[name].ndim != 1 or arrays[name].dtype != kind:
+                raise ProblemError(f"the {name} of a function given by tables must be one row of {kind}")
         made = cls.__new__(cls)
-        numbers = [int(number) for number in arrays["numbers"]]
-        made.n, made.scale, made.constant, made.minimize = numbers[0], numbers[1], numbers[3], bool(numbers[2])
-        made.best_key = numbers[4] if len(numbers) > 4 else None
-        made.best_is_bound = len(numbers) > 5 and bool(numbers[5])
-        made.hard = numbers[6] if len(numbers) > 6 else 0
+        if len(arrays["numbers"]) not in (4, 7) or arrays["numbers"].dtype != np.int64:
+            raise ProblemError("the numbers of a function given by tables must be 4 or 7 integers")
+        numbers = [*arrays["numbers"].tolist(), None, False, 0][:7]
+        n, made.scale, minimize, made.constant, made.best_key, best_is_bound, made.hard = numbers
+        made.n, made.minimize, made.best_is_bound = check_genes(n), bool(minimize), bool(best_is_bound)
         made.text = str(arrays["text"])
         made.tables, made.genes = frozen(arrays["tables"]), frozen(arrays["genes"])
         made.table_starts, made.scope_starts = frozen(arrays["table_starts"]), frozen(arrays["scope_starts"])
+        made._check_arrays()
         return made
+
+    def _check_arrays(self) -> None:
+        """Refuse indices outside the arrays that they point into, and values beyond the limits of the constructor."""
+        starts, functions = self.scope_starts.astype(np.int64), len(self.table_starts)
+        widths = np.diff(starts)
+        if not functions or len(starts) != functions + 1 or starts[0] != 0 or starts[-1] != len(self.genes):
+            raise ProblemError("the scopes of a function given by tables must divide its genes, one for each table")
+        if not 0 <= widths.min() <= widths.max() <= WIDEST_SCOPE:
+            raise ProblemError(f"a scope must have at most {WIDEST_SCOPE} genes")
+        if len(self.genes) and not 0 <= self.genes.min() <= self.genes.max() < self.n:
+            raise ProblemError(f"the genes of scopes must be from 0 to {self.n - 1}")
+        scope = np.repeat(np.arange(functions), widths)
+        order = np.lexsort((self.genes, scope))
+        if ((np.diff(scope[order]) == 0) & (np.diff(self.genes[order]) == 0)).any():
+            raise ProblemError("a scope names a gene twice")
+        first, place = self.distinct_tables
+        sizes = np.diff(np.append(first, len(self.tables)))
+        if first[0] != 0 or not np.array_equal(sizes[place], 1 << widths):
+            raise ProblemError("the tables of functions must follow each other, each of 2^genes values")
+        largest = LARGEST_SUM << 1  # rounded values may pass the limit; the least integer has no absolute value
+        inside = -largest < self.tables.min() and self.tables.max() < largest
+        if not inside or self.largest_sum + abs(self.constant) >= largest:
+            raise ProblemError("the values of tables must stay below 2^41 in sum")
+        if not 1 <= self.scale <= 2**30 or self.hard < 0:
+            raise ProblemError("the scale of a function given by tables must be from 1 to 2^30, and hard at least 0")
 
 
 def _scale_of(values: NDArray[np.float64], largest: float) -> int:

@@ -1,0 +1,130 @@
+"""Problems whose arrays have one forged element: each extreme value at each place."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import engine
+from engine.errors import QuintetError
+from engine.problem import Problem
+from engine.solvers.boa.fitness.tables import Decomposable, qubo
+
+__all__ = ["PROBLEMS", "Forgery", "forgeries"]
+
+_RANDOM = np.random.default_rng(5)
+_X = _RANDOM.normal(size=(12, 3))
+_SPARSE_X = sp.csr_array(_X * (_RANDOM.random(_X.shape) < 0.5))
+_SQUARE = _RANDOM.integers(1, 20, (5, 5)) * (1 - np.eye(5, dtype=np.int64))
+_TIMES = _RANDOM.integers(1, 20, (3, 5))
+
+
+def _counts(kind: str) -> engine.HorseshoeRegression:
+    y = {"normal": _X[:, 0], "counts": np.arange(12.0) % 4, "ordinal": np.arange(12) % 3}[kind]
+    return engine.HorseshoeRegression(_X, y, family=kind)
+
+
+PROBLEMS: dict[str, Problem] = {
+    "knapsack": engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50),
+    "bounded knapsack": engine.Knapsack([60, 100, 120], [10, 20, 30], 50, counts=[2, 1, 3]),
+    "multiple choice": engine.MultipleChoiceKnapsack([4, 5, 6, 7], [1, 2, 3, 4], [0, 0, 1, 1], 5),
+    "two constraints": engine.TwoConstraintKnapsack([4, 5, 6], [[1, 2, 3], [3, 2, 1]], [4, 4]),
+    "flowshop": engine.Flowshop(_TIMES),
+    "blocking flowshop": engine.BlockingFlowshop(_TIMES),
+    "no-wait flowshop": engine.NoWaitFlowshop(_TIMES),
+    "flow time": engine.FlowTime(_TIMES),
+    "tardiness": engine.Tardiness([3, 5, 2, 4], [1, 2, 1, 3], [4, 6, 9, 12]),
+    "queens": engine.Queens(6),
+    "tour": engine.ATSP(_SQUARE),
+    "assignment": engine.QuadraticAssignment(_SQUARE, _SQUARE.T),
+    "ordering": engine.LinearOrdering(_SQUARE),
+    "named bits": engine.BOA("trap-5", 10),
+    "hierarchy": engine.BOA("hiff", 8),
+    "tables": engine.BOA(qubo(2, [(0, 0, 1.0), (0, 1, -2.0), (1, 1, 3.0)])),
+    "clauses": engine.BOA(Decomposable(4, [[0, 1], [2, 3, 1]], [[0, 1, 1, 2], [0, 1, 0, 1, 3, 1, 0, 1]])),
+    "probit": engine.HorseshoeProbit(_X, _X[:, 0] > 0),
+    "sparse probit": engine.HorseshoeProbit(_SPARSE_X, _X[:, 0] > 0),
+    "logit": engine.HorseshoeLogit(_X, np.where(_X[:, 0] > 0, "yes", "no")),
+    "normal": _counts("normal"),
+    "counts": _counts("counts"),
+    "ordinal": _counts("ordinal"),
+    "dense program": engine.LinearProgram([-1.0, 4.0], A_ub=[[-3.0, 1.0], [1.0, 2.0]], b_ub=[6.0, 4.0]),
+    "sparse program": engine.LinearProgram(
+        [-1.0, 4.0, 1.0], A_ub=sp.csr_array([[-3.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), b_ub=[6.0, 4.0], bounds=(0, 9)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """The arrays of a problem but for one element, and what was changed."""
+
+    problem: str
+    array: str
+    place: int
+    value: Any
+    arrays: dict[str, NDArray[Any]]
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.array}[{self.place}] = {self.value!r}"
+
+
+def forgeries(name: str, most_places: int = 8) -> Iterator[Forgery]:
+    """Every extreme in the elements of every array, of long ones in some; then arrays of another form, and none."""
+    arrays = PROBLEMS[name].to_arrays()
+    for key, array in arrays.items():
+        places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
+        for place in places:
+            for value in _extremes(array):
+                changed = np.array(array, dtype=object if array.dtype.kind == "O" else array.dtype, order="C")
+                changed = changed.astype(f"U{max(len(str(value)), 1)}") if array.dtype.kind == "U" else changed
+                changed.flat[int(place)] = value
+                yield Forgery(name, key, int(place), value, arrays | {key: changed})
+        for changed in (array[:0] if array.ndim else array[None], array[None], np.append(array, array).ravel()):
+            yield Forgery(name, key, -1, f"shape {changed.shape}", arrays | {key: changed})
+        for kind in ("float64", "int64", "uint8", "U3"):
+            if array.dtype != kind and not (array.dtype.kind == "U" and kind != "U3"):
+                with np.errstate(invalid="ignore"):
+                    yield Forgery(name, key, -1, kind, arrays | {key: array.astype(kind)})
+        yield Forgery(name, key, -1, "missing", {other: value for other, value in arrays.items() if other != key})
+
+
+def _solve_accepted(name: str) -> None:
+    """Solve what the constructor accepts, for a moment each; print what is under way, for the case of a crash."""
+    with engine.Engine(backend="opencl") as owner:
+        for forgery in forgeries(name):
+            print(forgery, flush=True)
+            try:
+                problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
+            except (QuintetError, ValueError, TypeError, KeyError, IndexError, OverflowError):
+                continue
+            with contextlib.suppress(QuintetError):
+                owner.solve(problem, time_limit=0.2)
+
+
+def _extremes(array: NDArray[Any]) -> list[Any]:
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        return [
+            limits.min,
+            limits.max,
+            *(v for v in (-(10**6), -1, 0, 1, 7, 100, 10**6) if limits.min <= v <= limits.max),
+        ]
+    if array.dtype.kind == "f":
+        return [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324, -1.0, 0.5]
+    if array.dtype.kind == "b":
+        return [True, False]
+    return ["", "x" * 1000, "\x1b[0m", "x0"]
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    _solve_accepted(sys.argv[1])

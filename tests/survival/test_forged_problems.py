@@ -1,0 +1,82 @@
+"""A forged element in a problem's arrays, with the right digests: refused, or solved; no kernel leaves its arrays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.devices import available
+from engine.errors import QuintetError
+from engine.folder import RunFolder
+from tests.support.forged import PROBLEMS, forgeries
+
+ROOT = Path(__file__).resolve().parents[2]
+INDEXED = {
+    "sparse program": ("indices", "indptr"),
+    "sparse probit": ("X_indices", "X_indptr"),
+    "clauses": ("genes", "scope_starts", "table_starts"),
+    "tables": ("genes", "scope_starts", "table_starts"),
+}
+"""Problems with arrays that compiled code follows as indices."""
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_forged_problem_is_refused_in_words_or_consistent(name: str) -> None:
+    outcomes: Counter[str] = Counter()
+    for forgery in forgeries(name):
+        try:
+            problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
+        except QuintetError:
+            outcomes["refused"] += 1
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError):  # the folder says which file
+            outcomes["no problem"] += 1
+        else:
+            assert problem.describe(), str(forgery)
+            again = type(problem).from_arrays(problem.to_arrays(), "again")
+            assert again.to_arrays().keys() == problem.to_arrays().keys()
+            outcomes["accepted"] += 1
+    assert outcomes["refused"]
+    assert outcomes["accepted"]
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_no_index_leads_outside_its_array(name: str) -> None:
+    """A change of an index that is accepted names another entry of the same array, not memory beside it."""
+    arrays = PROBLEMS[name].to_arrays()
+    for key in INDEXED[name]:
+        for place in range(arrays[key].size):
+            for value in (-(2**31), -1, 2**31 - 1, 10**6, int(arrays[key].max()) + 100):
+                changed = arrays[key].copy()
+                changed.flat[place] = value
+                with pytest.raises(QuintetError):
+                    type(PROBLEMS[name]).from_arrays(arrays | {key: changed}, "forged")
+
+
+def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = PROBLEMS["sparse program"]
+    arrays = problem.to_arrays()
+    arrays["indices"] = arrays["indices"].copy()
+    arrays["indices"][0] = -1
+    with monkeypatch.context() as forging:
+        forging.setattr(type(problem), "to_arrays", lambda _: arrays)
+        engine.solve(problem, run_folder=tmp_path / "r")
+    with pytest.raises(QuintetError, match="the columns of the matrix must be from 0 to 2; got -1"):
+        RunFolder.open(tmp_path / "r").problem()
+    with pytest.raises(QuintetError, match="the columns of the matrix"):
+        engine.resume(tmp_path / "r")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INDEXED)
+def test_what_is_accepted_of_forged_problems_can_be_solved(name: str) -> None:
+    """In a process of its own: a kernel that leaves its arrays would end it."""
+    if not available()[0]:
+        pytest.skip("this machine has no device")
+    words = [sys.executable, "-m", "tests.support.forged", name]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=600)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
