@@ -1,0 +1,222 @@
+"""The commands of the installed ``quintet``, as processes: exit codes, and all that file descriptors 1 and 2 get."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.environment import ROOT
+from tests.support.installation import Finished, Installation
+
+SAMPLES = ROOT / "samples"
+FULL = pytest.mark.full
+
+SOLVERS: dict[str, tuple[str, ...]] = {
+    "boa": ("boa/matrix.qubo",),
+    "branch_and_bound": ("branch_and_bound/crane-13.atsp",),
+    "gibbs": ("gibbs/spam.csv", "--ess", "40"),
+    "knapsack": ("knapsack/bounded.txt",),
+    "linprog": ("linprog/blend.mps",),
+}
+"""A sample of each solver, with the options that make it short."""
+
+MORE_SAMPLES = [
+    *(f"boa/{name}" for name in ("cut.txt", "deceptive.boa", "formula.cnf", "hiff.boa", "htrap.boa", "ising.txt")),
+    *(f"boa/{name}" for name in ("nk.txt", "onemax.boa", "trap.boa")),
+    *(f"branch_and_bound/{name}" for name in ("grid-10.dat", "queens-14.txt", "ranking-25.mat", "tardiness-18.txt")),
+    "branch_and_bound/ta030.txt",
+    *(f"knapsack/{name}" for name in ("capacity-last.txt", "jooken.txt", "kplib.txt", "pisinger.csv")),
+    *(f"knapsack/{name}" for name in ("strongly-1000.txt", "strongly-10000.csv", "unicauca.txt")),
+]
+
+GENERATED: dict[str, tuple[str, ...]] = {
+    "nk": ("--n", "12"),
+    "flowshop": ("--jobs", "5", "--machines", "3"),
+    "atsp": ("--n", "6"),
+    "qap": ("--n", "5"),
+    "tardiness": ("--jobs", "6"),
+    "linear_ordering": ("--n", "6"),
+    "probit": ("--rows", "40", "--columns", "3"),
+    "knapsack": ("--n", "20"),
+    "multiple-choice-knapsack": ("--classes", "8"),
+    "two-constraint-knapsack": ("--n", "12"),
+    "linprog": ("--m", "6", "--n", "12"),
+}
+"""A small instance of each kind that can be generated: of eleven problem classes."""
+
+IN_PYTHON = {
+    "Queens": "qt.Queens(6)",
+    "FlowTime": "qt.FlowTime([[3, 5, 2], [4, 1, 6], [2, 3, 3]])",
+    "BlockingFlowshop": "qt.BlockingFlowshop([[3, 5, 2], [4, 1, 6], [2, 3, 3]])",
+    "NoWaitFlowshop": "qt.NoWaitFlowshop([[3, 5, 2], [4, 1, 6], [2, 3, 3]])",
+    "HorseshoeLogit": "qt.HorseshoeLogit(X, y), ess=40",
+    "HorseshoeRegression": "qt.HorseshoeRegression(X, X @ [1.0, 0.5] + noise, family='normal'), draws=1000",
+}
+"""The other problem classes: Python makes the run folder that the command line is given."""
+
+ANSWERS = {"optimal", "feasible", "complete"}
+
+
+def only_json(done: Finished) -> Any:
+    """The value that standard output is, whole; nothing was written to standard error."""
+    assert (done.code, done.err) == (0, ""), done
+    return json.loads(done.out)
+
+
+def only_events(done: Finished) -> list[dict[str, Any]]:
+    """The events that the lines of standard output are."""
+    assert (done.code, done.err) == (0, ""), done
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert all(isinstance(event["type"], str) for event in events)
+    assert events[-1]["type"] == "finished"
+    return events
+
+
+def only_table(done: Finished) -> dict[str, str]:
+    """The rows of a result: labels, two spaces, values in one column; then, if any, a table of coefficients."""
+    assert (done.code, done.err) == (0, ""), done
+    rows, _, summary = done.out.partition("\n\n")
+    assert [line for line in summary.splitlines() if not re.fullmatch(r" {9,}mean  .*|\S+( +[-\d]\S*| +\*)+ *", line)] == []
+    lines = rows.splitlines()
+    width = len(lines[0]) - len(lines[0].removeprefix("problem").lstrip())
+    assert [line for line in lines if line[width - 2 : width] != "  " or not line[0].islower()] == []
+    return {line[:width].rstrip(): line[width:] for line in lines}
+
+
+def only_lines(done: Finished, *patterns: str) -> None:
+    """Every line of standard output is as one of these regular expressions, and each of them is one's."""
+    assert (done.code, done.err) == (0, ""), done
+    lines = [line.rstrip() for line in done.out.splitlines() if line.strip()]
+    assert [line for line in lines if not any(re.fullmatch(pattern, line) for pattern in patterns)] == []
+    assert [pattern for pattern in patterns if not any(re.fullmatch(pattern, line) for line in lines)] == []
+
+
+def only_refusal(done: Finished, code: int) -> str:
+    """The error that a refused command writes, and nothing else."""
+    assert (done.code, done.out) == (code, ""), done
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    return done.err
+
+
+def sample(name: str) -> tuple[str | Path, ...]:
+    """The words of a command line for a solver's sample."""
+    file, *options = SOLVERS[name]
+    return (SAMPLES / file, *options)
+
+
+def generated(kind: str, installed: Installation, folder: Path) -> Path:
+    """A small instance of that kind, written there."""
+    done = installed.quintet("generate", kind, *GENERATED[kind], cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    file = folder / f"{kind}.{'csv' if kind == 'probit' else 'txt'}"
+    file.write_text(done.out, encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def folders(installed: Installation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder of each class of :data:`IN_PYTHON`, made by a script, which prints nothing."""
+    folder = tmp_path_factory.mktemp("folders")
+    lines = [
+        "import numpy as np",
+        "import quintet as qt",
+        "X, noise = np.random.default_rng(1).normal(size=(40, 2)), np.random.default_rng(2).normal(size=40)",
+        "y = X[:, 0] > noise",
+        *(f"qt.solve({problem}, run_folder={name!r})" for name, problem in IN_PYTHON.items()),
+    ]
+    assert installed.execute("\n".join(lines), folder) == Finished(0, "", "")
+    return folder
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solve_prints_json_or_a_table_or_events_and_nothing_else(
+    name: str, installed: Installation, tmp_path: Path
+) -> None:
+    result = only_json(installed.quintet("solve", *sample(name), "--json", cwd=tmp_path))
+    assert result["status"] in ANSWERS
+    assert result["solution"] is not None
+    rows = only_table(installed.quintet("solve", *sample(name), cwd=tmp_path))
+    assert rows["status"] == result["status"]
+    finished = only_events(installed.quintet("solve", *sample(name), "--events", "-", cwd=tmp_path))[-1]
+    assert finished["status"] == result["status"]
+
+
+@pytest.mark.parametrize("kind", GENERATED)
+def test_what_is_generated_is_solved(kind: str, installed: Installation, tmp_path: Path) -> None:
+    file = generated(kind, installed, tmp_path)
+    result = only_json(installed.quintet("solve", file, "--json", cwd=tmp_path))
+    assert result["status"] in ANSWERS
+    assert result["solution"] is not None
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_a_run_folder_of_each_other_class_is_solved_again(name: str, installed: Installation, folders: Path) -> None:
+    result = only_json(installed.quintet("resume", name, "--from-start", "--json", cwd=folders))
+    assert result["status"] in ANSWERS
+    only_events(installed.quintet("replay", name, "--speed", "0", "--events", "-", cwd=folders))
+
+
+@FULL
+@pytest.mark.parametrize("file", MORE_SAMPLES)
+def test_every_other_sample_is_solved(file: str, installed: Installation, tmp_path: Path) -> None:
+    words = (SAMPLES / file, "--time-limit", "5")
+    assert only_json(installed.quintet("solve", *words, "--json", cwd=tmp_path))["status"] in {*ANSWERS, "time_limit"}
+    only_table(installed.quintet("solve", *words, cwd=tmp_path))
+    only_events(installed.quintet("solve", *words, "--events", "-", cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "name", ["knapsack", *(pytest.param(name, marks=FULL) for name in SOLVERS if name != "knapsack")]
+)
+def test_a_recorded_run_is_replayed(name: str, installed: Installation, tmp_path: Path) -> None:
+    folder = SAMPLES / "recorded" / name
+    only_table(installed.quintet("replay", folder, "--speed", "0", cwd=tmp_path))
+    only_events(installed.quintet("replay", folder, "--speed", "0", "--events", "-", cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "kind", ["atsp", *(pytest.param(kind, marks=FULL) for kind in ("flowshop", "qap", "tardiness", "linear_ordering"))]
+)
+def test_estimates_are_json_or_sentences(kind: str, installed: Installation, tmp_path: Path) -> None:
+    file = generated(kind, installed, tmp_path)
+    assert isinstance(only_json(installed.quintet("estimate", file, "--json", cwd=tmp_path)), dict)
+    only_lines(installed.quintet("estimate", file, cwd=tmp_path), rf"[\w ]+ {kind}\S*: .*", r"[\d.]+ nodes.*")
+
+
+def test_devices_and_solvers_are_listed(installed: Installation, tmp_path: Path) -> None:
+    devices = only_json(installed.quintet("devices", "--json", cwd=tmp_path))
+    rows = [rf"{device['id']} +.*" for device in devices["devices"]]
+    missing = [re.escape(why) for why in devices["missing"].values()]
+    only_lines(installed.quintet("devices", cwd=tmp_path), r"id +name +driver +memory +units +.*", *rows, *missing)
+    solvers = only_json(installed.quintet("solvers", "--json", cwd=tmp_path))
+    assert {solver["name"] for solver in solvers} == set(SOLVERS)
+    only_json(installed.quintet("solvers", "gibbs", "--json", cwd=tmp_path))
+
+
+def test_a_sweep_prints_its_table(installed: Installation, tmp_path: Path) -> None:
+    generated("knapsack", installed, tmp_path)
+    (tmp_path / "sweep.toml").write_text('problems = ["*.txt"]\nseeds = 2\n', encoding="utf-8")
+    only_lines(installed.quintet("sweep", "sweep.toml", "--dry-run", cwd=tmp_path), r"knapsack seed [01]")
+    done = installed.quintet("sweep", "sweep.toml", "--output", "runs", cwd=tmp_path)
+    only_lines(done, r"[12]/2 +knapsack seed [01]: optimal, \d+ .*", "2 of 2 runs")
+
+
+def test_a_proof_is_verified_in_sentences(installed: Installation, tmp_path: Path) -> None:
+    proof = SAMPLES / "proofs" / "VFR20_5_1.json"
+    sentences = (r"  (the|8|1) .*",)
+    only_lines(installed.quintet("verify", proof, "--samples", "1", cwd=tmp_path), re.escape(str(proof)), *sentences)
+
+
+def test_exit_codes_are_the_documented_ones(installed: Installation, tmp_path: Path) -> None:
+    knapsack = sample("knapsack")
+    assert "no.txt" in only_refusal(installed.quintet("solve", "no.txt", "--json", cwd=tmp_path), 2)
+    assert "--sede" in only_refusal(installed.quintet("solve", *knapsack, "--sede", "1", cwd=tmp_path), 2)
+    cuda = ("--backend", "cuda", "--json")
+    assert "CUDA" in only_refusal(installed.quintet("solve", *knapsack, *cuda, cwd=tmp_path, CUDA_VISIBLE_DEVICES=""), 3)
+    stopped = installed.quintet("solve", *sample("gibbs"), "--time-limit", "0", "--json", cwd=tmp_path)
+    assert (stopped.code, stopped.err, json.loads(stopped.out)["status"]) == (4, "", "time_limit")
