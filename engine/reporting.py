@@ -14,7 +14,7 @@ from .clock import RunClock
 from .errors import QuintetWarning
 from .events import Event, Incumbent, Metric, Notice, Progress, Trace
 from .publisher import Publisher
-from .results import Status, relative_gap
+from .results import ResultWarning, Status, relative_gap
 
 __all__ = ["SOLUTION_IN_EVENT", "Reporter", "StopRequested", "finite", "plain_number"]
 
@@ -64,7 +64,8 @@ class Reporter:
         self._best: tuple[float | int | None, float | int | None] = (None, None)
         self._solution: list[Any] | None = None
         self._solution_emitted_at = -math.inf
-        self._warnings: list[QuintetWarning] = []
+        self._warnings: list[QuintetWarning] = []  # those that no caller has been given yet
+        self._warned: list[ResultWarning] = []
 
     @property
     def elapsed(self) -> float:
@@ -220,6 +221,7 @@ class Reporter:
             Whether the run's last event has been published, so that a notice would come too late.
         """
         self._warnings.append(warning)
+        self._warned.append(ResultWarning(type(warning).__name__, str(warning)))
         if not late:
             self.notice(str(warning), level="warning")
 

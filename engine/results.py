@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, get_args, get_origin
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,16 @@ from .files import open_regular, write_whole
 from .problem import Problem
 from .text import gap_text, number_text
 
-__all__ = ["Result", "Status", "data_frame", "missing_package", "read_result", "relative_gap", "result_class"]
+__all__ = [
+    "Result",
+    "ResultWarning",
+    "Status",
+    "data_frame",
+    "missing_package",
+    "read_result",
+    "relative_gap",
+    "result_class",
+]
 
 _FORMAT = 1
 
@@ -56,6 +65,13 @@ class Status(enum.StrEnum):
         return self in (Status.INFEASIBLE, Status.UNBOUNDED, Status.BOUND_PROVED)
 
 
+class ResultWarning(NamedTuple):
+    """What must be known of an answer: the name of a class of :mod:`engine.errors`, and a sentence."""
+
+    kind: str
+    message: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Displayed):
     """The answer of a run, and how it was found.
@@ -80,6 +96,9 @@ class Result(Displayed):
         Further results of this solver, saved with the run.
     reason : str
         What has been proved, if there is no solution for that reason: a sentence without a final full stop.
+    warnings : tuple of ResultWarning
+        What must be known of this answer, such as that chains have not mixed: pairs of ``kind`` and ``message``. The
+        same are issued as Python warnings.
 
     Examples
     --------
@@ -105,6 +124,7 @@ class Result(Displayed):
     counters: dict[str, int | float] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     reason: str = ""
+    warnings: tuple[ResultWarning, ...] = ()
 
     _solution_name: ClassVar[str] = "solution"
 
@@ -139,6 +159,7 @@ class Result(Displayed):
             facts.append(("reason", self.reason))
         if self.solution is not None and self._solution_name:
             facts.append((self._solution_name, entries_text(self.solution)))
+        facts += [("warning", warning.message) for warning in self.warnings]
         facts += [("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
         return Display(f"{type(self).__name__} {self.status}", facts)
 
@@ -178,6 +199,7 @@ class Result(Displayed):
             "devices": list(self.devices),
             "counters": self.counters,
             **({"reason": self.reason} if self.reason else {}),
+            "warnings": [warning._asdict() for warning in self.warnings],
         }
 
     @classmethod
@@ -205,6 +227,7 @@ class Result(Displayed):
             counters=values["counters"],
             arrays=others,
             reason=values.get("reason", ""),
+            warnings=tuple(ResultWarning(**warning) for warning in values.get("warnings", ())),
         )
 
 

@@ -371,16 +371,16 @@ class Run(Displayed, Reporter, Generic[R]):
             seed=self.seed,
             backend=self.backend,
             devices=self.devices,
+            warnings=tuple(self._warned),
         )
         if result.status.stopped and self.folder is not None and not self._has_checkpoint:
             self.notice(
                 "the run ended before there was anything to keep in a checkpoint; a resume begins from the start",
                 level="warning",
             )
-        self._save_result(result)
-        return result
+        return self._saved(result)
 
-    def _save_result(self, result: Result) -> None:
+    def _saved(self, result: Result) -> Result:
         schema = self.solver.schema
         if schema is not None:
             try:
@@ -392,6 +392,8 @@ class Run(Displayed, Reporter, Generic[R]):
                 self.folder.save_result(result)
             except OSError as error:  # the answer is still worth having
                 self.warn(StorageWarning(f"the result could not be written to {self.folder.path}: {error}"))
+                return replace(result, warnings=tuple(self._warned))
+        return result
 
     def _emit_earlier(self, result: Result) -> Result:
         """Emit the result of a run that has ended before."""

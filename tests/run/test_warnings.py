@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,19 @@ def test_an_observer_that_fails_at_the_last_event_is_a_warning_too() -> None:
     with pytest.warns(engine.ObserverWarning, match="too late"):
         engine.solve(Counting(20), on_event=[fails, watch.append])
     assert watch[-1].type == "finished"
+
+
+def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path: Path) -> None:
+    def fails(event: events.Event) -> None:
+        raise ValueError("no room for <beads>")
+
+    with pytest.warns(engine.ObserverWarning):
+        result = engine.solve(Counting(20), on_event=fails, run_folder=tmp_path / "r")
+    assert [warning.kind for warning in result.warnings] == ["ObserverWarning"]
+    assert all(html.escape(warning.message) in result._repr_html_() for warning in result.warnings)
+    assert result.to_dict()["warnings"][0] == result.warnings[0]._asdict()
+    assert engine.load(tmp_path / "r").warnings == result.warnings
+    assert engine.solve(Counting(20)).warnings == ()
 
 
 def test_every_class_of_warnings_can_be_filtered_at_once() -> None:

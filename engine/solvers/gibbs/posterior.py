@@ -75,7 +75,7 @@ class Posterior(Result):
             titles=titles,
             rows=[_cells(row) for row in shown],
             total=len(rows),
-            remark=verdict(self) or "",
+            remark="" if self.warnings else verdict(self) or "",
         )
 
     def to_pandas(self) -> Any:
