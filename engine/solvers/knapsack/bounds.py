@@ -85,6 +85,7 @@ class Relaxation:
         capacity: int,
         multipliers: tuple[int, int, int],
         count: int = 0,
+        copies: NDArray[np.int64] | None = None,
     ) -> Relaxation:
         """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``.
 
@@ -97,13 +98,16 @@ class Relaxation:
             s, a and m: at least 1, at least 0, and of either sign.
         count : int
             The bound K on the number of items; it does not matter where m is 0.
+        copies : ndarray of int64, shape (n,), optional
+            As how many items each counts; by default as one.
         """
         s, a, m = multipliers
-        largest = s * int(profits.max()) + abs(a) * int(weights.max()) + abs(m)
+        number = np.ones(1, np.int64) if copies is None else copies
+        largest = s * int(profits.max()) + abs(a) * int(weights.max()) + abs(m) * int(number.max())
         if largest * len(weights) >= 2**62:
-            gains: NDArray[Any] = profits.astype(object) * s - weights.astype(object) * a - m
+            gains: NDArray[Any] = profits.astype(object) * s - weights.astype(object) * a - number.astype(object) * m
         else:
-            gains = profits * s - weights * a - m
+            gains = profits * s - weights * a - number * m
         return cls(a * capacity + m * count + int(np.maximum(gains, 0).sum()), s, gains)
 
     @classmethod
@@ -132,6 +136,7 @@ class Relaxation:
         objective: int,
         every: int = 1,
         is_over: Callable[[], bool] = lambda: False,
+        copies: NDArray[np.int64] | None = None,
     ) -> Relaxation | None:
         """The best bound found with a constraint on the number of items; None where no such constraint helps.
 
@@ -148,16 +153,19 @@ class Relaxation:
             The multipliers are those of a sample, every so many items; the bound is right with any multipliers.
         is_over : callable
             Once it is true, no better multipliers are searched for.
+        copies : ndarray of int64, shape (n,), optional
+            As how many items each counts; by default as one.
         """
-        counts = _counts(profits, weights, capacity, objective)
-        sample = (profits[::every], weights[::every], capacity // every)
+        copies = np.ones(len(weights), np.int64) if copies is None else copies
+        counts = _counts(profits, weights, copies, capacity, objective)
+        sample = (profits[::every], weights[::every], copies[::every], capacity // every)
         sample_counts = counts if every == 1 else _counts(*sample, objective // every)
         best: Relaxation | None = None
         for count, sample_count, sign in zip(counts, sample_counts, (1, -1), strict=True):
-            if not 0 < count < len(weights):
+            if not 0 < count < int(copies.sum()):
                 continue
             for multipliers in _multipliers(*sample, sample_count, sign, is_over):
-                found = cls.at(profits, weights, capacity, multipliers, count)
+                found = cls.at(profits, weights, capacity, multipliers, count, copies)
                 if best is None or found.scaled_bound * best.scale < best.scaled_bound * found.scale:
                     best = found
         return best
@@ -174,11 +182,23 @@ class Relaxation:
         return settled & np.asarray(self.gains > 0), settled & np.asarray(self.gains < 0)
 
 
-def _counts(profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int) -> tuple[int, int]:
+def _counts(
+    profits: NDArray[np.int64], weights: NDArray[np.int64], copies: NDArray[np.int64], capacity: int, objective: int
+) -> tuple[int, int]:
     """The most items that fit, and the fewest that solutions better than ``objective`` have."""
-    most = int(np.searchsorted(np.cumsum(np.sort(weights)), capacity, side="right"))
-    least = int(np.searchsorted(np.cumsum(np.sort(profits)[::-1]), objective, side="right")) + 1
-    return most, least
+    return _within(weights, copies, capacity, 1), _within(profits, copies, objective, -1) + 1
+
+
+def _within(sizes: NDArray[np.int64], copies: NDArray[np.int64], limit: int, sign: int) -> int:
+    """How many single items fit the limit, by ascending size (or descending, with -1) of each."""
+    single = sizes // copies  # exact: packs consist of equal items
+    order = np.argsort(sign * single)
+    sums = np.cumsum(sizes[order])
+    whole = int(np.searchsorted(sums, limit, side="right"))
+    count = int(copies[order[:whole]].sum())
+    if whole == len(order):
+        return count
+    return count + (limit - (int(sums[whole - 1]) if whole else 0)) // int(single[order[whole]])
 
 
 class _Point(NamedTuple):
@@ -193,6 +213,7 @@ class _Point(NamedTuple):
 def _multipliers(
     profits: NDArray[np.int64],
     weights: NDArray[np.int64],
+    copies: NDArray[np.int64],
     capacity: int,
     count: int,
     sign: int,
@@ -206,19 +227,21 @@ def _multipliers(
     real_profits, real_weights = profits.astype(np.float64), weights.astype(np.float64)
 
     def at(mu: float) -> _Point:
-        reduced = real_profits - mu
+        reduced = real_profits - mu * copies
         open_ = np.flatnonzero(reduced > 0)
         order = open_[np.argsort(-reduced[open_] / real_weights[open_])]
         sums = np.cumsum(real_weights[order])
         whole = int(np.searchsorted(sums, capacity, side="right"))
         if whole == len(order):
-            return _Point(mu, float(reduced[open_].sum()) + mu * count, float(count - whole), 0.0)
+            return _Point(mu, float(reduced[open_].sum()) + mu * count, float(count - copies[order].sum()), 0.0)
         before = float(sums[whole - 1]) if whole else 0.0
         multiplier = float(reduced[order[whole]] / real_weights[order[whole]])
         value = float(reduced[order[:whole]].sum()) + multiplier * (capacity - before) + mu * count
-        return _Point(mu, value, count - whole - (capacity - before) / real_weights[order[whole]], multiplier)
+        taken = float(copies[order[:whole]].sum())
+        taken += float(copies[order[whole]]) * (capacity - before) / real_weights[order[whole]]
+        return _Point(mu, value, count - taken, multiplier)
 
-    low, high = at(0.0), at(sign * float(profits.max()))
+    low, high = at(0.0), at(sign * float((profits // copies).max() + 1))
     if sign < 0:
         low, high = high, low
     if not low.slope < 0 < high.slope:

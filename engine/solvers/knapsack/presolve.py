@@ -129,6 +129,7 @@ def presolve(
     reduce: bool,
     initial: NDArray[np.int64] | None = None,
     is_over: Callable[[], bool] = lambda: False,
+    copies: NDArray[np.int64] | None = None,
 ) -> Reduced:
     """Leave out items that cannot fit, take all if all fit, bound the optimum, and fix what bounds can fix.
 
@@ -141,6 +142,8 @@ def presolve(
         A feasible solution, which replaces the greedy one if it is better.
     is_over : callable
         Asked between steps; once it is true, what is known so far is returned.
+    copies : ndarray of int64, shape (n,), optional
+        How many equal items each item of the problem stands for.
     """
     indices = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
     profits, weights, capacity = problem.profits[indices], problem.weights[indices], problem.capacity
@@ -164,7 +167,8 @@ def presolve(
     for every in (len(indices) // _SAMPLE, 1) if len(indices) > 4 * _SAMPLE else (1,):
         if reduced.solved or is_over():
             break
-        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective, every, is_over)
+        number = None if copies is None else copies[indices]
+        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective, every, is_over, number)
         if counted is not None:
             relaxations.append(counted)
             reduced.bound = max(reduced.objective, min(reduced.bound, counted.bound))

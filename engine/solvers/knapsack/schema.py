@@ -56,7 +56,7 @@ SCHEMA = Schema(
         CounterSpec("device_bytes", "Memory planned on each device", "bytes"),
     ),
     checkpoint=CheckpointSpec(
-        version=1,
+        version=2,
         arrays=(
             ArraySpec("taken", "int64", (None,), title="Items taken"),
             ArraySpec("open", "int64", (None,), title="Items not yet decided"),

@@ -59,7 +59,8 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
         If the table cannot fit the devices.
     """
     _given(problem, options)
-    problem = ZeroOne.of(problem).problem
+    packs = _packs(problem, options)
+    problem = packs.problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if options.profile:
         require_host_memory(8 * (problem.capacity + 1), "the profile of every capacity", "set profile = false")
@@ -79,9 +80,14 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     ):
         return
     until = time.monotonic() + _VALIDATION_SECONDS
-    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until)
+    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until, copies=packs.copies)
     if not reduced.solved and len(reduced.open) and time.monotonic() <= until:
         _choose(problem, options, reduced, devices)  # else the run finds out, on its own time
+
+
+def _packs(problem: Knapsack, options: Options) -> ZeroOne:
+    """The 0/1 problem to solve; a table that the user has chosen is made of the items as they are."""
+    return ZeroOne.of(problem, merge=options.reduce and options.variant == "auto" and not options.profile)
 
 
 def _given(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
@@ -214,7 +220,7 @@ class _Solving:
 
     def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> None:
         self._original = problem
-        self._packs = ZeroOne.of(problem)
+        self._packs = _packs(problem, options)
         self._problem = problem = self._packs.problem
         self._options = options
         self._pool = pool
@@ -229,7 +235,13 @@ class _Solving:
             given = _given(self._original, options)
             initial = None if given is None else self._packs.packs(given)
             # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
-            self._reduced = presolve(problem, options.reduce, initial, lambda: run.folder is None and run.overdue > 0.0)
+            self._reduced = presolve(
+                problem,
+                options.reduce,
+                initial,
+                lambda: run.folder is None and run.overdue > 0.0,
+                self._packs.copies,
+            )
             self._progress.items_fixed = problem.n - len(self._reduced.open)
         if options.items:
             self._packs.require_listable(self._reduced.best)
