@@ -69,11 +69,9 @@ def test_values_up_to_the_limit_are_taken_exactly() -> None:
 NAN, INF = float("nan"), float("inf")
 REFUSED = [
     # profits, weights, capacity, what the sentence says
-    ([1, 2, 3, 4], [5, 5, 5, 0], 9, "item 3 has weight 0; weights must be at least 1"),
-    ([1, 2], [5, -7], 9, "item 1 has weight -7; weights must be at least 1"),
+    ([1, 2], [5, -7], 9, "item 1 has weight -7; weights must be at least 0"),
     ([1, -2], [5, 5], 9, "item 1 has profit -2; profits must be at least 0"),
-    ([1, 2], [5, 5], 0, "capacity must be at least 1; got 0"),
-    ([1, 2], [5, 5], -3, "capacity must be at least 1; got -3"),
+    ([1, 2], [5, 5], -3, "capacity must be at least 0; got -3"),
     ([1, 2], [5, 5], 2.5, "capacity must be an integer; got 2.5"),
     ([1, 2], [5, 5], NAN, "capacity must be an integer; got nan"),
     ([1, 2], [5, 5], True, "capacity must be an integer; got True"),
@@ -145,11 +143,11 @@ def test_a_file_names_its_format_and_its_optimum() -> None:
 @pytest.mark.parametrize(
     ("text", "rule", "line"),
     [
-        ("# note\n2\n0 5 1\n\n1 5 0\n9\n", "item 1 has weight 0; weights must be at least 1", 5),
+        ("# note\n2\n0 5 1\n\n1 5 -2\n9\n", "item 1 has weight -2; weights must be at least 0", 5),
         ("2\n-5 1\n5 1\n9\n", "item 0 has profit -5; profits must be at least 0", 2),
-        ("\n1\n0\n\n5 1\n", "capacity must be at least 1; got 0", 3),
-        ("1 -4\n5 1\n", "capacity must be at least 1; got -4", 1),
-        ("name\nn 1\nc 0\nz 0\ntime 0\n1,5,1,0\n", "capacity must be at least 1; got 0", 3),
+        ("\n1\n-1\n\n5 1\n", "capacity must be at least 0; got -1", 3),
+        ("1 -4\n5 1\n", "capacity must be at least 0; got -4", 1),
+        ("name\nn 1\nc -1\nz 0\ntime 0\n1,5,1,0\n", "capacity must be at least 0; got -1", 3),
         ("1\n0 5 1\n", "the capacity is missing", 2),
     ],
 )
@@ -232,8 +230,8 @@ def test_arrays_survive_a_file_without_pickling(tmp_path: Path) -> None:
 def test_arrays_that_lack_something_are_refused() -> None:
     with pytest.raises(ProblemError, match="lack 'weights'; got profits, capacity"):
         Knapsack.from_arrays({"profits": np.array([1]), "capacity": np.array(3)}, "x")
-    with pytest.raises(ProblemError, match="item 0 has weight 0"):
-        Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([0]), "capacity": np.array(3)}, "x")
+    with pytest.raises(ProblemError, match="item 0 has weight -1"):
+        Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([-1]), "capacity": np.array(3)}, "x")
 
 
 def test_a_description_is_one_line_with_the_sizes() -> None:

@@ -1,4 +1,4 @@
-"""Problems with equal items as 0/1 problems of fewer items: copies in packs of 1, 2, 4, ... and a rest.
+"""Any problem as a 0/1 problem of positive weights: copies of equal items in packs of 1, 2, 4, ... and a rest.
 
 After Martello and Toth, *Knapsack Problems* (1990), section 3.2.
 """
@@ -26,21 +26,30 @@ class ZeroOne:
     Attributes
     ----------
     problem : Knapsack
-        Each of its items is a pack of copies of one item, taken or not.
+        Each of its items is a pack of copies of one item, taken or not. ``divisor`` divides weights and capacity.
     item, copies : ndarray of int64, shape (problem.n,)
         Of which item of the original problem, and how many. Of equal items that were merged, the first.
     kind : ndarray of int64, shape (n,), or None
         The first item that equals each item of the original problem, if equal items were merged.
+    divisor : int
+        The greatest common divisor of all weights that fit.
+    free : ndarray of int64
+        Items without weight that bring profit, each as often as it can be taken: they are in every solution.
+    free_profit : int
+        Their profit.
     """
 
     problem: Knapsack
     item: NDArray[np.int64]
     copies: NDArray[np.int64]
-    kind: NDArray[np.int64] | None = None
+    kind: NDArray[np.int64] | None
+    divisor: int
+    free: NDArray[np.int64]
+    free_profit: int
 
     @classmethod
     def of(cls, problem: Knapsack, merge: bool = False) -> ZeroOne:
-        """The packs of every item; the problem itself if each item can be taken once.
+        """The packs of every item; the items themselves if each can be taken once.
 
         Parameters
         ----------
@@ -48,40 +57,48 @@ class ZeroOne:
         merge : bool
             Whether equal items of a 0/1 problem are packed together, where at most half as many packs are left.
         """
-        everything = np.arange(problem.n, dtype=np.int64)
+        items = np.flatnonzero(problem.weights > 0).astype(np.int64)
         if problem.counts is not None:
-            return cls._packed(problem, everything, problem.counts)
-        single = cls(problem, everything, np.ones(problem.n, np.int64))
-        if not merge or problem.n < 2:
-            return single
-        first, kind, counts = _kinds(problem.profits, problem.weights)
-        if 2 * len(first) > problem.n:
-            return single
-        packed = cls._packed(problem, first, counts, first[kind])
-        return packed if 2 * packed.problem.n <= problem.n else single
+            return cls._packed(problem, items, problem.counts[items])
+        if merge and len(items) > 1:
+            first, kind, counts = _kinds(problem.profits[items], problem.weights[items])
+            if 2 * len(first) <= len(items):
+                kinds = np.arange(problem.n, dtype=np.int64)
+                kinds[items] = items[first][kind]
+                packed = cls._packed(problem, items[first], counts, kinds)
+                if 2 * packed.problem.n <= len(items):
+                    return packed
+        return cls._packed(problem, items, None)
 
     @classmethod
     def _packed(
         cls,
         problem: Knapsack,
         items: NDArray[np.int64],
-        counts: NDArray[np.int64],
+        counts: NDArray[np.int64] | None,
         kind: NDArray[np.int64] | None = None,
     ) -> ZeroOne:
-        """The packs of some items, each of which can be taken so often."""
-        left = np.minimum(counts, problem.capacity // problem.weights[items])
-        places, copies = [np.zeros(0, np.int64)], [left[:0]]
-        pack = 1
-        while (left > 0).any():
-            taken = np.minimum(pack, left)
-            places.append(np.flatnonzero(taken).astype(np.int64))
-            copies.append(taken[places[-1]])
-            left = left - taken
-            pack *= 2
-        item, count = items[np.concatenate(places)], np.concatenate(copies)
-        packs = Knapsack(problem.profits[item] * count, problem.weights[item] * count, problem.capacity, problem.name)
+        """The packs of some items, each of which can be taken so often (None: once)."""
+        light = np.flatnonzero((problem.weights == 0) & (problem.profits > 0)).astype(np.int64)
+        free, free_profit = light, int(problem.profits[light].sum())
+        if problem.counts is not None and len(light):
+            taken = problem.counts[light]
+            require_host_memory(8 * int(taken.sum()), "a list of the items without weight", "lower their counts")
+            free, free_profit = np.repeat(light, taken), int((problem.profits[light] * taken).sum())
+        divisor = max(1, int(np.gcd.reduce(problem.weights[items[problem.weights[items] <= problem.capacity]])))
+        if counts is None:
+            if divisor > 1:  # the others need not be multiples of it
+                items = items[problem.weights[items] <= problem.capacity]
+            item, copies = items, np.ones(len(items), np.int64)
+            if divisor == 1 and len(items) == problem.n:
+                return cls(problem, item, copies, kind, 1, free, free_profit)
+        else:
+            places, copies = _split(np.minimum(counts, problem.capacity // problem.weights[items]))
+            item = items[places]
+        weights = problem.weights[item] // divisor * copies
+        packs = Knapsack(problem.profits[item] * copies, weights, problem.capacity // divisor, problem.name)
         packs.scale = problem.scale
-        return cls(packs, item, count, kind)
+        return cls(packs, item, copies, kind, divisor, free, free_profit)
 
     def require_listable(self, packs: NDArray[np.int64]) -> None:
         """Refuse a solution of more items than a list can have; items of large counts may be taken that often.
@@ -101,16 +118,27 @@ class ZeroOne:
         order = np.argsort(self.kind, kind="stable").astype(np.int64)
         return order, self.kind[order]
 
+    def is_for_mip(self, most: int, variant: str) -> bool:
+        """Whether the packs are those of few items with copies, and no table was chosen."""
+        return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
+
+    def copies_of(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Copies of each item (or kind of equal items) in some packs, shape (greatest item + 1,)."""
+        size = int(self.item.max(initial=-1)) + 1
+        return np.bincount(self.item[packs], weights=self.copies[packs], minlength=size).astype(np.int64)
+
     def packs(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
         """Packs that make up a feasible solution of the original problem; the inverse of :meth:`original`."""
-        copies = np.bincount(
-            items if self.kind is None else self.kind[items], minlength=int(self.item.max(initial=-1)) + 1
-        )
-        taken = []
+        kinds = items if self.kind is None else self.kind[items]
+        return self.packs_of(np.bincount(kinds, minlength=int(self.item.max(initial=-1)) + 1))
+
+    def packs_of(self, copies: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Packs with so many copies of each item (or kind of equal items), shape (n,)."""
+        left, taken = copies.copy(), []
         for pack in range(len(self.item) - 1, -1, -1):  # of an item the rest comes first, then powers of two descending
             item = self.item[pack]
-            if self.copies[pack] <= copies[item]:
-                copies[item] -= self.copies[pack]
+            if self.copies[pack] <= left[item]:
+                left[item] -= self.copies[pack]
                 taken.append(pack)
         return np.sort(np.array(taken, np.int64))
 
@@ -121,12 +149,28 @@ class ZeroOne:
         """
         self.require_listable(packs)
         if self.kind is None:
-            repeated: NDArray[np.int64] = np.sort(np.repeat(self.item[packs], self.copies[packs]))
-            return repeated
-        taken = np.bincount(self.item[packs], weights=self.copies[packs], minlength=len(self.kind)).astype(np.int64)
+            repeated = np.repeat(self.item[packs], self.copies[packs])
+            found: NDArray[np.int64] = np.sort(np.concatenate([repeated, self.free]))
+            return found
+        taken = np.zeros(len(self.kind), np.int64)
+        taken[: int(self.item.max(initial=-1)) + 1] = self.copies_of(packs)
         order, kinds = self._members
         rank = np.arange(len(order)) - np.searchsorted(kinds, kinds)
-        return np.sort(order[rank < taken[kinds]])
+        return np.sort(np.concatenate([order[rank < taken[kinds]], self.free]))
+
+
+def _split(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Packs of which any number of copies up to each count can be made: whose copies, and how many."""
+    left = counts.copy()
+    places, copies = [np.zeros(0, np.int64)], [left[:0]]
+    pack = 1
+    while (left > 0).any():
+        taken = np.minimum(pack, left)
+        places.append(np.flatnonzero(taken).astype(np.int64))
+        copies.append(taken[places[-1]])
+        left = left - taken
+        pack *= 2
+    return np.concatenate(places), np.concatenate(copies)
 
 
 def _kinds(

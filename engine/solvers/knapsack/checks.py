@@ -190,14 +190,13 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
         raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({INT64_MAX})")
 
 
-def capacity_of(value: object, origin: Origin, least: int = 1) -> int:
-    """A capacity as an integer of at least 1, or another least one.
+def capacity_of(value: object, origin: Origin) -> int:
+    """A capacity as an integer of at least 0.
 
     Parameters
     ----------
     value : object
     origin : Origin
-    least : int
 
     Raises
     ------
@@ -207,8 +206,8 @@ def capacity_of(value: object, origin: Origin, least: int = 1) -> int:
     capacity = _whole(value)
     if isinstance(capacity, str):
         raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")
-    if capacity < least:
-        raise origin.capacity_error(f"capacity must be at least {least}; got {capacity}")
+    if capacity < 0:
+        raise origin.capacity_error(f"capacity must be at least 0; got {capacity}")
     return capacity
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -44,9 +43,9 @@ class Knapsack(Problem):
     profits : array-like of int or float, shape (n,)
         Profit of each item, at least 0. Numbers with a fractional part are scaled to integers exactly (0.1 is a tenth).
     weights : array-like of int, shape (n,)
-        Weight of each item, at least 1. Items heavier than the capacity are allowed; no solution has them.
+        Weight of each item, at least 0. Items heavier than the capacity are allowed; no solution has them.
     capacity : int
-        Greatest weight of a solution, at least 1, in the unit of the weights.
+        Greatest weight of a solution, at least 0, in the unit of the weights.
     name : str, optional
         What to call the instance.
     counts : array-like of int, shape (n,), optional
@@ -122,12 +121,25 @@ class Knapsack(Problem):
         if negative.size:
             item = int(negative[0])
             raise origin.item_error(f"item {item} has count {self.counts[item]}; counts must be at least 0", item)
-        useful = np.minimum(self.counts, self.capacity // self.weights).tolist()
+        useful = np.minimum(self.counts, self._most_copies(self.counts)).tolist()
         for values, noun in ((self.profits, "profits"), (self.weights, "weights")):
             total = sum(value * count for value, count in zip(values.tolist(), useful, strict=True))
             if total > INT64_MAX:
                 limit = f"their sum must fit a 64-bit signed integer ({INT64_MAX})"
                 raise origin.error(f"the {noun} of all copies sum to {total}; {limit}")
+
+    def _most_copies(self, of_light: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """How often each item fits alone; those without weight as often as is given."""
+        has_weight = self.weights > 0
+        return np.where(has_weight, self.capacity // np.where(has_weight, self.weights, 1), of_light)
+
+    def _unbound(self, origin: Origin) -> None:
+        """Let every item be taken as often as it fits."""
+        endless = np.flatnonzero((self.weights == 0) & (self.profits > 0))
+        if endless.size:
+            item = int(endless[0])
+            raise origin.item_error(f"item {item} has weight 0: taken without limit, its profit has none", item)
+        self._bound(self._most_copies(0), origin)
 
     @classmethod
     def unbounded(cls, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> Self:
@@ -147,7 +159,7 @@ class Knapsack(Problem):
         300
         """
         problem = cls(profits, weights, capacity, name)
-        problem._bound(problem.capacity // problem.weights, Origin())
+        problem._unbound(Origin())
         return problem
 
     @classmethod
@@ -155,9 +167,6 @@ class Knapsack(Problem):
         cls, values: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
     ) -> Knapsack | TwoConstraintKnapsack:
         """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one or two capacities.
-
-        Items without weight and a capacity of 0 are allowed as there; with one capacity the problem then gets a second
-        one, of 0, and no weights of that kind.
 
         Parameters
         ----------
@@ -183,12 +192,6 @@ class Knapsack(Problem):
             raise ProblemError(f"one or two rows of weights and as many capacities can be solved; got {given}")
         if len(weights) == 2:
             return TwoConstraintKnapsack(values, weights, capacities, name)
-        is_light = capacities[0] == 0
-        with contextlib.suppress(ValueError):  # what is no array of numbers is refused below
-            is_light = is_light or 0 in np.ravel(weights[0]).tolist()
-        if is_light:
-            nothing = np.zeros(np.size(values), np.int64)
-            return TwoConstraintKnapsack(values, [weights[0], nothing], [capacities[0], 0], name)
         return cls(values, weights[0], capacities[0], name)
 
     def _fill(self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: Origin) -> None:
@@ -200,7 +203,7 @@ class Knapsack(Problem):
                 f"profits and weights must have one entry per item; got {self.profits.size} profits "
                 f"and {self.weights.size} weights"
             )
-        check_range(self.weights, "weight", 1, origin)
+        check_range(self.weights, "weight", 0, origin)
         self.capacity = capacity_of(capacity, origin)
         self.n = int(self.profits.size)
         self.counts = None
@@ -242,7 +245,7 @@ class Knapsack(Problem):
         if unbounded or copies is not None:
             problem.optimum = None
         if unbounded:
-            problem._bound(problem.capacity // problem.weights, origin)
+            problem._unbound(origin)
         elif copies is not None and copies > 1:
             problem._bound(np.full(problem.n, copies), origin)
         elif copies is None and parsed.counts is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from .checks import require_host_memory, shown
 from .compilation import stops_before_compiling
 from .core import MOST_STATES
 from .dense.table import DenseTable, Plan, plan
+from .mip.process import IntegerProgram, Mip
 from .options import Options
 from .presolve import Reduced, presolve
 from .problem import Knapsack
@@ -36,6 +38,8 @@ _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, 
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
 _QUICK_SECONDS, _FEW_STATES = 0.01, 1 << 12  # estimated, of a dense table; states of a core that is left for it
+_MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
+_MIP_SECONDS = 5.0  # after which it is rarely of use
 _SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that is not worth a sparse one, by `simt`
 
 
@@ -63,7 +67,9 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     problem = packs.problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if options.profile:
-        require_host_memory(8 * (problem.capacity + 1), "the profile of every capacity", "set profile = false")
+        require_host_memory(
+            8 * (problem.capacity * packs.divisor + 1), "the profile of every capacity", "set profile = false"
+        )
     all_fit = int(problem.weights[fits].sum()) <= problem.capacity
     if (options.profile or not all_fit) and int(problem.profits[fits].sum()) >= 2**61:
         raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
@@ -75,8 +81,10 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
             raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
     if all_fit:
         return
-    if problem.n > _VALIDATION_ITEMS or (
-        options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices)
+    if (
+        problem.n > _VALIDATION_ITEMS
+        or packs.is_for_mip(_MOST_KINDS, options.variant)
+        or (options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices))
     ):
         return
     until = time.monotonic() + _VALIDATION_SECONDS
@@ -269,12 +277,12 @@ class _Solving:
             with stops_before_compiling(self._pool, run):
                 self._profile = self._values_of_all_capacities()
         if reduced.solved or not len(reduced.open):
-            self._say("bounds on the host prove the best solution found optimal" if self._problem.n else "no items")
+            self._say("bounds on the host prove the best solution found optimal" if self._original.n else "no items")
             return
         run.poll()
         if self._options.reduce and run.restored is None:
             run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
-            if self._search_core():
+            if self._search_core() or self._search_kinds():
                 return
             run.poll()
         with stops_before_compiling(self._pool, run):
@@ -341,6 +349,43 @@ class _Solving:
             self._say("core of the items, searched on the host")
         return reduced.solved
 
+    def _search_kinds(self) -> bool:
+        """Whether HiGHS's branch and bound, with one integer for all copies of an item, solves the problem."""
+        reduced, packs, run = self._reduced, self._packs, self._run
+        if not packs.is_for_mip(_MOST_KINDS, self._options.variant):
+            return False
+        copies = packs.copies_of(reduced.open)
+        kinds = np.flatnonzero(copies)
+        fixed = int(self._problem.profits[reduced.taken].sum())
+        weights = self._original.weights[kinds][None] // packs.divisor
+        program = IntegerProgram(self._original.profits[kinds], weights, np.array([reduced.capacity]), copies[kinds])
+        if not program.is_exact:
+            return False
+        run.notice(f"HiGHS searches {len(kinds)} integers")
+        with Mip(program, min(self._mip_seconds(), run.time_left)) as mip:
+            try:
+                mip.wait(run.poll)
+            finally:
+                if mip.best is not None and fixed + mip.objective > reduced.objective:
+                    copies = packs.copies_of(reduced.taken)
+                    copies[kinds] += mip.best
+                    reduced.improve(packs.packs_of(copies), fixed + mip.objective)
+        if mip.bound is not None:
+            reduced.bound = max(reduced.objective, min(reduced.bound, fixed + mip.bound))
+        self._publish()
+        if reduced.solved:
+            reduced.close()
+            self._say(f"{len(kinds)} integers, searched by HiGHS")
+        return reduced.solved
+
+    def _mip_seconds(self) -> float:
+        """For how long HiGHS may search: without limit where no table can follow."""
+        try:
+            self._choice()
+        except OutOfDeviceMemory:
+            return math.inf
+        return _MIP_SECONDS
+
     def _core_states(self) -> int:
         """States of a core beyond which a table is the quicker way."""
         cells = len(self._reduced.open) * self._reduced.capacity
@@ -352,14 +397,17 @@ class _Solving:
         self._run.notice(f"route: {route}")
 
     def _publish(self) -> None:
-        units = self._problem.in_units
-        self._run.incumbent(units(self._reduced.objective), units(self._reduced.bound))
+        self._run.incumbent(self._in_units(self._reduced.objective), self._in_units(self._reduced.bound))
+
+    def _in_units(self, profit: int) -> int | float:
+        """A profit of packs as one of the original problem, in the unit of the given profits."""
+        return self._original.in_units(profit + self._packs.free_profit)
 
     def result(self, status: Status) -> Result:
         """The answer, audited."""
-        reduced, progress, units = self._reduced, self._progress, self._problem.in_units
+        reduced, progress, units = self._reduced, self._progress, self._in_units
         counters: dict[str, int | float] = {
-            "items": self._problem.n,
+            "items": self._original.n,
             "items_fixed": progress.items_fixed,
             "cells": progress.cells,
             "exchanged_bytes": progress.exchanged_bytes,
@@ -367,7 +415,10 @@ class _Solving:
         }
         arrays: dict[str, NDArray[Any]] = {"route": np.array(self._route)}
         if self._profile is not None:
-            arrays["profile"] = self._profile if self._problem.scale == 1 else self._profile / self._problem.scale
+            values = self._profile + self._packs.free_profit
+            if self._packs.divisor > 1:  # capacities between two multiples of it are those of the lower one
+                values = values[np.arange(self._original.capacity + 1) // self._packs.divisor]
+            arrays["profile"] = values if self._original.scale == 1 else values / self._original.scale
         if status is Status.OPTIMAL and not self._options.items:
             optimum = units(reduced.bound)
             self._run.incumbent(optimum, optimum)
@@ -382,9 +433,10 @@ class _Solving:
         """The solution, added up again in exact integers."""
         items = self._packs.original(self._reduced.best)
         profit, weight = self._original.sums(items)
-        if profit != self._reduced.objective or weight > self._problem.capacity:
+        computed = self._reduced.objective + self._packs.free_profit
+        if profit != computed or weight > self._original.capacity:
             raise AuditError(
-                f"the items found have profit {profit} and weight {weight}, but profit {self._reduced.objective} "
-                f"within {self._problem.capacity} was computed"
+                f"the items found have profit {profit} and weight {weight}, but profit {computed} within "
+                f"{self._original.capacity} was computed"
             )
         return items

@@ -17,7 +17,7 @@ from ..bounded import ZeroOne
 from ..options import Options
 from ..problem import Knapsack
 from ..programs import BatchShapes
-from .packed import Packed
+from .packed import MOST_CAPACITY, Packed
 from .worker import Answers, BatchWorker
 
 __all__ = ["solve_batch"]
@@ -64,7 +64,7 @@ def solve_batch(
     ):
         return {}
     began = time.perf_counter()
-    packs = {place: ZeroOne.of(problem) for place, problem in enumerate(problems) if problem.counts is not None}
+    packs = {place: ZeroOne.of(problem) for place, problem in enumerate(problems) if _is_packed(problem)}
     packed = Packed.of([packs[place].problem if place in packs else problem for place, problem in enumerate(problems)])
     cuts = np.linspace(0, len(packed), len(pool) + 1).astype(int).tolist()
     shares = [packed.part(first, end) for first, end in itertools.pairwise(cuts) if first < end]
@@ -85,6 +85,7 @@ def solve_batch(
             }
             if place in packs:
                 solution = packs[place].original(solution)
+                profit += packs[place].free_profit
             results[place] = Result(
                 Status.OPTIMAL,
                 problems[place].in_units(profit),
@@ -98,6 +99,13 @@ def solve_batch(
                 {"route": _ROUTE},
             )
     return results
+
+
+def _is_packed(problem: Knapsack) -> bool:
+    """Whether the problem stated otherwise is one that a batch can solve: counts, no weight, or smaller weights."""
+    if problem.counts is not None or problem.capacity > MOST_CAPACITY:
+        return True
+    return problem.n > 0 and int(problem.weights.min()) == 0
 
 
 def _solve_shares(

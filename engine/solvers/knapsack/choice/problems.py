@@ -60,7 +60,7 @@ class MultipleChoiceKnapsack(_ItemProblem):
     classes : array-like of int, shape (n,)
         Class of each item, from 0 on; every class up to the last has an item.
     capacity : int
-        At least 1.
+        At least 0.
     name : str, optional
 
     Attributes
@@ -257,7 +257,7 @@ class TwoConstraintKnapsack(_ItemProblem):
         for row in rows:
             check_range(row, "weight", 0, origin)
         self.weights = frozen(np.array(rows).reshape(2, self.n))
-        self.capacities = tuple(capacity_of(capacity, origin, 0) for capacity in capacities)
+        self.capacities = tuple(capacity_of(capacity, origin) for capacity in capacities)
         self.name = name if name is not None else self._default_name
         self.optimum = None
 

@@ -1,0 +1,154 @@
+"""HiGHS's branch and bound on a problem of some constraints: started, watched, and ended when the run has to end."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["IntegerProgram", "Mip"]
+
+_CHILD = Path(__file__).with_name("child.py")
+_WAIT_SECONDS = 0.02
+_MOST_EXACT = 2**50  # a sum of profits that floating point holds with a margin for the bound
+
+
+@dataclass(frozen=True)
+class IntegerProgram:
+    """Maximize ``profits x`` with ``weights x <= capacities`` and integers ``0 <= x <= upper``.
+
+    Attributes
+    ----------
+    profits, upper : ndarray of int64, shape (n,)
+    weights : ndarray of int64, shape (m, n)
+    capacities : ndarray of int64, shape (m,)
+    """
+
+    profits: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    capacities: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether HiGHS's floating-point numbers tell neighbouring values and weights apart."""
+        sums = [self.profits, *self.weights]
+        return all(float(row.astype(np.float64) @ self.upper.astype(np.float64)) < _MOST_EXACT for row in sums)
+
+    def value(self, x: NDArray[np.int64]) -> int | None:
+        """The profit of a point, in exact integers; None if it is not feasible."""
+        if (x < 0).any() or (x > self.upper).any() or (self.weights @ x > self.capacities).any():
+            return None
+        return int(self.profits @ x)
+
+
+class Mip:
+    """One search by HiGHS, in a child process; a context manager that ends it on leaving.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+    seconds : float
+        When HiGHS is to give up.
+    start : ndarray of int64, optional
+        A feasible point.
+
+    Attributes
+    ----------
+    best : ndarray of int64 or None
+        The best point that HiGHS has found and that is feasible in exact integers.
+    objective : int
+        Its profit; -1 if there is none.
+    bound : int or None
+        HiGHS's upper bound on the optimum, once it has ended. It is computed in floating point, and rounded up where
+        that may matter.
+    """
+
+    def __init__(self, program: IntegerProgram, seconds: float, start: NDArray[np.int64] | None = None) -> None:
+        self.program = program
+        self.best: NDArray[np.int64] | None = None
+        self.objective = -1
+        self.bound: int | None = None
+        self.ended = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+            start_new_session=True,  # Ctrl-C is for the parent, which ends its children
+        )
+        question: dict[str, Any] = {name: getattr(program, name) for name in ("profits", "weights", "capacities")}
+        question |= {"upper": program.upper, "start": start, "options": {"time_limit": max(0.0, min(seconds, 1e9))}}
+        self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, args=(question,), name="quintet-mip", daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _read(self, question: dict[str, Any]) -> None:
+        sent, received = self._process.stdin, self._process.stdout
+        assert sent is not None
+        assert received is not None
+        with contextlib.suppress(Exception):  # the process has ended, or was ended
+            pickle.dump(question, sent, protocol=pickle.HIGHEST_PROTOCOL)
+            sent.flush()
+            while True:
+                message = pickle.load(received)
+                self._messages.put(message)
+                if message[0] == "end":
+                    return
+        self._messages.put(("end", {"x": None, "bound": math.nan, "status": "no answer"}))
+
+    def step(self, timeout: float = _WAIT_SECONDS) -> bool:
+        """Take over what HiGHS has found within so many seconds; whether it has ended."""
+        until = time.monotonic() + timeout
+        while not self.ended:
+            try:
+                kind, content = self._messages.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                break
+            if kind == "solution":
+                self._improve(content)
+                continue
+            self.ended = True
+            if content["x"] is not None:
+                self._improve(content["x"])
+            bound = content["bound"]
+            if math.isfinite(bound):
+                self.bound = max(self.objective, math.floor(bound + 1e-6 + 1e-14 * abs(bound)))
+        return self.ended
+
+    def wait(self, poll: Callable[[], None]) -> None:
+        """Wait until HiGHS has ended; ``poll`` may raise to end the waiting."""
+        while not self.step():
+            poll()
+
+    def _improve(self, values: NDArray[np.float64]) -> None:
+        x = np.rint(values).astype(np.int64)
+        value = self.program.value(x)
+        if value is not None and value > self.objective:
+            self.best, self.objective = x, value

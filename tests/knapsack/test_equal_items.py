@@ -1,0 +1,140 @@
+"""Equal items, items without weight, capacity 0 and common divisors: what problems are before anything is searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from engine import Engine, Knapsack, ProblemError, Result, Status
+from engine.solvers.knapsack.bounded import ZeroOne
+from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
+from engine.solvers.knapsack.presolve import presolve
+
+
+def drawn(kinds: int, n: int, largest: int, seed: int) -> Knapsack:
+    """Each item is one of a few kinds."""
+    random = np.random.default_rng(seed)
+    weights, profits = random.integers(1, largest, (2, kinds))
+    kind = random.integers(0, kinds, n)
+    return Knapsack(profits[kind], weights[kind], int(weights[kind].sum()) // 2)
+
+
+def spanner(n: int, largest: int, seed: int) -> Knapsack:
+    """Pisinger (2005), strongly correlated, v = 2, m = 10: each item is a multiple of one of two."""
+    random = np.random.default_rng(seed)
+    weights = -(-2 * random.integers(1, largest, 2, endpoint=True) // 10)
+    chosen, multiple = random.integers(0, 2, n), random.integers(1, 10, n, endpoint=True)
+    weights = weights[chosen] * multiple
+    return Knapsack(weights + largest // 50 * multiple, weights, int(weights.sum()) // 2)
+
+
+def optimum(problem: Knapsack) -> int:
+    """By HiGHS, with one integer for each kind of item."""
+    pairs, counts = np.unique(np.stack([problem.profits, problem.weights]), axis=1, return_counts=True)
+    rows = LinearConstraint(pairs[1:], ub=problem.capacity)
+    exact = {"mip_rel_gap": 0.0}
+    found = milp(-pairs[0], constraints=rows, bounds=Bounds(0, counts), integrality=counts > 0, options=exact)
+    assert found.success
+    return round(-found.fun)
+
+
+def assert_solved(result: Result, problem: Knapsack, value: float) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == value
+    assert result.solution is not None
+    assert (np.diff(result.solution) >= (problem.counts is None)).all()
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == value
+    assert weight <= problem.capacity
+
+
+@pytest.mark.parametrize("problem", [drawn(15, 20_000, 10_000, 1), spanner(20_000, 1000, 0)], ids=["drawn", "spanner"])
+def test_many_items_of_few_kinds_are_solved_without_a_table(one_device: Engine, problem: Knapsack) -> None:
+    result = one_device.solve(problem, time_limit=60)
+    assert_solved(result, problem, optimum(problem))
+    assert "table" not in str(result.arrays["route"])
+
+
+def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_device: Engine, tmp_path: Path) -> None:
+    problem = drawn(6, 500, 100_000, 3)
+    best = one_device.solve(problem).solution
+    assert best is not None
+    again = one_device.solve(problem, initial=tuple(best.tolist()), time_limit=1e-9, run_folder=tmp_path / "run")
+    value = optimum(problem)
+    assert again.objective == value
+    assert_solved(one_device.resume(tmp_path / "run", time_limit=None).wait(), problem, value)
+
+
+@settings(max_examples=40)
+@given(
+    kinds=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=4),
+    which=st.lists(st.integers(0, 3), max_size=12),
+    capacity=st.integers(0, 40),
+    factor=st.integers(1, 3),
+    counts=st.booleans(),
+)
+def test_small_problems_agree_with_every_choice(
+    one_device: Engine,
+    kinds: list[tuple[int, int]],
+    which: list[int],
+    capacity: int,
+    factor: int,
+    counts: bool,
+) -> None:
+    items = [kinds[kind % len(kinds)] for kind in which]
+    profits, weights = [p for p, _ in items], [factor * w for _, w in items]
+    value = max(
+        sum(profits[item] for item in range(len(items)) if choice >> item & 1)
+        for choice in range(1 << len(items))
+        if sum(weights[item] for item in range(len(items)) if choice >> item & 1) <= capacity
+    )
+    problem = Knapsack(profits, weights, capacity)
+    if counts:
+        number = [sum(kind % len(kinds) == place for kind in which) for place in range(len(kinds))]
+        problem = Knapsack([p for p, _ in kinds], [factor * w for _, w in kinds], capacity, counts=number)
+    whole = one_device.solve(problem, profile=True, variant="rows", reduce=False)
+    for result in (one_device.solve(problem), whole, one_device.map([problem])[0]):
+        assert_solved(result, problem, value)
+    profile = whole.arrays["profile"]
+    assert len(profile) == capacity + 1
+    assert profile[-1] == value
+    assert (
+        profile[capacity // 2]
+        == one_device.solve(Knapsack(problem.profits, problem.weights, capacity // 2, counts=problem.counts)).objective
+    )
+
+
+def test_packs_of_equal_items_are_bounded_by_the_number_of_items() -> None:
+    """Of strongly correlated items, Dantzig's bound allows more than the number of items that fit."""
+    random = np.random.default_rng(4)
+    weights = random.integers(1, 100, 2000)
+    problem = Knapsack(weights + 10, weights, int(weights.sum()) // 2)
+    packs = ZeroOne.of(problem, merge=True)
+    assert packs.problem.n < problem.n // 2
+    assert presolve(packs.problem, True, copies=packs.copies).bound == presolve(problem, True).bound
+
+
+def test_an_item_without_weight_is_refused_where_nothing_limits_it() -> None:
+    with pytest.raises(ProblemError, match="item 1 has weight 0: taken without limit, its profit has none"):
+        Knapsack.unbounded([1, 2], [3, 0], 5)
+    assert Knapsack.unbounded([1, 0], [3, 0], 7).counts.tolist() == [2, 0]
+
+
+def test_a_search_by_highs_is_ended_when_the_run_must_end() -> None:
+    random = np.random.default_rng(0)
+    weights = random.integers(1000, 100_000, (30, 200))
+    program = IntegerProgram(weights.sum(axis=0), weights, weights.sum(axis=1) // 2, np.ones(200, np.int64))
+
+    def stop() -> None:
+        if mip.objective > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), Mip(program, 1000.0) as mip:  # which would take days
+        mip.wait(stop)
+    assert mip.objective == program.value(mip.best) > 0
+    assert mip._process.poll() is not None
