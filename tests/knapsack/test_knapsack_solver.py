@@ -276,7 +276,7 @@ def test_second_halves_wider_than_the_whole_are_divided_elsewhere(one_device: En
 
 
 def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device: Engine) -> None:
-    problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13], 10**14)
+    problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13 + 1], 10**14)
     with pytest.raises(OutOfDeviceMemory, match=r"needs .* TB on .*, which has .*; add devices"):
         one_device.solve(problem, reduce=False)
 
