@@ -26,6 +26,7 @@ __all__ = [
     "devices_option",
     "has_foreign_options",
     "json_option",
+    "kind_option",
     "options",
     "own_options",
     "own_output",
@@ -115,6 +116,7 @@ devices_option = click.option(
     callback=_names,
     help="Devices by id, index, part of the name or UUID; may be repeated, and separated by commas.",
 )
+kind_option = click.option("--as", "kind", metavar="KIND", help="Read FILE as this kind of problem, such as Knapsack.")
 time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End with the best so far after this time.")
 
 

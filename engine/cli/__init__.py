@@ -166,11 +166,18 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for an unknown name, suggest the nearest."""
-        from ..errors import nearest
-
         if args and not args[0].startswith("-") and args[0] not in {**COMMANDS, **_HIDDEN}:
-            raise OptionError(f"unknown command '{args[0]}'{nearest(args[0], COMMANDS)}")
+            raise OptionError(f"unknown command '{args[0]}'{_suggestion(args[0])}")
         return super().resolve_command(ctx, args)
+
+
+def _suggestion(word: str) -> str:
+    """The nearest command; to solve, if the word is a file; or all of them."""
+    from ..errors import nearest
+
+    if os.path.exists(word):
+        return f"; did you mean 'solve {word}'?"
+    return nearest(word, COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:

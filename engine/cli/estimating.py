@@ -9,7 +9,7 @@ from typing import IO, Any
 import click
 
 from .. import config
-from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, options
+from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, kind_option, options
 from ..engine import Engine
 from ..forecast import Estimate
 from ..formats.source import limited
@@ -24,7 +24,7 @@ _LONG = 1e15
 
 @click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
 @click.argument("file", required=False)
-@options(backend_option, devices_option)
+@options(kind_option, backend_option, devices_option)
 @click.option("--seed", metavar="N", help="Seed of the random sample.")
 @click.option("--time-limit", metavar="SECONDS", help="About how long the forecast may take; it is less exact then.")
 @click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
@@ -35,6 +35,7 @@ def estimate(
     context: click.Context,
     /,
     file: str | None,
+    kind: str | None,
     config_file: str | None,
     trust: bool,
     json_output: IO[str] | None,
@@ -47,7 +48,7 @@ def estimate(
     if path is None:
         raise NoProblem
     with limited(resolved.settings.max_read_bytes):
-        problem = read(path, context.meta["quintet.reading"], trust)
+        problem = read(path, context.meta["quintet.reading"], trust, kind)
     with Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file) as owner:
         found = owner.estimate(problem, **arguments, **context.meta["quintet.options"])
     as_json = json_output is not None

@@ -134,15 +134,17 @@ def _generators() -> dict[str, Generator]:
 
 @click.command(cls=_GeneratorCommand)
 @click.argument("kind")
-@click.option("--output", metavar="FILE", default="-", help="Where to write it; standard output by default.")
+@click.option("--output", metavar="FILE", help="Where to write it; by default, or with -, standard output.")
 @debug_option
 @click.pass_context
-def generate(context: click.Context, /, kind: str, output: str) -> int:
+def generate(context: click.Context, /, kind: str, output: str | None) -> int:
     """Write a random instance of the family KIND."""
+    if output is None and sys.stdout.isatty():
+        raise OptionError("a file is needed for the instance: --output FILE; or --output - to see it here")
     generator = _generators()[kind]
     given = {name: Given(value) for name, value in context.meta["quintet.options"].items()}
     problem = generator.make(validated(generator.options, given, what="option", of=f" of {kind}"))
-    if output != "-":
+    if output is not None and output != "-":
         try:
             generator.write(problem, Path(output))
         except OSError as error:

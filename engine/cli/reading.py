@@ -7,40 +7,48 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, OptionError
 from ..folder import read_problem
 from ..formats import tables
 from ..formats.source import read_head, without_compression
 from ..models import Given, validated
 from ..problem import Problem
-from ..solvers import discover, recognize
+from ..solvers import class_named, discover, recognize
 
 __all__ = ["class_of", "read"]
 
 
-def class_of(path: Path, target: bool = False) -> type[Problem]:
+def class_of(path: Path, target: bool = False, kind: str | None = None) -> type[Problem]:
     """The problem class of an instance file.
 
     Parameters
     ----------
     path : Path
     target : bool
-        Whether the command line names a target column; then a table need not have a column with a usual title.
+        Whether a target column is named; then a table need not have a column with a usual title.
+    kind : str, optional
+        The name of the class, if the user says it.
 
     Raises
     ------
     engine.errors.InputError
         If the file cannot be read or is not recognised.
     """
+    if kind is not None:
+        return class_named(kind)
     try:
-        return recognize(path)
-    except InputError as error:
-        kind = _class_with_a_target(path)
-        if kind is None:
+        return recognize(path, lambda: _advice(path))
+    except InputError:
+        table = _class_with_a_target(path) if target else None
+        if table is None:
             raise
-        if target:
-            return kind
-        raise InputError(f"{error}; if it is a table, name the column to predict with --target") from None
+        return table
+
+
+def _advice(path: Path) -> str:
+    text = "--as KIND chooses one of those below"
+    is_table = _class_with_a_target(path) is not None
+    return f"{text}, and --target the column to predict if it is a table" if is_table else text
 
 
 def _class_with_a_target(path: Path) -> type[Problem] | None:
@@ -54,7 +62,7 @@ def _class_with_a_target(path: Path) -> type[Problem] | None:
     return next((kind for kind in kinds if kind.read_options and "target" in kind.read_options.model_fields), None)
 
 
-def read(path: Path, given: Mapping[str, Any], trust: bool = False) -> Problem:
+def read(path: Path, given: Mapping[str, Any], trust: bool = False, kind: str | None = None) -> Problem:
     """The problem of an instance file or a run folder.
 
     Parameters
@@ -64,6 +72,8 @@ def read(path: Path, given: Mapping[str, Any], trust: bool = False) -> Problem:
         Fields of the problem class's ``read_options``, as written on the command line.
     trust : bool
         See :func:`engine.folder.read_problem`.
+    kind : str, optional
+        The name of the problem class, if the user says it.
 
     Raises
     ------
@@ -71,12 +81,14 @@ def read(path: Path, given: Mapping[str, Any], trust: bool = False) -> Problem:
         If it cannot be read.
     """
     if path.is_dir():
+        if kind is not None:
+            raise OptionError(f"--as is for files; {path} is a folder, which says itself what it holds")
         return read_problem(path, trust)
-    kind = class_of(path, "target" in given)
-    if kind.read_options is None:
-        return read_problem(path, trust, kind)
-    options = validated(kind.read_options, {name: Given(value) for name, value in given.items()}, what="option")
-    problem = read_problem(path, trust, kind, **options.model_dump())
+    found = class_of(path, "target" in given, kind)
+    if found.read_options is None:
+        return read_problem(path, trust, found)
+    options = validated(found.read_options, {name: Given(value) for name, value in given.items()}, what="option")
+    problem = read_problem(path, trust, found, **options.model_dump())
     if problem.instances_in_file > 1 and "instance" not in given:
         count = problem.instances_in_file
         print(f"warning: {path} holds {count} instances; the first is solved (choose by --instance)", file=sys.stderr)

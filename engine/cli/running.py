@@ -22,6 +22,7 @@ from ..cli_options import (
     debug_option,
     devices_option,
     json_option,
+    kind_option,
     options,
     time_limit_option,
 )
@@ -101,7 +102,7 @@ price (the column of a table to predict), --relax (take integer variables as con
 
 @click.command(cls=SolverCommand, epilog=_EPILOG)
 @click.argument("file", required=False)
-@options(backend_option, devices_option, time_limit_option)
+@options(kind_option, backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
@@ -111,6 +112,7 @@ def solve(
     context: click.Context,
     /,
     file: str | None,
+    kind: str | None,
     events: str | None,
     solution: Path | None,
     json_output: IO[str] | None,
@@ -128,7 +130,7 @@ def solve(
         raise NoProblem
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
-        problem = read(path, context.meta["quintet.reading"], trust)
+        problem = read(path, context.meta["quintet.reading"], trust, kind)
     if host is not None:
         from .remote import solve_there  # 10 ms that other runs do not need
 

@@ -118,7 +118,7 @@ def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) 
         path = config.resolve(file=config_file).problem
     if path is None:
         raise NoProblem
-    solver, problem, models = _takes(path, _value(arguments, "--target") is not None)
+    solver, problem, models = _takes(path, _value(arguments, "--target") is not None, _value(arguments, "--as"))
     reader = problem.read_options if problem is not None and not path.is_dir() else None
     fields = set() if reader is None else set(reader.model_fields)
     every = [*models, *([] if reader is None else [reader])]
@@ -127,16 +127,18 @@ def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) 
     return _Split(rest, {name: value for name, value in given.items() if name not in fields}, reading)
 
 
-def _takes(path: Path, target: bool) -> tuple[Solver, type[Problem] | None, Sequence[type[SolverOptions]]]:
+def _takes(
+    path: Path, target: bool, kind: str | None
+) -> tuple[Solver, type[Problem] | None, Sequence[type[SolverOptions]]]:
     """The solver for a problem file or run folder, the problem's class, and the options models that may apply."""
     if not path.is_dir():
-        problem = class_of(path, target)
+        problem = class_of(path, target, kind)
         solver = solver_for_class(problem)
         return solver, problem, [solver.options_model(problem)]
     description = RunFolder.open(path).description
     solver = solver_named(description["solver"])
     name = description.get("problem", {}).get("class")
-    found = next((kind for kind in solver.problems if kind.__name__ == name), None)
+    found = next((one for one in solver.problems if one.__name__ == name), None)
     return solver, found, solver.option_models if found is None else [solver.options_model(found)]
 
 

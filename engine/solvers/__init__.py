@@ -10,6 +10,7 @@ import functools
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError, OptionError, ProblemError, nearest
@@ -18,6 +19,7 @@ from ..problem import Problem
 from ..solver import Solver
 
 __all__ = [
+    "class_named",
     "discover",
     "problem_classes",
     "public_names",
@@ -86,8 +88,30 @@ def _instance_classes() -> list[str]:
     return [kind.__name__ for solver in discover().values() for kind in solver.instance_classes]
 
 
-def recognize(path: Path) -> type[Problem]:
+def class_named(name: str) -> type[Problem]:
+    """The problem class of that name, in any case, or of that ``kind``.
+
+    Raises
+    ------
+    OptionError
+        If there is none, with the nearest right name.
+    """
+    kinds = {kind.__name__: kind for solver in discover().values() for kind in solver.instance_classes}
+    plain = name.lower().replace("-", "_")
+    found = [kind for kind in kinds.values() if plain in (kind.__name__.lower(), kind.kind)]
+    if not found:
+        raise OptionError(f"unknown kind '{name}'{nearest(name, kinds)}; the kinds are {', '.join(sorted(kinds))}")
+    return found[0]
+
+
+def recognize(path: Path, advice: Callable[[], str] = str) -> type[Problem]:
     """The problem class of an instance file, from its name and its first 4 kB, or those behind long comments.
+
+    Parameters
+    ----------
+    path : Path
+    advice : callable
+        Gives what the user can do about a file that is not recognised, for the message.
 
     Raises
     ------
@@ -105,17 +129,21 @@ def recognize(path: Path) -> type[Problem]:
             return problem
     if len(head) < 1000 and not head.strip():
         raise InputError(f"{path} holds no problem: it is empty")
-    raise _unrecognized(path)
+    raise _unrecognized(path, advice())
 
 
-def _unrecognized(path: Path) -> InputError:
-    """Why no problem recognises a file: the faults of the readers that came furthest, if past the first line."""
+def _unrecognized(path: Path, advice: str) -> InputError:
+    """That no problem recognises a file; the kinds; and the faults of the readers that came furthest, past line 1."""
     furthest = 1
     faults: dict[str, list[str]] = {}  # a fault, and the classes that it was found for
-    kinds = ", ".join(sorted(_instance_classes()))
+    lines = [f"cannot tell what kind of problem {path} holds; {advice or 'the kinds are'}"]
+    lines += [
+        f"  {solver.name}: {', '.join(kind.__name__ for kind in solver.instance_classes)}"
+        for solver in discover().values()
+    ]
     with contextlib.suppress(OSError):
         if path.stat().st_size > _LARGEST_EXPLAINED:
-            return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}")
+            return InputError("\n".join(lines))
     for name, problem in problem_classes().items():
         try:
             problem.read(path)
@@ -125,5 +153,5 @@ def _unrecognized(path: Path) -> InputError:
                 furthest, faults = line, {}
             if line == furthest > 1:
                 faults.setdefault(str(error), []).append(name)
-    more = "".join(f"; read as {' or '.join(names)}: {fault}" for fault, names in faults.items())
-    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{more}")
+    lines += [f"  read as {' or '.join(names)}: {fault}" for fault, names in faults.items()]
+    return InputError("\n".join(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_demo_without_samples_or_devices_says_so(
     code, output, errors = quintet("demo", "--devices", "cuda:0")
     assert (code, output) == (2, "")
     assert errors.startswith("error: no CUDA device 0")
+
+
+def test_generate_asks_for_a_file_on_a_terminal(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code, output, errors = quintet("generate", "counting")
+    assert (code, output) == (2, "")
+    assert errors == "error: a file is needed for the instance: --output FILE; or --output - to see it here\n"
+    assert quintet("generate", "counting", "--target", "30", "--output", "-") == (0, "count 30\n", "")
 
 
 def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from engine import events
+from tests.support import counting
+from tests.support.printed import value
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 
@@ -63,6 +65,10 @@ MISTAKES = [
     (["generate"], "Missing argument 'KIND'"),
     (["bench", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
     (["slove", "small.txt"], "unknown command 'slove'; did you mean 'solve'?"),
+    (["foo"], "unknown command 'foo'; the commands are solve, resume, replay, sweep, "),
+    (["bad.txt"], "unknown command 'bad.txt'; did you mean 'solve bad.txt'?"),
+    (["solve", "small.txt", "--as", "Knapsak"], "unknown kind 'Knapsak'; did you mean 'Knapsack'?; the kinds are ATSP"),
+    (["solve", "full", "--as", "Counting"], "--as is for files; full is a folder"),
     (["--verson"], "No such option"),
 ]
 
@@ -81,7 +87,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: st
     code, output, errors = quintet(*words)
     assert (code, output) == (2, "")
     assert errors.startswith(f"error: {message}")
-    assert len(errors.splitlines()) == 1
+    assert len(errors.splitlines()) == 1 or "unknown.bin" in words
     if words[0] in ("solve", "resume", "replay"):
         code, output, errors = quintet(*words, "--events", "-") if "--events" not in words else (2, "", errors)
         assert code == 2
@@ -91,6 +97,21 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: st
             assert failed.exit_code == 2
             assert errors == f"error: {failed.message}\n"
         assert output or "--events" in words
+
+
+def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_reader(quintet: Any) -> None:
+    Path("mine.data").write_text("counted 100 7\n")
+    code, output, errors = quintet("solve", "mine.data", "--step", "9")
+    first, *others = errors.splitlines()
+    assert (code, output) == (2, "")
+    assert first == "error: cannot tell what kind of problem mine.data holds; --as KIND chooses one of those below"
+    assert "  knapsack: Knapsack, MultipleChoiceKnapsack, TwoConstraintKnapsack" in others
+    assert all(line.startswith("  ") for line in others)
+    for kind in ("counting", "Counting"):
+        code, output, errors = quintet("solve", "mine.data", "--step", "9", "--as", kind)
+        assert (code, errors) == (0, "")
+        assert value(output, "objective") == str(counting.expected(100))
+    assert quintet("solve", "mine.data", "--as", "Knapsack")[2].startswith("error: the ")
 
 
 def test_debug_shows_where_a_mistake_was_found(quintet: Any) -> None:

@@ -1,7 +1,7 @@
 """Best known values of public instances, by the stem of the file's name.
 
-They are in ``best_known.csv``: cuts of the G set (C. Helmberg, F. Rendl), and instances of the Biq Mac library. Each row
-says whether the value is proved optimal or was found by a heuristic, where it was published, and when.
+They are in ``best_known.csv``: cuts of the G set (C. Helmberg, F. Rendl), and instances of the Biq Mac library. Each
+row says whether the value is proved optimal or was found by a heuristic, where it was published, and when.
 """
 
 from __future__ import annotations
