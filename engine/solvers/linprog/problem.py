@@ -438,6 +438,9 @@ class LinearProgram(Problem):
             if needed not in arrays:
                 raise ProblemError(f"the arrays of a linear program lack '{needed}'; got {', '.join(arrays) or 'none'}")
         shape = (arrays["row_lower"].size, arrays["c"].size)
+        for key, size in {"c": 1, "lower": 1, "upper": 1, "row_lower": 0, "row_upper": 0}.items():
+            if arrays[key].shape != (shape[size],):
+                raise ProblemError(f"the array '{key}' must have shape ({shape[size]},); got {arrays[key].shape}")
         matrix: Matrix
         if "A" in arrays:
             matrix = np.asarray(arrays["A"], np.float64)
