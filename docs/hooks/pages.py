@@ -52,9 +52,18 @@ def with_formulas(markdown: str) -> str:
     """The page with its formulas as MathML; code is left as it is."""
     parts = _CODE.split(markdown)
     for index in range(0, len(parts), 2):
-        parts[index] = _BLOCK.sub(lambda found: f"\n{convert(found[1].strip(), display='block')}\n", parts[index])
-        parts[index] = _INLINE.sub(lambda found: convert(found[1]), parts[index])
+        parts[index] = _BLOCK.sub(_displayed, parts[index])
+        parts[index] = _INLINE.sub(_in_a_line, parts[index])
     return "".join(parts)
+
+
+def _displayed(found: re.Match[str]) -> str:
+    return f'\n<div class="formula">{convert(found[1].strip(), display="block")}</div>\n'
+
+
+def _in_a_line(found: re.Match[str]) -> str:
+    """In a span: at the start of a line, Markdown would take ``<math>`` for a block and end the paragraph."""
+    return f"<span>{convert(found[1])}</span>"
 
 
 def _existing(entries: list[Any]) -> Iterator[Any]:

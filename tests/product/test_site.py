@@ -1,0 +1,212 @@
+"""The built site, as a browser gets it: pages are parsed as trees, and laid out at the width of a phone."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.support.environment import ROOT
+from tests.support.patience import PATIENCE
+
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings", "latex2mathml")),
+    reason="needs the extra docs",
+)
+EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PHONE = 390
+
+
+class Element:
+    """An element of a page: its tag, attributes, parent and content."""
+
+    def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None) -> None:
+        self.tag, self.attributes, self.parent = tag, attributes, parent
+        self.content: list[Element | str] = []
+
+    def all(self) -> Iterator[Element]:
+        """The elements below it, in the order of the page."""
+        for part in self.content:
+            if isinstance(part, Element):
+                yield part
+                yield from part.all()
+
+    def text(self) -> str:
+        """Its text, without that of buttons and line numbers."""
+        return "".join(part if isinstance(part, str) else part.text() for part in self.content)
+
+    def inside(self, *tags: str) -> bool:
+        """Whether it is somewhere in an element with one of these tags."""
+        return self.parent is not None and (self.parent.tag in tags or self.parent.inside(*tags))
+
+    def of_class(self, name: str) -> list[Element]:
+        """The elements below it that have this class."""
+        return [element for element in self.all() if name in element.attributes.get("class", "").split()]
+
+
+class _Tree(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = self.at = Element("", {}, None)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs}, self.at)
+        self.at.content.append(element)
+        if tag not in EMPTY:
+            self.at = element
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.at.content.append(Element(tag, {name: value or "" for name, value in attrs}, self.at))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in EMPTY:
+            assert tag == self.at.tag, f"</{tag}> ends <{self.at.tag}> {self.getpos()}"
+            assert self.at.parent is not None
+            self.at = self.at.parent
+
+    def handle_data(self, data: str) -> None:
+        self.at.content.append(data)
+
+
+@functools.cache
+def page(path: Path) -> Element:
+    """The tree of a page; an element that is not closed is an error."""
+    tree = _Tree()
+    tree.feed(path.read_text(encoding="utf-8"))
+    tree.close()
+    return tree.root
+
+
+@functools.cache
+def article(path: Path) -> Element:
+    """What a page says, without navigation and footer."""
+    (found,) = (element for element in page(path).all() if element.tag == "article")
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built; a warning of the build is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> list[Path]:
+    """Its pages."""
+    found = [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
+    assert len(found) > 30
+    return found
+
+
+def named(site: Path, path: Path) -> str:
+    """A page, in messages."""
+    return path.relative_to(site).as_posix()
+
+
+def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site: Path, pages: list[Path]) -> None:
+    formulas = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "math"]
+    assert len(formulas) > 50
+    where = ("p", "li", "td", "th", "dd", "h1", "h2", "h3", "h4")
+    loose = [(path, one) for path, one in formulas if one.attributes["display"] != "block" and not one.inside(*where)]
+    assert [(path, one.text()) for path, one in loose] == []
+
+
+def test_text_is_never_outside_a_block(site: Path, pages: list[Path]) -> None:
+    loose = [(named(site, path), part) for path in pages for part in article(path).content if isinstance(part, str)]
+    assert [(path, part.strip()) for path, part in loose if part.strip()] == []
+
+
+def test_every_list_item_says_something(site: Path, pages: list[Path]) -> None:
+    items = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "li"]
+    assert len(items) > 500
+    texts = [(path, " ".join(one.text().split())) for path, one in items]
+    assert [(path, text) for path, text in texts if not text.rstrip("–—-: ") or text.endswith("–")] == []
+
+
+def test_lists_are_lists(site: Path, pages: list[Path]) -> None:
+    paragraphs = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "p"]
+    assert [(path, one.text()) for path, one in paragraphs if re.search(r"^[-*] \S", one.text(), re.MULTILINE)] == []
+
+
+def test_types_and_signatures_of_the_reference_are_whole(site: Path) -> None:
+    reference = article(site / "reference" / "python.html")
+    types = [one.text() for item in reference.all() if item.tag == "li" for one in item.all() if one.tag == "code"]
+    assert len(types) > 300
+    assert [text for text in types if re.search(r"\w - like|shape\(|^\([A-Z].*, .*\)$|^optional$", text)] == []
+    signatures = [block.text() for block in reference.of_class("doc-signature")]
+    assert len(signatures) > 100
+    assert [line for text in signatures for line in text.splitlines() if len(line) > 88] == []
+
+
+def _targets(path: Path) -> Iterator[tuple[str, str]]:
+    """What a page refers to: addresses within the site, and their fragments."""
+    for element in page(path).all():
+        for attribute in ("href", "src"):
+            address = urlsplit(element.attributes.get(attribute, ""))
+            if not address.scheme and not address.netloc and (address.path or address.fragment):
+                yield unquote(address.path), unquote(address.fragment)
+
+
+def test_every_link_and_image_of_the_site_is_there(site: Path, pages: list[Path]) -> None:
+    ids: dict[Path, set[str]] = {}
+    for path in pages:
+        ids[path] = {
+            one.attributes[name] for one in page(path).all() for name in ("id", "name") if name in one.attributes
+        }
+    count = 0
+    for path in pages:
+        for place, fragment in _targets(path):
+            target = (path.parent / place).resolve() if place else path
+            target = target / "index.html" if target.is_dir() else target
+            assert target.is_file(), f"{named(site, path)} refers to {place}"
+            assert not fragment or target not in ids or fragment in ids[target], (
+                f"{named(site, path)}: {place}#{fragment}"
+            )
+            count += 1
+    assert count > 1000
+
+
+MEASURE = """<!doctype html><pre id="widths"></pre><script>
+const widths = {}, frame = document.createElement("iframe");
+frame.width = WIDTH; frame.height = 844; frame.style.border = 0;
+document.body.append(frame);
+async function measure() {
+  for (const page of PAGES) {
+    await new Promise(done => { frame.onload = done; frame.src = page; });
+    widths[page] = frame.contentDocument.documentElement.scrollWidth;
+  }
+  document.getElementById("widths").textContent = JSON.stringify(widths);
+}
+measure();
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_no_page_is_wider_than_a_phone(site: Path, pages: list[Path], tmp_path: Path) -> None:
+    script = MEASURE.replace("WIDTH", str(PHONE)).replace("PAGES", json.dumps([named(site, path) for path in pages]))
+    (site / "widths.htm").write_text(script, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
+    where = [f"--user-data-dir={tmp_path}", "--virtual-time-budget=100000", (site / "widths.htm").as_uri()]
+    done = subprocess.run([str(CHROMIUM), *options, *where], capture_output=True, text=True, timeout=5 * PATIENCE)
+    found = re.search(r'<pre id="widths">(\{.*?\})</pre>', done.stdout)
+    assert found is not None, done.stdout + done.stderr
+    widths = json.loads(found[1])
+    assert set(widths) == {named(site, path) for path in pages}
+    assert {path: width for path, width in widths.items() if width > PHONE} == {}
