@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from .batch import Batch
 from .devices import Backend, DeviceInfo, available
@@ -18,6 +18,9 @@ from .results import Result, read_result, result_class
 from .run import Observer, wait_or_stop
 from .solver import Solver
 from .solvers import discover, problem_classes
+
+if TYPE_CHECKING:
+    from .option_types import AnyOptions, BatchOptions
 
 __all__ = [
     "Engine",
@@ -46,7 +49,7 @@ def solve(
     checkpoint_interval: float | None = None,
     config_file: str | Path | None = None,
     cluster: Any = None,
-    **options: Any,
+    **options: Unpack[AnyOptions],
 ) -> R:
     """Solve one problem: open the devices, run, close them.
 
@@ -116,7 +119,7 @@ def map(
     on_event: Observer | Sequence[Observer] | None = None,
     config_file: str | Path | None = None,
     cluster: Any = None,
-    **options: Any,
+    **options: Unpack[BatchOptions],
 ) -> Batch:
     """Solve many problems, or one problem with many options or seeds; a failure does not end the rest.
 
@@ -174,7 +177,7 @@ def estimate(
     seed: int | None = None,
     time_limit: float | None = None,
     config_file: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[AnyOptions],
 ) -> Estimate:
     """Forecast the work that :func:`solve` would take with the same arguments; see :meth:`Engine.estimate`.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack, cast
 
 from . import config
 from .batch import Batch, items_of
@@ -31,6 +31,19 @@ from .run import Observer, Run, wait_or_stop
 from .solver import LazyImport, Solver, SolverOptions
 from .solvers import discover, solver_for
 from .storage import Checkpoint
+
+if TYPE_CHECKING:
+    from .option_types import AnyOptions, BatchOptions
+
+    class RunArguments(AnyOptions, total=False):
+        """The keyword arguments of :meth:`Engine.start`."""
+
+        time_limit: float | None
+        seed: int | None
+        on_event: Observer | Sequence[Observer] | None
+        run_folder: str | Path | None
+        checkpoint_interval: float | None
+
 
 __all__ = ["Engine", "wait_or_stop"]
 
@@ -168,7 +181,7 @@ class Engine(Displayed):
         on_event: Observer | Sequence[Observer] | None = None,
         run_folder: str | Path | None = None,
         checkpoint_interval: float | None = None,
-        **options: Any,
+        **options: Unpack[AnyOptions],
     ) -> Run[R]:
         """Begin to solve a problem and return its :class:`engine.run.Run` at once.
 
@@ -314,7 +327,7 @@ class Engine(Displayed):
             folder.release()
             raise
 
-    def solve(self, problem: Problem[R], **arguments: Any) -> R:
+    def solve(self, problem: Problem[R], **arguments: Unpack[RunArguments]) -> R:
         """Start a run and wait for its result; Ctrl-C stops the run and returns its best solution so far.
 
         Parameters
@@ -374,7 +387,7 @@ class Engine(Displayed):
         seeds: Sequence[int] | None = None,
         time_limit: float | None = None,
         on_event: Observer | Sequence[Observer] | None = None,
-        **options: Any,
+        **options: Unpack[BatchOptions],
     ) -> Batch:
         """Solve many problems, or one with many options or seeds; see :func:`engine.map`.
 
@@ -400,7 +413,7 @@ class Engine(Displayed):
         items = items_of(problems, each, seeds)
         check_options(items, {name: value for name, value in options.items() if name != "seed"})
         report = BatchProgress(len(items), as_observers(on_event))
-        entries = solve_items(self, items, options, time_limit, report)
+        entries = solve_items(self, items, {**options}, time_limit, report)
         return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
 
     def reopen(self) -> None:
@@ -420,7 +433,12 @@ class Engine(Displayed):
             yield self._settled()
 
     def estimate(
-        self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
+        self,
+        problem: Problem,
+        *,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        **options: Unpack[AnyOptions],
     ) -> Estimate:
         """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,14 @@ from ..results import Result, missing_package
 from ..solvers.gibbs.predictive import log_likelihood, posterior_predictive
 from ..solvers.gibbs.problem import HorseshoeProbit
 
+if TYPE_CHECKING:
+    from xarray import DataTree
+
 __all__ = ["to_arviz"]
 
 
-def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
-    """The draws as ArviZ's InferenceData (0.x) or DataTree (1.x).
+def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> DataTree:
+    """The draws as ArviZ takes them: an ``xarray.DataTree`` for ArviZ 1, an ``InferenceData`` for ArviZ 0.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
             "backend": result.backend,
         }
     )
-    return data
+    return cast("DataTree", data)
 
 
 def _numbers(y: NDArray[Any]) -> NDArray[Any]:

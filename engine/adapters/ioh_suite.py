@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ from numpy.typing import NDArray
 from ..devices import Backend
 from ..errors import OptionError, ProblemError
 from .minimize_bits import maximize_bits
+
+if TYPE_CHECKING:
+    from ..option_types import BOAOptions
+
+    class _SuiteOptions(BOAOptions, total=False):
+        backend: Backend | None
+        devices: Sequence[str] | None
+
 
 __all__ = ["ALGORITHMS", "IOHAlgorithm", "Trajectory", "reached_share", "run_suite"]
 
@@ -57,7 +65,7 @@ class IOHAlgorithm:
         seed: int = 0,
         backend: Backend | None = None,
         devices: Sequence[str] | None = None,
-        **options: Any,
+        **options: Unpack[BOAOptions],
     ) -> None:
         self.budget, self.seed = budget, seed
         self._backend, self._devices, self._options = backend, devices, options
@@ -73,7 +81,7 @@ class IOHAlgorithm:
         _check(problem)
         n = int(problem.meta_data.n_variables)
         optimum = float(problem.optimum.y)
-        options = {"target": optimum} if np.isfinite(optimum) else {}
+        options: BOAOptions = {"target": optimum} if np.isfinite(optimum) else {}
         maximize_bits(
             *(_values(problem), n),
             budget=self.budget,
@@ -206,7 +214,7 @@ def run_suite(
     problems: Sequence[int] | None = None,
     folder: str | Path | None = None,
     on_run: Callable[[Trajectory], None] = lambda trajectory: None,
-    **options: Any,
+    **options: Unpack[_SuiteOptions],
 ) -> list[Trajectory]:
     """Run all :data:`ALGORITHMS` on the pseudo-Boolean suite.
 

@@ -7,7 +7,7 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,24 @@ from ..solvers.linprog.batches.together import fits
 from ..solvers.linprog.problem import LinearProgram, sp
 
 if TYPE_CHECKING:
+    from ..option_types import LinearProgramOptions
     from ..run import Observer
+
+    class _Arguments(LinearProgramOptions, total=False):
+        backend: Backend | None
+        devices: Sequence[str] | None
+        engine: Engine | None
+        on_event: Observer | Sequence[Observer] | None
+
+    class _Varying(_Arguments, total=False):
+        c: ArrayLike | None
+        b_ub: ArrayLike | None
+        b_eq: ArrayLike | None
+        row_lower: ArrayLike | None
+        row_upper: ArrayLike | None
+        lower: ArrayLike | None
+        upper: ArrayLike | None
+
 
 __all__ = ["solve_many"]
 
@@ -39,11 +56,11 @@ _FAMILY = 8  # programs of one shape from which they are solved together
 
 
 @overload
-def solve_many(problems: Sequence[LinearProgram], **options: Any) -> list[Result]: ...
+def solve_many(problems: Sequence[LinearProgram], **arguments: Unpack[_Arguments]) -> list[Result]: ...
 
 
 @overload
-def solve_many(problems: LinearProgram, **options: Any) -> FamilyResult: ...
+def solve_many(problems: LinearProgram, **arguments: Unpack[_Varying]) -> FamilyResult: ...
 
 
 def solve_many(
@@ -60,7 +77,7 @@ def solve_many(
     devices: Sequence[str] | None = None,
     engine: Engine | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
-    **options: Any,
+    **options: Unpack[LinearProgramOptions],
 ) -> list[Result] | FamilyResult:
     """Solve many linear programs of equal shape together on each device: a list, or one with vectors that vary.
 
@@ -129,7 +146,7 @@ def solve_many(
         family = Family.varied(problems, varying, dense=fits(problems.m, problems.n))
         report = _ProgressReport(len(family), as_observers(on_event))
         with _owner(engine, backend, devices) as owner:
-            return _solved_family(owner, family, chosen, options, report)
+            return _solved_family(owner, family, chosen, {**options}, report)
     if varied:
         raise ProblemError(f"{', '.join(varied)} vary one program; got a sequence of programs")
     for index, problem in enumerate(problems):
@@ -137,7 +154,7 @@ def solve_many(
             raise ProblemError(f"entry {index} of problems must be a LinearProgram; got {type(problem).__name__}")
     report = _ProgressReport(len(problems), as_observers(on_event))
     with _owner(engine, backend, devices) as owner:
-        return _solved_list(owner, problems, chosen, options, report)
+        return _solved_list(owner, problems, chosen, {**options}, report)
 
 
 def _owner(

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from ..results import Result, Status
 from ..run import Run
 from ..solvers.boa.problem import BOA
 from ..text import number_text
+
+if TYPE_CHECKING:
+    from ..option_types import BOAOptions
 
 __all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
 
@@ -211,7 +214,7 @@ def minimize_bits(
     time_limit: float | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[BOAOptions],
 ) -> BitsResult:
     """Minimise a function of bit strings within a number of evaluations.
 
@@ -259,7 +262,7 @@ def minimize_bits(
     0.0
     """
     return _optimize(
-        *(function, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),
+        *(function, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
     )
 
 
@@ -275,7 +278,7 @@ def maximize_bits(
     time_limit: float | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[BOAOptions],
 ) -> BitsResult:
     """Maximise a function of bit strings; everything else is as for :func:`minimize_bits`.
 
@@ -291,7 +294,7 @@ def maximize_bits(
     30.0
     """
     return _optimize(
-        *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),
+        *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
     )
 
 
@@ -356,7 +359,7 @@ def _run(
     n: int,
     known: ArrayLike | None,
     seed: int,
-    population: int | str,
+    population: int | Literal["auto"],
     until: float,
     options: dict[str, Any],
 ) -> Result:

@@ -5,19 +5,50 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..devices import Backend
 from ..errors import OptionError, ProblemError
 from ..events import Metric, Progress
 from ..results import Result, Status
-from ..solvers.linprog.arguments import bounds_of, infinite_from, vector
+from ..solvers.linprog.arguments import BoundsLike, MatrixLike, bounds_of, infinite_from, vector
 from ..solvers.linprog.options import Options
 from ..solvers.linprog.problem import LinearProgram
 from ..solvers.linprog.schema import SCHEMA
 from .kept_engine import KEPT
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+    class Sensitivities(OptimizeResult):  # type: ignore[misc, unused-ignore]  # stubs for SciPy may be missing
+        """Residuals and dual values of rows or bounds."""
+
+        residual: NDArray[np.float64]
+        marginals: NDArray[np.float64]
+
+    class LinprogResult(OptimizeResult):  # type: ignore[misc, unused-ignore]
+        """What SciPy's result holds, for type checkers: as in the stubs for SciPy, as if there is an optimum."""
+
+        x: NDArray[np.float64]
+        fun: float
+        slack: NDArray[np.float64]
+        con: NDArray[np.float64]
+        success: bool
+        status: int
+        message: str
+        nit: int
+        ineqlin: Sensitivities
+        eqlin: Sensitivities
+        lower: Sensitivities
+        upper: Sensitivities
+        crossover_nit: int
+        mip_node_count: int
+        mip_dual_bound: float
+        mip_gap: float
+
 
 __all__ = ["linprog", "scipy_result"]
 
@@ -38,21 +69,21 @@ _VERTEX_ENTRIES = 20_000  # of the matrices, up to which SciPy's methods end at 
 
 
 def linprog(
-    c: Any,
-    A_ub: Any = None,
-    b_ub: Any = None,
-    A_eq: Any = None,
-    b_eq: Any = None,
-    bounds: Any = (0, None),
-    method: str = "highs",
-    callback: Any = None,
+    c: ArrayLike,
+    A_ub: MatrixLike | None = None,
+    b_ub: ArrayLike | None = None,
+    A_eq: MatrixLike | None = None,
+    b_eq: ArrayLike | None = None,
+    bounds: BoundsLike | None = (0, None),
+    method: Literal["mpc", "pdas", "pdhg", "race", "highs", "highs-ds", "highs-ipm"] = "highs",
+    callback: Callable[[LinprogResult], object] | None = None,
     options: dict[str, Any] | None = None,
-    x0: Any = None,
-    integrality: Any = None,
+    x0: ArrayLike | None = None,
+    integrality: ArrayLike | None = None,
     *,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
-) -> Any:
+) -> LinprogResult:
     """Minimize a linear objective, as ``scipy.optimize.linprog`` does.
 
     Parameters
@@ -128,7 +159,7 @@ def linprog(
             chosen["initial"] = _initial(x0, c)
     problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds))
     if problem is None:
-        return _crossed_bounds()
+        return cast("LinprogResult", _crossed_bounds())
     on_event = None if callback is None else _CallbackObserver(callback)
     with KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)
@@ -257,7 +288,7 @@ class _CallbackObserver:
             )
 
 
-def scipy_result(problem: LinearProgram, result: Result) -> Any:
+def scipy_result(problem: LinearProgram, result: Result) -> LinprogResult:
     """A result of :func:`engine.solve` or :func:`engine.solve_many` in the form of SciPy's ``linprog``.
 
     Parameters
@@ -296,7 +327,7 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
     if not known or x is None:
         found.slack = found.con = None
         found.ineqlin, found.eqlin, found.lower, found.upper = (side(None, None) for _ in range(4))
-        return found
+        return cast("LinprogResult", found)
     duals, reduced = result.arrays["row_duals"], result.arrays["reduced_costs"]
     if "column_status" in result.arrays:  # a basic variable's reduced cost is zero but for rounding errors
         reduced = np.where(result.arrays["column_status"] == 1, 0.0, reduced)
@@ -309,7 +340,7 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
     found.eqlin = side(rest[m:], duals[m:])
     found.lower = side(x - problem.lower, np.maximum(reduced, 0.0))
     found.upper = side(problem.upper - x, np.minimum(reduced, 0.0))
-    return found
+    return cast("LinprogResult", found)
 
 
 def _iterations(result: Result) -> int:

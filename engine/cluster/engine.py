@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..batch import Batch, items_of
 from ..config import Settings
@@ -25,6 +25,9 @@ from .batches import solve_items_on
 from .connection import Connection, WorkerInfo
 from .coordinator import Timing
 from .solving import farmed, part_options, require_farm
+
+if TYPE_CHECKING:
+    from ..option_types import AnyOptions, BatchOptions
 
 __all__ = ["ClusterEngine", "worker_rows"]
 
@@ -119,7 +122,7 @@ class ClusterEngine(Engine):
         seeds: Sequence[int] | None = None,
         time_limit: float | None = None,
         on_event: Observer | Sequence[Observer] | None = None,
-        **options: Any,
+        **options: Unpack[BatchOptions],
     ) -> Batch:
         """See :func:`engine.map`; what a lost scheduler leaves without a result is a failure."""
         self._require_open()
@@ -127,13 +130,18 @@ class ClusterEngine(Engine):
         check_options(items, {name: value for name, value in options.items() if name != "seed"})
         report = BatchProgress(len(items), as_observers(on_event))
         with self._turn:
-            entries, fault = solve_items_on(self.connection, items, options, time_limit, report, self._timing)
+            entries, fault = solve_items_on(self.connection, items, {**options}, time_limit, report, self._timing)
         self._leave_if_lost(fault)
         interrupted = InputError("the batch was interrupted before this problem was solved")
         return as_batch(items, entries, lambda: fault or interrupted)
 
     def estimate(
-        self, problem: Problem, *, seed: int | None = None, time_limit: float | None = None, **options: Any
+        self,
+        problem: Problem,
+        *,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        **options: Unpack[AnyOptions],
     ) -> Estimate:
         """Refused: estimates are made in one process. See :class:`engine.Engine`."""
         raise InputError("estimates are made in one process; leave out the cluster")

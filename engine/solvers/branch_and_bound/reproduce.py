@@ -67,7 +67,8 @@ def _measure_flowshop(study: Study) -> None:
     rates, errors = {}, {}
     for number in numbers:
         optimum, paper = _TAILLARD[number]
-        problem, options = Flowshop.taillard(number), {**_SETTING, "upper_bound": optimum}
+        problem = Flowshop.taillard(number)
+        options: Any = {**_SETTING, "upper_bound": optimum}
         study.engine.solve(problem, time_limit=0.3, **options)
         result = study.engine.solve(problem, **options)
         nodes = (result.counters["nodes"] - 1) / 1e6  # the paper leaves the root out
@@ -171,7 +172,7 @@ def _measure_atsp(study: Study) -> None:
     rows = []
     for family in ("crane", "tsmat"):
         problem = generate_atsp(ATSPFamily.model_validate({"type": family, "n": n, "seed": 1}))
-        optimum = study.engine.solve(problem)
+        optimum: Any = study.engine.solve(problem)
         partial = study.engine.solve(problem, bound="partial", upper_bound=optimum.objective)
         rate = _rate(partial.counters["nodes"], partial.seconds)
         rows.append((problem.name, f"{partial.counters['nodes']:,.0f}", f"{partial.seconds:.3f}", f"{rate:.0f}",
@@ -193,14 +194,14 @@ def _measure_strategies(study: Study) -> None:
         f"Ta{number:03d} with the one-machine bound. The paper recommends the hypercube; siblings is this solver's "
         "default. A run is stopped after 20 s, with the nodes that it has decomposed until then.",
     )
-    problem, options = Flowshop.taillard(number), {"upper_bound": optimum}
+    problem = Flowshop.taillard(number)
     rows = []
     nodes = set()
     seconds: dict[str, float] = {}
     stopped: set[str] = set()
     for strategy in get_args(Strategy):
-        study.engine.solve(problem, strategy=strategy, time_limit=0.2, **options)
-        result = study.engine.solve(problem, strategy=strategy, time_limit=20, **options)
+        study.engine.solve(problem, strategy=strategy, time_limit=0.2, upper_bound=optimum)
+        result = study.engine.solve(problem, strategy=strategy, time_limit=20, upper_bound=optimum)
         if result.status.stopped:
             stopped.add(strategy)
         else:
@@ -244,10 +245,11 @@ def _measure_hybrid(study: Study) -> None:
     study.section("A CPU beside the GPU", "The paper found that a CPU in the pool makes runs slower and less stable.")
     rows = []
     ratios = []
-    for name, problem, options in (
+    cases: tuple[tuple[str, Flowshop | Queens, dict[str, Any]], ...] = (
         ("queens 18", Queens(18), {}),
         ("Ta023", Flowshop.taillard(23), {"upper_bound": _TAILLARD[23][0]}),
-    ):
+    )
+    for name, problem, options in cases:
         times = []
         for devices in ([gpus[0].id], [gpus[0].id, cpus[0].id]):
             with Engine(devices=devices) as engine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,9 +260,9 @@ def measure_mixing(
     console: Console,
     *,
     seconds: float,
-    kernels: Sequence[str] = ("gibbs", "px", "hmc"),
+    kernels: Sequence[Any] = ("gibbs", "px", "hmc"),
     seeds: Sequence[int] = (1, 2, 3),
-    **options: object,
+    **options: Any,
 ) -> list[tuple[str, float, float]]:
     """How well the kernels mix on some data: worst R-hat, smallest ESS, and what an effective draw costs.
 

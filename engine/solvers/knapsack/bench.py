@@ -226,7 +226,7 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
     good = True
     base: dict[tuple[str, ...], float] = {}
 
-    def add(devices: tuple[str, ...], variant: str, items: bool, engine: Engine) -> None:
+    def add(devices: tuple[str, ...], variant: Any, items: bool, engine: Engine) -> None:
         nonlocal good
         times = []
         for _ in range(repeat + 1):  # the first compiles

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import ProblemError
 from ...formats.linear_program import INFINITY
 
-__all__ = ["Matrix", "bounds_of", "infinite_from", "require_finite", "side", "sp", "stacked", "vector"]
+__all__ = [
+    "BoundsLike",
+    "Matrix",
+    "MatrixLike",
+    "bounds_of",
+    "infinite_from",
+    "require_finite",
+    "side",
+    "sp",
+    "stacked",
+    "vector",
+]
 
 
 class _Sparse:
@@ -29,6 +41,18 @@ sp: Any = _Sparse()
 Matrix = Any
 """A dense float64 array, or a ``scipy.sparse.csr_array``."""
 Vector = NDArray[np.float64]
+
+
+class _SparseLike(Protocol):
+    """What ``scipy.sparse`` has."""
+
+    def tocsr(self) -> Any: ...
+
+
+MatrixLike = ArrayLike | _SparseLike
+"""A dense or sparse matrix, as an argument."""
+BoundsLike = ArrayLike | Sequence[float | None] | Sequence[Sequence[float | None]]
+"""A pair of bounds, or one for each variable; None is no bound."""
 
 
 def vector(values: ArrayLike, noun: str) -> Vector:

@@ -16,7 +16,18 @@ from ...formats import linear_program as formats
 from ...formats.source import without_compression
 from ...problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
 from ...text import counted
-from .arguments import Matrix, bounds_of, infinite_from, require_finite, side, sp, stacked, vector
+from .arguments import (
+    BoundsLike,
+    Matrix,
+    MatrixLike,
+    bounds_of,
+    infinite_from,
+    require_finite,
+    side,
+    sp,
+    stacked,
+    vector,
+)
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 
@@ -105,11 +116,11 @@ class LinearProgram(Problem):
     def __init__(
         self,
         c: ArrayLike,
-        A_ub: Any = None,
+        A_ub: MatrixLike | None = None,
         b_ub: ArrayLike | None = None,
-        A_eq: Any = None,
+        A_eq: MatrixLike | None = None,
         b_eq: ArrayLike | None = None,
-        bounds: Any = (0, None),
+        bounds: BoundsLike | None = (0, None),
         names: Sequence[str] | None = None,
         name: str | None = None,
     ) -> None:

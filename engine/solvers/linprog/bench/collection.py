@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -94,7 +94,7 @@ def _is(objective: float | int | None, optimum: float) -> bool:
     return objective is not None and abs(objective - optimum) <= 1e-6 * (1.0 + abs(optimum))
 
 
-def _ours(engine: Engine, problem: LinearProgram, optimum: float, method: str, limit: float) -> _Time:
+def _ours(engine: Engine, problem: LinearProgram, optimum: float, method: Any, limit: float) -> _Time:
     began = time.perf_counter()
     result = engine.solve(problem, method=method, time_limit=limit)
     seconds = time.perf_counter() - began

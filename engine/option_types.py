@@ -1,0 +1,178 @@
+"""The options of the solvers, for type checkers: made from their models by ``python -m tools.option_types``.
+
+A name that is an option of several solvers has the types of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
+
+from numpy.typing import NDArray
+
+__all__ = ["AnyOptions", "BOAOptions", "BatchOptions", "LinearProgramOptions"]
+
+
+class BOAOptions(TypedDict, total=False):
+    """Options of BOA."""
+
+    counting: Literal["auto", "popcount", "tensor", "histogram"]
+    equivalent_sample_size: float
+    flips: int | None
+    initial: Sequence[int] | NDArray[Any] | None
+    islands: Literal["devices"] | int
+    linkage: Literal["none", "problem"]
+    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
+    local_search_share: float | None
+    max_evaluations: int | None
+    max_generations: int
+    max_parents: int
+    migration_fraction: float
+    migration_interval: int
+    mixing: Literal["auto", "none", "partition"]
+    niching: Literal["worst", "rtr"]
+    offspring_fraction: float | None
+    patience: int | None
+    permutation: Literal["fresh", "fixed"]
+    population: Literal["auto"] | int
+    probabilities: Literal["frequency", "laplace"]
+    restarts: int
+    score: Literal["k2", "bic", "bdeu"]
+    selection: Literal["truncation", "tournament"]
+    selection_fraction: float | None
+    share: Literal["auto", "always"]
+    structure_generations: int
+    target: float | None
+    tournament_size: int
+    window: int | None
+
+
+class LinearProgramOptions(TypedDict, total=False):
+    """Options of linear programs."""
+
+    acceptable: float
+    basis: bool
+    block: int
+    constant_memory: bool
+    correctors: int
+    initial: Sequence[float] | NDArray[Any] | None
+    initial_basis: Sequence[int] | NDArray[Any] | None
+    initial_duals: Sequence[float] | NDArray[Any] | None
+    linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
+    max_iterations: int
+    method: Literal["auto", "race", "mpc", "pdhg", "pdas"]
+    pdhg_iterations: int
+    pdhg_precision: Literal["auto", "double", "mixed"]
+    presolve: bool
+    provider: Literal["auto", "cusolver", "lapack", "kernels"]
+    ranging: bool
+    refinements: int
+    scale: bool
+    separate_steps: bool
+    start: Literal["mehrotra", "big_m"]
+    step: float
+    tolerance: float
+
+
+class AnyOptions(TypedDict, total=False):
+    """Options of every solver."""
+
+    acceptable: float
+    basis: bool
+    block: int
+    bound: Literal["one_machine", "two_machine", "mixed", "auto", "subtour", "assignment", "cheapest_arcs", "partial"]
+    branching: Literal["forward", "max_sum", "min_branch", "min_min"]
+    chains: int
+    coefficients: Sequence[str] | None
+    constant_memory: bool
+    correctors: int
+    counting: Literal["auto", "popcount", "tensor", "histogram"]
+    degrees: float
+    draws: int | None
+    equivalent_sample_size: float
+    ess: float
+    flips: int | None
+    granularity: Literal["half", "speed"]
+    initial: (
+        Literal["iterated_greedy", "neh", "infinity", "local_search", "nearest_neighbour", "heuristic"]
+        | Sequence[int]
+        | NDArray[Any]
+        | Sequence[float]
+        | None
+    )
+    initial_basis: Sequence[int] | NDArray[Any] | None
+    initial_duals: Sequence[float] | NDArray[Any] | None
+    intercept: bool
+    intercept_scale: float
+    interval: float
+    islands: Literal["devices"] | int
+    items: bool
+    ivms: int | None
+    keep_memory: float | None
+    keep_scales: bool
+    kernel: Literal["auto", "gibbs", "px", "hmc", "cg"]
+    linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
+    linkage: Literal["none", "problem"]
+    local_degrees: float
+    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
+    local_search_share: float | None
+    max_draws: int
+    max_evaluations: int | None
+    max_generations: int
+    max_iterations: int
+    max_kept: int
+    max_parents: int
+    method: Literal["auto", "race", "mpc", "pdhg", "pdas"]
+    migration_fraction: float
+    migration_interval: int
+    minimum_share: int | None
+    mixing: Literal["auto", "none", "partition"]
+    niching: Literal["worst", "rtr"]
+    offspring_fraction: float | None
+    patience: int | None
+    pdhg_iterations: int
+    pdhg_precision: Literal["auto", "double", "mixed"]
+    permutation: Literal["fresh", "fixed"]
+    population: Literal["auto"] | int
+    presolve: bool
+    prior: Literal["horseshoe", "regularized", "half_t", "lasso", "ridge"]
+    probabilities: Literal["frequency", "laplace"]
+    profile: bool
+    provider: Literal["auto", "cusolver", "lapack", "kernels"]
+    r_hat: float
+    ranging: bool
+    reduce: bool
+    refinements: int
+    restarts: int
+    scale: bool
+    score: Literal["k2", "bic", "bdeu"]
+    selection: Literal["truncation", "tournament"]
+    selection_fraction: float | None
+    separate_steps: bool
+    share: Literal["auto", "always"]
+    sharing: Literal["farmer", "symmetric"]
+    slab: float | None
+    slab_degrees: float
+    standardize: bool
+    start: Literal["mehrotra", "big_m"]
+    steal_trigger: float
+    step: float
+    storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]
+    strategy: Literal["siblings", "hypercube", "adapt", "large", "search", "ring"]
+    streaming: Literal["auto", "never", "always"]
+    structure_generations: int
+    target: float | None
+    tau_scale: float
+    thin: int
+    tolerance: float
+    tournament_size: int
+    upper_bound: int | None
+    variant: Literal["auto", "pte", "pte_peb", "dense", "rows", "tiles", "classes", "sparse", "bits"]
+    warmup: int
+    window: int | None
+
+
+class BatchOptions(AnyOptions, total=False):
+    """Options of the runs of ``engine.map``."""
+
+    seed: int
