@@ -49,6 +49,9 @@ __all__ = ["Engine", "wait_or_stop"]
 
 R = TypeVar("R", bound=Result)
 
+_PATIENCE = 0.05
+"""Seconds for the devices of a run that had to end, which a user does not wait for longer."""
+
 _CLOSED = "the engine is closed; use it inside its with block, or make another"
 
 
@@ -170,7 +173,7 @@ class Engine(Displayed):
         with self._opening:
             if self._pool is not None:
                 pool, self._pool = self._pool, None
-                pool.close()
+                pool.close(_PATIENCE if any(run.was_stopped for run in runs) else None)
 
     def start(
         self,

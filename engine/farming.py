@@ -319,6 +319,12 @@ class SliceRun:
     def emit(self, event: Any) -> None:
         """Not reported: see :meth:`progress`."""
 
+    def reserve(self, seconds: float) -> None:
+        """Nothing is kept: the slice has no limit of its own."""
+
+    def offer(self, result: Any) -> None:
+        """Nothing is offered: the owner of the run makes the result."""
+
     def checkpoint_due(self) -> bool:
         """False: a slice's answer is its checkpoint."""
         return False

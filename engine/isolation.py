@@ -77,6 +77,7 @@ def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, r
     engine.errors.QuintetError
         What ended the run in the child.
     """
+    run.patience = 2.0 * WATCHDOG_SECONDS  # the child's run ends on time
     with _Child(problem, options, pool, run) as child:
         stopped: StopRequested | None = None
         while True:

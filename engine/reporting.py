@@ -61,7 +61,9 @@ class Reporter:
         self._clock = clock
         self._metrics: dict[tuple[str, str | None], _Throttle] = {}
         self._progress = _Throttle()
+        self._phase = ""
         self._best: tuple[float | int | None, float | int | None] = (None, None)
+        self._best_solution: NDArray[Any] | None = None
         self._solution: list[Any] | None = None
         self._solution_emitted_at = -math.inf
         self._warnings: list[QuintetWarning] = []  # those that no caller has been given yet
@@ -71,6 +73,11 @@ class Reporter:
     def elapsed(self) -> float:
         """Seconds the run has worked: without pauses, with the time before it was resumed."""
         return self._clock.elapsed
+
+    @property
+    def phase(self) -> str:
+        """The present phase, as :meth:`progress` was told."""
+        return self._phase
 
     def emit(self, event: Event) -> None:
         """Hand an event to the observers; returns at once."""
@@ -116,6 +123,7 @@ class Reporter:
         seconds_left : (float, float, float), optional
             Where the work is estimated: the time until the end, and the limits that it is probably between.
         """
+        self._phase = phase
         middle, low, high = seconds_left or (None, None, None)
         event = Progress(
             time=self.elapsed,
@@ -169,6 +177,7 @@ class Reporter:
         objective, bound = plain_number(objective), plain_number(bound)
         news = (objective, bound) != self._best
         if objective != self._best[0]:
+            self._best_solution = None if solution is None else solution.copy()
             small = solution is not None and solution.size <= SOLUTION_IN_EVENT
             self._solution = solution.tolist() if small and solution is not None else None
         self._best = (objective, bound)

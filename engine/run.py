@@ -6,13 +6,16 @@ ends at its time limit. Events go one way: solver -> :meth:`Run.emit` -> :mod:`e
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
+from .attempt import GRACE, LONGEST_GRACE, Attempt, is_overdue
 from .clock import RunClock
 from .devices.slices import SLICE_SECONDS
 from .display import Display, Displayed
@@ -21,6 +24,7 @@ from .errors import (
     ObserverWarning,
     OutOfDeviceMemory,
     QuintetError,
+    QuintetWarning,
     StorageWarning,
     issue_warning,
 )
@@ -29,7 +33,7 @@ from .monitoring import PoolMonitor
 from .problem import R
 from .publisher import Observer, Publisher, require_other_thread
 from .reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
-from .results import Result, Status
+from .results import Result, Status, result_class
 from .schema import SchemaError
 from .storage import Checkpoint, RunStorage
 from .text import number_text
@@ -139,6 +143,13 @@ class Run(Displayed, Reporter, Generic[R]):
         self._announced = False
         self._last_checkpoint = time.monotonic()
         self._result: Result | None = None
+        self._attempt: Attempt[Result] | None = None
+        self._offer: Callable[[Status], Result] | None = None
+        self.patience = GRACE
+        self._reserved = 0.0
+        self._saving = threading.Lock()
+        self._wake_up = threading.Event()
+        self._has_noticed = self._is_left = False
         self._monitor = PoolMonitor(publisher, self._clock, lambda: self._state == "paused")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
@@ -155,6 +166,11 @@ class Run(Displayed, Reporter, Generic[R]):
     def state(self) -> str:
         """``"running"``, ``"paused"``, ``"stopping"``, or ``"ended"``."""
         return "ended" if self._ended.is_set() else self._state
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it has ended at its limit, or because it was stopped."""
+        return self._result is not None and self._result.status.stopped
 
     def pause(self) -> None:
         """Hold the run at the end of its present slice."""
@@ -173,6 +189,7 @@ class Run(Displayed, Reporter, Generic[R]):
                 self._state = "running"
                 self._emit_state(at)
                 self._control.notify_all()
+                self._wake_up.set()
 
     def stop(self) -> None:
         """End the run at the end of its present slice; :meth:`wait` returns the best so far."""
@@ -183,6 +200,7 @@ class Run(Displayed, Reporter, Generic[R]):
                 self._stop_requested = time.monotonic()
                 self._emit_state(self.elapsed)
                 self._control.notify_all()
+                self._wake_up.set()
 
     def __await__(self) -> Generator[Any, None, R]:
         """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
@@ -257,8 +275,8 @@ class Run(Displayed, Reporter, Generic[R]):
 
     @property
     def time_left(self) -> float:
-        """Seconds to the time limit; ``inf`` without one."""
-        return float("inf") if self.time_limit is None else self.time_limit - self.elapsed
+        """Seconds to the time limit, less what :meth:`reserve` keeps; ``inf`` without one."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.elapsed - self._reserved
 
     @property
     def overdue(self) -> float:
@@ -275,12 +293,32 @@ class Run(Displayed, Reporter, Generic[R]):
         """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
         self._emit_held(older_than=METRIC_INTERVAL)
         with self._control:
-            while self._state == "paused":
+            while self._state == "paused" and not self._is_left:
                 self._control.wait()
-            if self._state == "stopping":
-                raise StopRequested(Status.INTERRUPTED)
-        if self.time_left <= 0:
-            raise StopRequested(Status.TIME_LIMIT)
+            status = self._end_status()
+            if status is not None:
+                self._has_noticed = True
+                raise StopRequested(status)
+
+    def _end_status(self) -> Status | None:
+        if self._state == "stopping":
+            return Status.INTERRUPTED
+        return Status.TIME_LIMIT if self.time_left <= 0 else None
+
+    def emit(self, event: Event) -> None:
+        """See :meth:`Reporter.emit`; nothing comes from a solver that the run has ended without."""
+        if not self._is_silent:
+            super().emit(event)
+
+    def warn(self, warning: QuintetWarning, late: bool = False) -> None:
+        """See :meth:`Reporter.warn`; nothing comes from a solver that the run has ended without."""
+        if not self._is_silent:
+            super().warn(warning, late)
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether the caller is a solver that was left."""
+        return self._is_left and self._attempt is not None and self._attempt.is_current
 
     def checkpoint_due(self) -> bool:
         """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed.
@@ -301,16 +339,17 @@ class Run(Displayed, Reporter, Generic[R]):
         arrays : dict of str to ndarray
         state : dict, or instance of the state model of the solver's schema
         """
-        if self.folder is None:
-            return
-        try:
-            self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
-            self._checkpoints += 1
-        except OSError as error:  # a full disk must not end a run that can continue
-            self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
-        except SchemaError as error:  # a fault of the solver's, which must not end the run either
-            self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
-        self._last_checkpoint = time.monotonic()
+        with self._saving:
+            if self.folder is None or self._is_left:
+                return
+            try:
+                self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
+                self._checkpoints += 1
+            except OSError as error:  # a full disk must not end a run that can continue
+                self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
+            except SchemaError as error:  # a fault of the solver's, which must not end the run either
+                self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
+            self._last_checkpoint = time.monotonic()
 
     @property
     def _has_checkpoint(self) -> bool:
@@ -358,10 +397,9 @@ class Run(Displayed, Reporter, Generic[R]):
             self.warn(StorageWarning(remark))
         try:
             with self._monitor.reported_compilation(self.pool):
-                result = self.solver.solve(self.problem, self.options, self.pool, self)
+                result = self._solved()
         except StopRequested as request:  # before the solver had anything to show
-            objective, bound = self._best
-            result = Result(status=request.status, objective=objective, bound=bound, solution=None)
+            result = self._best_so_far(request.status)
         result = replace(
             result,
             objective=plain_number(result.objective),
@@ -379,6 +417,80 @@ class Run(Displayed, Reporter, Generic[R]):
                 level="warning",
             )
         return self._saved(result)
+
+    def _solved(self) -> Result:
+        """What the solver returns; or what is known, if the run must end and the solver does not notice it."""
+
+        def solve() -> Result:
+            return self.solver.solve(self.problem, self.options, self.pool, self)
+
+        self._attempt = attempt = Attempt(solve, self._wake_up.set)
+        if self._has_returned(attempt.future):
+            return attempt.future.result()
+        with self._saving:
+            self._is_left = True
+        self.pool.leave(attempt.future)
+        status = Status.INTERRUPTED if self._state == "stopping" else Status.TIME_LIMIT
+        if self._offer is not None:
+            with contextlib.suppress(Exception):  # of what the solver was changing
+                return self._offer(status)
+        return self._best_so_far(status)
+
+    def _has_returned(self, future: Future[Result]) -> bool:
+        """Wait for the solver, but not for long once the run is overdue: from its end, or since the solver noticed."""
+        since: tuple[float, float] | None = None
+        noticed = False
+        while not future.done():
+            self._wake_up.clear()
+            if future.done():
+                break
+            overdue = self.overdue
+            if overdue <= 0.0:
+                since = None
+                self._wake_up.wait(None if self.time_limit is None else max(self.time_left, 0.01))
+                continue
+            if since is None or self._has_noticed != noticed:
+                since, noticed = (overdue, time.process_time()), self._has_noticed
+            patience = self.patience + (self._reserved if noticed else 0.0)
+            if noticed and self.folder is not None and self._offer is None:
+                patience = max(patience, LONGEST_GRACE)  # it is saving what it has
+            if is_overdue(overdue - since[0], time.process_time() - since[1], patience):
+                return False
+            self._wake_up.wait(0.01)
+        return True
+
+    def _best_so_far(self, status: Status) -> Result:
+        """The best that the solver has reported, as the result of a run that was ended before it could return one."""
+        objective, bound = self._best
+        solution = self._best_solution
+        reason = ""
+        if solution is None:
+            ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
+            reason = f"{ended} before there was a solution" + (f", in the phase '{self.phase}'" if self.phase else "")
+        kind = result_class(type(self.problem))
+        return kind(status=status, objective=objective, bound=bound, solution=solution, reason=reason)
+
+    def offer(self, result: Callable[[Status], Result]) -> None:
+        """Have a function called for the result if the run must end while the solver cannot be interrupted.
+
+        Parameters
+        ----------
+        result : callable
+            ``result(status) -> Result``, called on another thread than the solver's, once at most, whatever the solver
+            is doing then. Without one the run returns the best that was reported.
+        """
+        self._offer = result
+
+    def reserve(self, seconds: float) -> None:
+        """Keep so much of the time limit, half of it at most, for making the result once the run must end.
+
+        Parameters
+        ----------
+        seconds : float
+            What it is expected to take.
+        """
+        if self.time_limit is not None:
+            self._reserved = min(seconds, 0.5 * self.time_limit)
 
     def _saved(self, result: Result) -> Result:
         schema = self.solver.schema

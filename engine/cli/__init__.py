@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..errors import ClusterError, OptionError, QuintetError
+from ..layout import PACKAGE
 from ..text import number_text, printable
 
 if TYPE_CHECKING:
@@ -55,13 +56,19 @@ def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
     gc.set_threshold(2000)  # as in newer Pythons; with 700, imports alone have every object visited once more
     code = command_line(sys.argv[1:])
-    if code == _ABORTED:  # a device may still be busy, and nothing waits for it
+    if code == _ABORTED or _works_on():  # a device may still be busy, and nothing waits for it
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
     gc.freeze()  # else the interpreter visits every object before it ends, which takes 0.1 s
     sys.exit(code)
+
+
+def _works_on() -> bool:
+    """Whether a solver still works that a run has ended without, if devices were used at all."""
+    pool = sys.modules.get(f"{PACKAGE}.devices.pool")
+    return pool is not None and pool.has_work_left()
 
 
 def command_line(words: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -175,6 +176,7 @@ class ClusterEngine(Engine):
         workers = self.connection.usable
         run.devices = tuple(worker.label for worker in workers)
         run.device_names = tuple(worker.device_names for worker in workers)
+        run.patience = math.inf  # the workers' slices end on time, and then send what they have
         run.solver = farmed(run.solver, self.connection, self._timing)
 
     def _ended(self, run: Run) -> None:

@@ -20,20 +20,28 @@ from .info import DeviceInfo, MemoryInfo, bytes_text
 from .processes import in_own_process, require_own_process
 from .timeline import recorder_for
 
-__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather"]
+__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather", "has_work_left"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 _members: weakref.WeakSet[Member] = weakref.WeakSet()
+_left: set[Future[Any]] = set()
+
+
+def has_work_left() -> bool:
+    """Whether work that was was given to :meth:`DevicePool.leave` has not ended yet."""
+    return bool(_left)
 
 
 def _close_all() -> None:
     """Close what is open when the interpreter exits, while the devices' threads still run.
 
-    A CUDA context that its thread leaves behind would end the process with an abort.
+    A CUDA context that its thread leaves behind would end the process with an abort, and so would a library that is
+    unloaded under a thread that works in it.
     """
+    wait(_left.copy())
     for member in list(_members):
         with contextlib.suppress(Exception):
             member.close()
@@ -258,7 +266,9 @@ class DevicePool:
             Done once the work has ended and its memory is released; its error is dropped.
         """
         self._ending.add(ending)
+        _left.add(ending)
         ending.add_done_callback(self._ending.discard)
+        ending.add_done_callback(_left.discard)
 
     def settle(self) -> None:
         """Wait for what :meth:`leave` was given, so that the devices and their memory are free."""
@@ -274,8 +284,18 @@ class DevicePool:
         if function not in self._at_close:
             self._at_close.append(function)
 
-    def close(self) -> None:
-        """Close every device, the last opened first; the first trouble is raised after all are closed."""
+    def close(self, patience: float | None = None) -> None:
+        """Close every device, the last opened first; the first trouble is raised after all are closed.
+
+        Parameters
+        ----------
+        patience : float, optional
+            Seconds to wait for what :meth:`leave` was given. What has not ended then is waited for at the end of the
+            process, and the devices are closed on a thread of their own once it has.
+        """
+        if patience is not None and wait(self._ending.copy(), patience).not_done:
+            threading.Thread(target=self._close_late, name="quintet-close", daemon=True).start()
+            return
         trouble: Exception | None = None
         self.settle()
         for function in self._at_close:
@@ -290,6 +310,10 @@ class DevicePool:
             self.members = []
         if trouble is not None:
             raise trouble
+
+    def _close_late(self) -> None:
+        with contextlib.suppress(Exception):  # nobody is there to be told
+            self.close()
 
     def enable_peers(self) -> bool:
         """Let every device read the buffers of those that it can read; whether each of several then reads all others.

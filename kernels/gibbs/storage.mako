@@ -24,3 +24,21 @@ FUNCTION f32 half_value(u32 bits)
 #define VALUE_OF_BITS(bits) F32_OF_BITS((bits) << 16)
 % endif
 </%def>
+<%def name="vector_declarations(storage)">
+% if storage == "f32":
+#define LOAD_ROW(place) (*(const GLOBAL float8*)(place))
+typedef f32 value_t;
+% else:
+typedef u16 value_t;
+%   if storage == "bf16":
+#define LOAD_ROW(place) as_float8(convert_uint8(*(const GLOBAL ushort8*)(place)) << 16)
+%   else:
+FUNCTION float8 halves(uint8 bits)
+{
+    const float8 size = as_float8((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
+    return as_float8(as_uint8(size) | ((bits & 0x8000u) << 16));
+}
+#define LOAD_ROW(place) halves(convert_uint8(*(const GLOBAL ushort8*)(place)))
+%   endif
+% endif
+</%def>

@@ -20,24 +20,7 @@ ${likelihoods.functions(family)}
 ${likelihoods.vector_functions(8, family)}
 % endif
 ${storage_.declarations(storage)}
-% if storage == "f32":
-typedef float8 chunk_t;
-#define LOAD_ROW(place) (*(const GLOBAL float8*)(place))
-typedef f32 value_t;
-% else:
-typedef u16 value_t;
-%   if storage == "bf16":
-#define LOAD_ROW(place) as_float8(convert_uint8(*(const GLOBAL ushort8*)(place)) << 16)
-%   else:
-FUNCTION float8 halves(uint8 bits)
-{
-    const float8 size = as_float8((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
-    return as_float8(as_uint8(size) | ((bits & 0x8000u) << 16));
-}
-#define LOAD_ROW(place) halves(convert_uint8(*(const GLOBAL ushort8*)(place)))
-%   endif
-% endif
-
+${storage_.vector_declarations(storage)}
 % if mode == "draw":
 #define PRODUCT_HIGH(a, b) mul_hi((a), (uint8)(b))
 #define UNIFORM(words) ((convert_float8(as_int8((words) >> (uint8)(9))) + 0.5f) * 1.1920928955078125e-07f)

@@ -16,7 +16,7 @@ import engine
 from engine.devices import Member
 from engine.numerics.philox import uniform_float64_wide, uniform_words
 from engine.solvers.gibbs.choice import with_kernel
-from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.design.matrix import Design, stored_values
 from engine.solvers.gibbs.device.sampler import required_bytes, validate_memory
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves.conjugate import STREAM_ROWS, ConjugateMoves
@@ -42,10 +42,10 @@ def normals(seed: int, stream: int, step: int, count: int, chain: int) -> NDArra
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3])))
 
 
-def errors_of_a_draw(device: Member, tolerance: float, slab: float | None) -> list[float]:
+def errors_of_a_draw(device: Member, tolerance: float, slab: float | None, storage: str) -> list[float]:
     """Distances of three chains from the draws by Cholesky factors with the same normals, in standard deviations."""
     X, y = data()
-    options = {"kernel": "cg", "chains": 3, "tolerance": tolerance, "slab": slab}
+    options = {"kernel": "cg", "chains": 3, "tolerance": tolerance, "slab": slab, "storage": storage}
     with sampling(device, X, y, seed=4, family="logit", **options) as sampler:
         layout = sampler.design.layout
         begin = np.random.default_rng(2).normal(0, 0.2, (3, layout.columns))
@@ -60,7 +60,8 @@ def errors_of_a_draw(device: Member, tolerance: float, slab: float | None) -> li
 
         omega, prior = sampler.workers.first(found)
         padded = layout.strips * layout.strip_rows
-        design = sampler.design.rows(0, layout.rows)[:, : layout.columns].astype(np.float64)
+        design = stored_values(sampler.design.rows(0, layout.rows), sampler.design.storage)
+        design = design[:, : layout.columns].astype(np.float64)
         design *= np.where(y, 1.0, -1.0)[:, None]
     errors = []
     for chain, first, group in ((0, 0, 2), (1, 0, 2), (2, 2, 1)):
@@ -90,9 +91,14 @@ def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Membe
     assert abs(spearmanr(local, of_rows**2).statistic) < 0.1
 
 
-@pytest.mark.parametrize("slab", [None, 2.0])
-def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Member, slab: float | None) -> None:
-    loose, tight = (errors_of_a_draw(device, tolerance, slab) for tolerance in (0.5, 1e-6))
+@pytest.mark.parametrize(
+    ("slab", "storage"),
+    [(None, "sparse"), (2.0, "sparse"), (None, "float32"), (2.0, "float32"), (None, "float16"), (None, "bfloat16")],
+)
+def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(
+    device: Member, slab: float | None, storage: str
+) -> None:
+    loose, tight = (errors_of_a_draw(device, tolerance, slab, storage) for tolerance in (0.5, 1e-6))
     assert max(tight) < 1e-6
     assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
 
@@ -110,12 +116,28 @@ def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     assert found.counters["passes"] > 5 * 1400
 
 
-def test_any_number_of_devices_makes_the_same_draws(device: Member) -> None:
+@pytest.mark.parametrize("storage", ["sparse", "float32"])
+def test_any_number_of_devices_makes_the_same_draws(device: Member, storage: str) -> None:
     X, y = data()
     problem = engine.HorseshoeLogit(X, y)
-    one, two = (engine_of(device, count).solve(problem, kernel="cg", draws=20, warmup=10, seed=3) for count in (1, 2))
+    one, two = (
+        engine_of(device, count).solve(problem, kernel="cg", storage=storage, draws=20, warmup=10, seed=3)
+        for count in (1, 2)
+    )
     assert np.array_equal(one.arrays["beta"], two.arrays["beta"])
     assert two.counters["exchanged_bytes"] > 0
+
+
+def test_dense_rows_and_rows_that_are_sent_have_the_draws_of_the_entries(device: Member) -> None:
+    X, y = data()
+    owner, problem = engine_of(device, 1), engine.HorseshoeProbit(X, y)
+    options: dict[str, Any] = {"kernel": "cg", "tolerance": 1e-7, "draws": 6, "warmup": 4, "seed": 3}
+    entries = owner.solve(problem, storage="sparse", **options)
+    kept = owner.solve(problem, storage="float32", **options)
+    sent = owner.solve(problem, storage="float32", streaming="always", **options)
+    assert sent.counters["streamed"] == 1
+    assert np.array_equal(kept.arrays["beta"], sent.arrays["beta"])
+    assert np.allclose(kept.arrays["beta"], entries.arrays["beta"], rtol=1e-4, atol=1e-4)
 
 
 def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
@@ -123,8 +145,7 @@ def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
     owner = engine_of(device, 1)
     for problem, options, text in (
         (engine.HorseshoeRegression(X, y.astype(float)), {}, "cg samples probit and logit"),
-        (engine.HorseshoeProbit(X, y), {"storage": "float16"}, "keeps X as storage = sparse"),
-        (engine.HorseshoeProbit(X, y), {"streaming": "always"}, "sends rows of X"),
+        (engine.HorseshoeProbit(X, y), {"storage": "sparse", "streaming": "always"}, "sends rows of X"),
     ):
         with pytest.raises(engine.OptionError, match=text):
             owner.solve(problem, kernel="cg", **options)

@@ -99,6 +99,7 @@ def search(
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
     record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
+    run.offer(record.result)
     target = problem.fitness.best_key if options.target is None else problem.fitness.key(options.target)
     try:
         status = _populations(problem, options, run, record, make, devices, host, target)

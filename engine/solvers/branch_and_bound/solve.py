@@ -198,6 +198,8 @@ def _begin(
         solution = first_solution(problem, options, run.seed, expired, brief)
         run.progress("first solution", 1, 1)
         upper = INFINITY if solution is None else tree.evaluate(solution)
+        if solution is not None:
+            run.incumbent(upper, min(upper, tree.lower_bound()), solution)
     value = min(upper, INFINITY)
     before.prepared = prepared(value)
     return _Incumbent(tree, value, value, solution), before

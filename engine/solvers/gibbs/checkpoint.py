@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +80,10 @@ class RunState:
         Whether there are other devices to go on with.
     snapshot : Snapshot, optional
         The last one.
+    lock : Lock
+        Held while draws are taken over, so that another thread can summarise them.
+    value_seconds : float
+        What a draw of a quantity takes in the summary, as measured by the last check of convergence.
     """
 
     design: Design
@@ -109,6 +114,8 @@ class RunState:
     others: bool = False
     snapshot: Snapshot | None = None
     snapshot_at: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    value_seconds: float = 2e-7
 
     def kept(self) -> list[tuple[str, Draws]]:
         """The stores of draws that there are, by name."""

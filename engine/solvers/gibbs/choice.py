@@ -1,71 +1,103 @@
-"""What ``kernel = auto`` stands for: a matter of the problem alone, so that draws are the same on any devices."""
+"""What ``kernel = auto`` stands for: ``hmc``, or with very many columns what is predicted to cost least."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ...devices import DeviceInfo
 from ...errors import OptionError
-from .design.features import dense_rows
-from .design.matrix import Design
+from .costs import Cost, Kernel, Shape, Traits, predicted_cost
+from .design.features import dense_rows, density, is_sparse
+from .design.matrix import DENSE, Design, bytes_an_entry
 from .options import KernelName, Options
 from .priors import CONJUGATE
 from .problem import HorseshoeProbit
 
-__all__ = ["is_wide", "kernel_for", "moves_latent", "validate_kernel", "with_kernel"]
+__all__ = ["is_wide", "kernel_costs", "kernel_for", "moves_latent", "validate_kernel", "with_kernel"]
 
 _MOST_COLUMNS = 8192
-"""Columns up to which matrices of p x p are made and factorised for every chain in every iteration."""
+"""Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device."""
 
 _MOST_ROWS = 4096
-"""Rows up to which those of N x N are, where they are smaller."""
-
-_FAR_TOO_MANY = 32_768
-"""Columns from which matrices of N x N are made of more rows than that too, if the family has no kernel cg."""
+"""Rows up to which matrices of N x N are made for moves of latent normals."""
 
 _ROWS_AT_ONCE = 64
 
-_MOST_VALUES = 1 << 31
-"""Values of X up to which it is stored with its zeros for that."""
+_MOST_SHARE = 0.8
+"""Of a device's memory that a kernel may be predicted to need."""
 
 
-def kernel_for(problem: HorseshoeProbit, options: Options) -> KernelName:
-    """The kernel of the option, or with ``auto`` the one whose matrices are small enough.
-
-    That is hmc, else px (probit) or gibbs (normal, student), else cg.
+def kernel_for(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> KernelName:
+    """The kernel of the option, or with ``auto`` the one that is predicted to cost least.
 
     Parameters
     ----------
     problem : HorseshoeProbit
     options : Options
+    devices : sequence of DeviceInfo
+        Those of the run; a usual CPU without any.
     """
     if options.kernel != "auto":
         return options.kernel
-    rows, columns = problem.X.shape
-    if columns <= _MOST_COLUMNS:
+    memory = _MOST_SHARE * Traits.of(devices).memory
+    costs = kernel_costs(problem, options, devices)
+    if problem.X.shape[1] <= _MOST_COLUMNS and costs["hmc"].bytes <= memory:
         return "hmc"
-    plain = options.storage in ("auto", "float32") and options.streaming != "always"
-    if rows < columns and rows * columns <= _MOST_VALUES and plain and options.prior in CONJUGATE:
-        if problem.family == "probit" and rows <= _MOST_ROWS:
-            return "px"
-        few = rows <= _MOST_ROWS or columns >= _FAR_TOO_MANY
-        if problem.family in ("normal", "student") and few and _are_more(problem, options):
-            return "gibbs"
-    if problem.family in ("probit", "logit") and options.storage in ("auto", "sparse"):
-        return "cg" if options.streaming != "always" else "hmc"
-    return "hmc"
+    fitting = {kernel: cost for kernel, cost in costs.items() if cost.bytes <= memory} or costs
+    return min(fitting, key=lambda kernel: fitting[kernel].weighted(kernel))
 
 
-def with_kernel(problem: HorseshoeProbit, options: Options) -> Options:
+def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> dict[Kernel, Cost]:
+    """The predicted cost of every kernel that can be chosen, with its cheapest storage.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    devices : sequence of DeviceInfo
+    """
+    traits, shape, family = Traits.of(devices), _shape(problem, options), problem.family
+    storages = ["float32", "sparse"] if options.storage == "auto" else [options.storage]
+    if options.streaming == "always" or (shape.entries is None and options.storage == "auto"):
+        storages = [storage for storage in storages if storage != "sparse"] or storages[:1]
+
+    def cheapest(kernel: Kernel) -> Cost:
+        found = [predicted_cost(kernel, storage, shape, traits) for storage in storages]
+        return min(found, key=lambda cost: cost.seconds)
+
+    costs: dict[Kernel, Cost] = {"hmc": cheapest("hmc")}
+    if family in ("probit", "logit"):
+        costs["cg"] = cheapest("cg")
+    plain = options.storage in ("auto", "float32") and options.streaming != "always" and options.prior in CONJUGATE
+    wide: Kernel | None = {"probit": "px", "normal": "gibbs", "student": "gibbs"}.get(family)  # type: ignore[assignment]
+    if wide is not None and plain and shape.columns > shape.rows and _are_more(problem, options):
+        costs[wide] = predicted_cost(wide, "float32", shape, traits, wide=True)
+    return costs
+
+
+def _shape(problem: HorseshoeProbit, options: Options) -> Shape:
+    """The sizes of X, and its entries unless too many are not 0."""
+    rows, columns = problem.X.shape
+    share = density(problem.X)
+    entries = None if share > DENSE and not is_sparse(problem.X) else int(share * rows * columns)
+    return Shape(rows, columns, options.chains, entries, bytes_an_entry(rows, columns, one_value=False))
+
+
+def with_kernel(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> Options:
     """The options with a kernel in place of ``auto``.
 
     Parameters
     ----------
     problem : HorseshoeProbit
     options : Options
+    devices : sequence of DeviceInfo
+        As for :func:`kernel_for`.
     """
     if options.kernel != "auto":
         return options
-    return options.model_copy(update={"kernel": kernel_for(problem, options)})
+    return options.model_copy(update={"kernel": kernel_for(problem, options, devices)})
 
 
 def _are_more(problem: HorseshoeProbit, options: Options) -> bool:
@@ -96,11 +128,8 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
         If it does not, or not with these options.
     """
     kernel, family = options.kernel, problem.family
-    if kernel == "cg":
-        if family not in ("probit", "logit"):
-            raise OptionError(f"kernel = cg samples probit and logit regressions; {family} needs kernel = hmc")
-        if options.storage not in ("auto", "sparse"):
-            raise OptionError(f"kernel = cg keeps X as storage = sparse; got storage = {options.storage}")
+    if kernel == "cg" and family not in ("probit", "logit"):
+        raise OptionError(f"kernel = cg samples probit and logit regressions; {family} needs kernel = hmc")
     if kernel in ("cg", "hmc") or family == "probit":
         return
     linear = family in ("normal", "student")

@@ -29,7 +29,7 @@ class Options(SolverOptions):
         description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion), hmc "
         "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns) or "
         "cg (latent variables and conjugate gradients, for X with very many columns); auto: hmc up to 8192 columns, "
-        "then px, gibbs or cg where they apply",
+        "then the one that is predicted to take the least time",
     )
     tolerance: float = Field(
         1e-4,

@@ -41,6 +41,7 @@ __all__ = ["settings_for", "solve", "validate"]
 
 Floats = NDArray[np.float64]
 
+_SEEN_FIRST = 1 << 24  # values; larger X are looked at when the run has begun, under its time limit
 _TRACED = 6
 _TRACE_INTERVAL = 0.1
 _SNAPSHOT_INTERVAL = 2.0
@@ -82,13 +83,14 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     engine.errors.OutOfDeviceMemory
         If the matrices do not fit the devices.
     """
-    options = with_kernel(problem, options)
+    options = with_kernel(problem, options, devices)
     validate_kernel(problem, options)
-    if options.streaming == "always" and (options.storage == "sparse" or options.kernel == "cg"):
+    if options.streaming == "always" and options.storage == "sparse":
         raise OptionError("streaming = always sends rows of X, not a sparse one; use storage = float32 or float16")
     if problem.family == "ordinal" and not options.intercept:
         raise OptionError("an ordinal regression needs its intercept, because its first threshold is 0")
-    design = Design.of(problem, options)
+    seen = problem.X.shape[0] * problem.X.shape[1] <= _SEEN_FIRST
+    design = Design.of(problem, options) if seen else Design.of_sizes(problem, options)
     _chosen(problem, options)
     _given(design, options)
     validate_memory(design, settings_for(design, options, 0), list(devices))
@@ -118,8 +120,11 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
         If the last device fails; the draws up to the last checkpoint are in the run folder. While there are others,
         the chains go on with them.
     """
-    asked, options = options.kernel, with_kernel(problem, options)
-    design = Design.of(problem, options)
+    asked, options = options.kernel, with_kernel(problem, options, [member.info for member in pool.members])
+    run.progress("columns", 0, 1)
+    run.poll()
+    design = Design.of(problem, options, run.poll)
+    run.progress("columns", 1, 1)
     report_design(run, design, options)
     if asked == "auto":
         report_kernel(run, design, options.kernel)
@@ -131,6 +136,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     state.notified = run.restored is not None
     while True:
         state.others = len(members) > 1
+        run.progress("upload of X", 0, 1)
         try:
             with Sampler(pool, design, settings, left, tolerant=True) as sampler:
                 return _draw(problem, options, run, sampler, state)
@@ -150,6 +156,12 @@ def _draw(problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler
             "about a second for 25 to 50 GB. More chains share each pass",
             level="warning",
         )
+
+    def summary(status: Status) -> Posterior:
+        with state.lock:
+            return posterior_of(problem, options, run, state, status, bool(streamed), state.exchanged_before)
+
+    run.offer(summary)
     try:
         snapshot = _begin(options, run, sampler, state)
         _sample(options, run, sampler, state, snapshot)
@@ -341,7 +353,7 @@ def _sample(
             _adapt(options, sampler, state)
         if options.draws is None and step in checks and step > state.began_at:
             _take(options, run, state, *sampler.collect())
-            if _has_converged(options, run, state):
+            if run.time_left > _summary_seconds(state) and _has_converged(options, run, state):
                 break
         leave = step % REFRESH == 0 and ends(step)
         if leave or (step % REFRESH == 0 and _is_kept(run, state)):
@@ -365,8 +377,15 @@ def _sample(
             state.passes += _passes(options, state, step, count)
         _take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
+        run.reserve(_summary_seconds(state))
         report_progress(options, run, state, total)
     return None
+
+
+def _summary_seconds(state: RunState) -> float:
+    """What it takes to diagnose all the draws so far."""
+    chains, quantities = state.draws.shape
+    return state.value_seconds * chains * quantities * state.draws.count / state.draws.every
 
 
 def _is_kept(run: Run, state: RunState) -> bool:
@@ -445,7 +464,9 @@ def _has_converged(options: Options, run: Run, state: RunState) -> bool:
     """Whether the targets are met at this check and the one before; all quantities are looked at if the worst are."""
     found = mixing_of(state.draws, state.statistics, state.watched)
     if len(state.watched) and (found is None or found.reaches(options.ess, options.r_hat)):
+        began = time.monotonic()
         found = mixing_of(state.draws, state.statistics)
+        state.value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
         state.watched = np.zeros(0, np.int64)
     if found is not None and not len(state.watched):
         state.watched = found.watched
@@ -474,12 +495,13 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
         state.failed = failed
     kept = rows[np.array(iterations) >= options.warmup]
     if len(kept):
-        state.draws.add(state.design.unscaled(kept[:, :, :q]))
-        reports = state.statistics.shape[1]
-        state.statistics.add(kept[:, :, q : q + reports])
-        if state.scales is not None:
-            first = q + reports + state.design.first
-            state.scales.add(-0.5 * np.log(kept[:, :, first:]))
+        with state.lock:
+            state.draws.add(state.design.unscaled(kept[:, :, :q]))
+            reports = state.statistics.shape[1]
+            state.statistics.add(kept[:, :, q : q + reports])
+            if state.scales is not None:
+                first = q + reports + state.design.first
+                state.scales.add(-0.5 * np.log(kept[:, :, first:]))
     now = time.monotonic()
     if now - state.traced_at >= _TRACE_INTERVAL:
         state.traced_at = now

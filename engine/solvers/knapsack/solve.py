@@ -215,6 +215,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
         If the items do not add up to the value.
     """
     session = _Solving(problem, options, pool, run)
+    run.offer(session.result)
     status = Status.OPTIMAL
     try:
         session.solve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,27 +66,41 @@ def sparse_rows(X: Any, begin: int, end: int) -> Any:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
-def column_moments(X: Any) -> tuple[Floats, Floats]:
+def _nothing() -> None:
+    pass
+
+
+def column_moments(X: Any, between: Callable[[], None] = _nothing) -> tuple[Floats, Floats]:
     """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm.
 
     Columns of numbers so small that their squares are 0 are multiplied by a power of 2 first.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array, shape (N, p)
+    between : callable
+        Called now and then; it may raise.
     """
-    mean, scale = _sparse_moments(X) if is_sparse(X) else _dense_moments(X)
+    mean, scale = _sparse_moments(X) if is_sparse(X) else _dense_moments(X, between)
     tiny = np.flatnonzero((scale < SMALL_SCALE) & (np.abs(mean) < SMALL_SCALE))
     if tiny.size:
         larger = X[:, tiny].astype(np.float64) * _LARGER
-        found = _sparse_moments(larger) if is_sparse(X) else _dense_moments(larger)
+        found = _sparse_moments(larger) if is_sparse(X) else _dense_moments(larger, between)
         mean[tiny], scale[tiny] = (moment / _LARGER for moment in found)
     return mean, scale
 
 
-def _dense_moments(X: Any) -> tuple[Floats, Floats]:
+def _dense_moments(X: Any, between: Callable[[], None]) -> tuple[Floats, Floats]:
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
     parts = range(0, len(X), rows)
-    mean = sum((X[begin : begin + rows].sum(axis=0, dtype=np.float64) for begin in parts), np.zeros(X.shape[1]))
+    mean = np.zeros(X.shape[1])
+    for begin in parts:
+        between()
+        mean += X[begin : begin + rows].sum(axis=0, dtype=np.float64)
     mean = mean / len(X)
     squares = np.zeros(X.shape[1])
     for begin in parts:
+        between()
         apart = X[begin : begin + rows] - mean
         squares += np.einsum("ij,ij->j", apart, apart)
     return mean, np.sqrt(squares / len(X))
@@ -135,13 +150,14 @@ class EntrySummary:
         return EntrySummary(self.counts[columns], self.low[columns], self.high[columns], self.longest_row)
 
 
-def entry_summary(X: Any) -> EntrySummary:
-    """See :class:`EntrySummary`."""
+def entry_summary(X: Any, between: Callable[[], None] = _nothing) -> EntrySummary:
+    """See :class:`EntrySummary`; ``between`` is called now and then."""
     rows, columns = X.shape
     counts, longest = np.zeros(columns, np.int64), 0
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     chunk = rows if is_sparse(X) else max(1, _ROWS_AT_ONCE // columns)
     for begin in range(0, rows, chunk):
+        between()
         part = sparse_rows(X, begin, min(rows, begin + chunk))
         counts += np.bincount(part.indices, minlength=columns)
         longest = max(longest, int(np.diff(part.indptr).max(initial=0)))

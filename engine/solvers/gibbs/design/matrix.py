@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ProblemError
+from ..costs import SPARSE_PENALTY
 from ..families import FAMILIES, Family
 from ..options import Options, Storage
 from ..problem import HorseshoeProbit
@@ -23,6 +25,7 @@ from .features import (
 from .layout import SHARDS, Layout, layout_for
 
 __all__ = [
+    "DENSE",
     "Design",
     "bfloat16_bits",
     "bfloat16_values",
@@ -35,7 +38,9 @@ __all__ = [
 _ROWS_AT_ONCE = 1 << 22  # values
 _ROWS_SAMPLED = 4096
 _SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way they are stored
-_DENSE = 0.34  # no design with a larger share of values that are not 0 takes less time as sparse
+DENSE = 0.34
+"""No design with a larger share of values that are not 0 takes less time as sparse."""
+
 _LEAST_SCALE = 1e-290  # of a column; coefficients are divided by it
 _SHORT = 1 << 16  # numbers below are stored in 16 bits
 
@@ -74,7 +79,7 @@ class Design:
     entries: EntrySummary = field(default_factory=EntrySummary)
 
     @classmethod
-    def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
+    def of(cls, problem: HorseshoeProbit, options: Options, between: Callable[[], None] = lambda: None) -> Design:
         """Look at the columns.
 
         Parameters
@@ -82,6 +87,8 @@ class Design:
         problem : HorseshoeProbit
         options : Options
             With a kernel in place of auto.
+        between : callable
+            Called now and then; it may raise.
 
         Raises
         ------
@@ -90,7 +97,7 @@ class Design:
         """
         X = problem.X
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = column_moments(X)
+            mean, scale = column_moments(X, between)
         if options.standardize and not np.isfinite(scale).all():
             name = problem.names[int(np.argmin(np.isfinite(scale)))]
             raise ProblemError(f"column '{name}' has values whose squares are beyond float64; change its unit")
@@ -116,7 +123,7 @@ class Design:
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         layout = layout_for(X.shape[0], len(active) + options.intercept)
-        storage, entries = storage_for(X, options)
+        storage, entries = storage_for(X, options, between)
         slab = np.zeros(len(active))
         if options.prior == "regularized":
             slab = _effects(problem, active, mean, scale, options.intercept)
@@ -135,6 +142,44 @@ class Design:
                 raise ProblemError("y has values whose squares are beyond float64; change its unit")
         entries = entries.of(active) if storage == "sparse" else EntrySummary()
         return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, entries)
+
+    @classmethod
+    def of_sizes(cls, problem: HorseshoeProbit, options: Options) -> Design:
+        """A design for a plan of the memory, from the sizes and a sample of X: as if every column varied.
+
+        Parameters
+        ----------
+        problem : HorseshoeProbit
+        options : Options
+            With a kernel in place of auto.
+        """
+        rows, columns = problem.X.shape
+        total = int(density(problem.X) * rows * columns)
+        storage, entries = options.storage, EntrySummary()
+        if storage == "auto":
+            storage = (
+                "sparse"
+                if _may_be_sparse(problem.X, options) and _is_cheaper(rows, columns, total, False, options)
+                else "float32"
+            )
+        if storage == "sparse":
+            counts = np.full(columns, -(-total // columns))
+            entries = EntrySummary(counts, np.zeros(columns), np.ones(columns), columns)
+        layout = layout_for(rows, columns + options.intercept)
+        ones = np.ones(columns)
+        return cls(
+            problem,
+            np.arange(columns),
+            0.0 * ones,
+            ones,
+            options.intercept,
+            storage,
+            layout,
+            0.0 * ones,
+            0.0,
+            1.0,
+            entries,
+        )
 
     @property
     def family(self) -> Family:
@@ -261,7 +306,7 @@ class Design:
         return beta
 
 
-def storage_for(X: Any, options: Options) -> tuple[Storage, EntrySummary]:
+def storage_for(X: Any, options: Options, between: Callable[[], None] = lambda: None) -> tuple[Storage, EntrySummary]:
     """How X is stored, and its entries if they are stored.
 
     That is what the option says, or with ``auto`` what moves fewer bytes: the entries, read twice and in no order, cost
@@ -272,22 +317,33 @@ def storage_for(X: Any, options: Options) -> tuple[Storage, EntrySummary]:
     X : ndarray or sparse array, shape (N, p)
     options : Options
         With a kernel in place of auto.
+    between : callable
+        Called now and then; it may raise.
     """
-    rows, columns = X.shape
     chosen = options.storage
-    if options.kernel == "cg":
-        chosen = "sparse"
-    elif chosen == "auto":
-        of_rows = options.kernel in ("gibbs", "px") and columns > rows  # matrices of N x N are made of stored rows
-        if of_rows or options.streaming == "always" or rows * columns < _SPARSE_FROM or density(X) > _DENSE:
-            return "float32", EntrySummary()
+    if chosen == "auto" and not _may_be_sparse(X, options):
+        return "float32", EntrySummary()
     if chosen not in ("auto", "sparse"):
         return chosen, EntrySummary()
-    found = entry_summary(X)
+    found = entry_summary(X, between)
     if chosen == "auto":
-        size = bytes_an_entry(rows, columns, found.one_value)
-        chosen = "sparse" if 3 * size * found.total <= 4 * rows * columns else "float32"
+        rows, columns = X.shape
+        chosen = "sparse" if _is_cheaper(rows, columns, found.total, found.one_value, options) else "float32"
     return chosen, found
+
+
+def _may_be_sparse(X: Any, options: Options) -> bool:
+    """Whether it is worth while to count the entries."""
+    rows, columns = X.shape
+    of_rows = options.kernel in ("gibbs", "px") and columns > rows  # matrices of N x N are made of stored rows
+    small = rows * columns < _SPARSE_FROM and options.kernel != "cg"
+    return not (of_rows or options.streaming == "always" or small or density(X) > DENSE)
+
+
+def _is_cheaper(rows: int, columns: int, total: int, one_value: bool, options: Options) -> bool:
+    """Whether passes over the entries take less time than those over the rows, which ``cg`` reads twice in each."""
+    of_rows = (8 if options.kernel == "cg" else 4) * rows * columns
+    return SPARSE_PENALTY * bytes_an_entry(rows, columns, one_value) * total <= of_rows
 
 
 def bytes_an_entry(rows: int, columns: int, one_value: bool) -> int:

@@ -14,12 +14,28 @@ from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from ..priors import Prior, PriorName
 from .sparse_programs import sparse_variants
 
-__all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
+__all__ = [
+    "CONJUGATE_BLOCK",
+    "STORAGE",
+    "Launcher",
+    "Mode",
+    "Programs",
+    "SweepShape",
+    "conjugate_constants",
+    "gather_constants",
+    "kernel_variants",
+    "sweep_shape",
+]
 
 Mode = Literal["draw", "score", "margins", "combine"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
 
-_STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+"""What the templates call the storage of dense rows."""
+
+CONJUGATE_BLOCK = 256
+"""Work-items of a group of ``gibbs/dense_conjugate`` where they run in lanes."""
+
 _MOST_REGISTERS = 96
 _MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
 _QUEUE_BYTES = 16
@@ -92,7 +108,7 @@ class SweepShape:
         mode : {"draw", "score", "margins", "combine"}
         family : str
         """
-        common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "family": family, "rows": self.rows}
+        common = {"chains": chains, "storage": STORAGE[storage], "mode": mode, "family": family, "rows": self.rows}
         if self.serial:
             return "gibbs/sweep_serial", {**common, "block": 1}
         return "gibbs/sweep", {
@@ -177,6 +193,17 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
     return _Blocks(256, 256, 64, 1)
 
 
+def gather_constants(capabilities: Capabilities, value: str) -> dict[str, Any]:
+    """Constants of ``gibbs/gather`` for sums of a type, f32 or f64."""
+    blocks = _blocks(capabilities)
+    return {"block": blocks.gather, "columns": blocks.gather_columns, "value": value}
+
+
+def conjugate_constants(block: int, chains: int, mode: str, storage: str, family: str) -> dict[str, Any]:
+    """Constants of ``gibbs/dense_conjugate``."""
+    return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], "family": family}
+
+
 def _long_block(capabilities: Capabilities) -> int:
     """Work-items of a group where one has very many columns."""
     return min(1024, capabilities.max_block) if capabilities.simt else 1
@@ -228,8 +255,8 @@ class Programs:
         self.lines = device.program("gibbs/lines", block=blocks.lines, family=family, **of_prior)
         if FAMILIES[family].targeted:
             self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
-        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE.get(storage, "f32"))
-        self._gather = device.program("gibbs/gather", block=blocks.gather, columns=blocks.gather_columns, value="f32")
+        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=STORAGE.get(storage, "f32"))
+        self._gather = device.program("gibbs/gather", **gather_constants(device.capabilities, "f32"))
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 32 * units if device.capabilities.simt else 8 * units
@@ -358,6 +385,13 @@ class Launcher:
         bound(grid, block, **own)
 
 
+_CONJUGATE = (
+    ("augment", 4, "float32", "probit"),
+    ("augment", 2, "float16", "logit"),
+    ("augment", 1, "bfloat16", "probit"),
+    ("product", 4, "float32", "probit"),
+    ("product", 2, "bfloat16", "logit"),
+)
 _VARIATES = (
     *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal"),
     *("local_precision", "log_horseshoe_density", "polya_gamma"),
@@ -387,9 +421,9 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     for family in FAMILIES:
         if FAMILIES[family].targeted:
             yield "gibbs/auxiliary", _auxiliary_constants(blocks.vector, family)
-    yield "gibbs/gather", {"block": blocks.gather, "columns": blocks.gather_columns, "value": "f32"}
-    for storage in _STORAGE:
-        yield "gibbs/expand", {"block": blocks.vector, "storage": _STORAGE[storage]}
+    yield "gibbs/gather", gather_constants(capabilities, "f32")
+    for storage in STORAGE:
+        yield "gibbs/expand", {"block": blocks.vector, "storage": STORAGE[storage]}
     wanted: list[tuple[int, int, int, str, Mode]] = [
         (1008, 1024, 4, "float32", "draw"),
         (144, 2048, 4, "float32", "draw"),
@@ -411,6 +445,10 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for family in FAMILIES if len(binary) > 1 and storage == "float32" else binary:
             yield shape.constants(chains, storage, mode, family)
     yield from sparse_variants(capabilities)
+    yield "gibbs/gather", gather_constants(capabilities, "f64")
+    conjugate_block = CONJUGATE_BLOCK if capabilities.simt else 1
+    for mode_, chains, storage, family in _CONJUGATE:
+        yield "gibbs/dense_conjugate", conjugate_constants(conjugate_block, chains, mode_, storage, family)
     block = 64 if capabilities.simt else 1
     for constants in (horseshoe, *priors):
         yield "gibbs/priors_fill", {"block": block, **constants}

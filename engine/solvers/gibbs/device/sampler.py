@@ -54,7 +54,12 @@ def required_bytes(
     share = -(-rows // devices)
     if settings.kernel == "cg":
         recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
-        return 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
+        needed = 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
+        if storage != "sparse":
+            share_of_strips = -(-strips // devices)
+            needed += (8 * chains + 4) * share_of_strips * width  # sums of strips, of all chains and of a score
+            needed += share * stride * (4 if storage == "float32" else 2) if with_rows else 0
+        return needed
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
     matrices = 8 * columns * columns * (owned + 3)
@@ -107,7 +112,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.kernel == "cg":
-        advice = "use fewer chains or more devices"
+        advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"
     elif design.problem.family in ("probit", "logit"):
         advice += "; kernel = cg needs no matrix of the columns"
     of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None

@@ -14,7 +14,7 @@ from ..design.layout import SHARDS
 from ..design.matrix import Design
 from ..families import FAMILIES
 
-__all__ = ["SparseMode", "SparsePrograms", "sparse_variants"]
+__all__ = ["SparseMode", "SparsePrograms", "column_tiles", "sparse_variants"]
 
 SparseMode = Literal["draw", "score", "margins", "combine", "augment", "product"]
 
@@ -30,6 +30,12 @@ def _lanes(mean: float, most: int) -> int:
     while lanes < most and 4 * lanes < mean:
         lanes *= 2
     return lanes
+
+
+def column_tiles(columns: int) -> tuple[int, int]:
+    """Parts of the columns that groups take one of, and how many columns each has."""
+    tiles = max(1, min(_MOST_TILES, -(-columns // _LEAST_TILE)))
+    return tiles, -(-columns // tiles)
 
 
 def shares_rows(capabilities: Capabilities) -> bool:
@@ -73,8 +79,7 @@ class SparsePrograms:
         self._simt = shares_rows(capabilities)
         self._units = capabilities.compute_units
         self.block = _BLOCK if self._simt else 1
-        self.tiles = max(1, min(_MOST_TILES, -(-layout.columns // _LEAST_TILE)))
-        self.tile = -(-layout.columns // self.tiles)
+        self.tiles, self.tile = column_tiles(layout.columns)
         self.finish_tile = _FINISH_TILE[self._simt]
         self._shuffle = capabilities.shuffle
         self._row_types = _types(entries.row_start, entries.columns, entries.values)

@@ -106,6 +106,21 @@ class SparseRows(Rows):
         self.segments = len(segments.row)
         self.sparse = SparsePrograms(self.device, design, entries, segments)
 
+    @property
+    def tiles(self) -> int:
+        """Parts of the columns, see :class:`SparsePrograms`."""
+        return self.sparse.tiles
+
+    @property
+    def tile(self) -> int:
+        """Columns of a part."""
+        return self.sparse.tile
+
+    @staticmethod
+    def places(chains: int) -> list[tuple[int, int]]:
+        """The first, and the number, of the chains whose coefficients lie side by side, for each chain."""
+        return [group for group in chain_groups(chains) for _ in range(group[1])]
+
     # --- passes ---------------------------------------------------------------------------------------------------
 
     def partial_sums(self, memory: Memory, betas: int) -> Buffer:

@@ -22,6 +22,7 @@ from ..moves.hamiltonian import HamiltonianMoves
 from ..moves.latent import LatentMoves
 from ..moves.wide import DiagonalMatrices, WideMoves
 from .chains import Chains, Recorded, Recorder, Settings
+from .conjugate_rows import ConjugateRows
 from .matrices import Matrices
 from .rows import Rows
 from .sparse_rows import SparseRows
@@ -72,14 +73,14 @@ class Worker:
             np.float32: settings.chains * strips * layout.strip_rows,
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
-        kind_of_rows = SparseRows if design.storage == "sparse" else Rows
+        kind_of_rows = SparseRows if design.storage == "sparse" else ConjugateRows if settings.kernel == "cg" else Rows
         streaming = "never" if settings.alone else settings.streaming
         self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
         self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
-        if isinstance(self.rows, SparseRows) and settings.kernel == "cg":
+        if isinstance(self.rows, SparseRows | ConjugateRows) and settings.kernel == "cg":
             self.matrices = DiagonalMatrices(memory, self.rows, settings)
             self.moves = ConjugateMoves(memory, self.rows, self.chains, self.matrices, settings)
         elif settings.wide:
@@ -89,8 +90,11 @@ class Worker:
             self.matrices = Matrices(memory, self.rows, settings, number)
             kind = HamiltonianMoves if settings.kernel == "hmc" else LatentMoves
             self.moves = kind(memory, self.rows, self.chains, self.matrices, settings)
+        dense = isinstance(self.rows, ConjugateRows)
+        if dense and isinstance(self.moves, ConjugateMoves):
+            self.moves.load()  # the rows take what memory is left, or stay on the host
         self.rows.load()
-        if isinstance(self.moves, ConjugateMoves):
+        if not dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()
 
     @property

@@ -58,7 +58,8 @@ def posterior_of(
         "exchanged_bytes": exchanged_bytes,
     }
     if not draws.count:
-        return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
+        reason = _too_early(options, run, state, status)
+        return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters, reason=reason)
     kept = draws.all()
     log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
     design = state.design
@@ -136,6 +137,15 @@ def posterior_of(
     if (warning := verdict(result)) is not None:
         run.warn(ConvergenceWarning(warning))
     return result
+
+
+def _too_early(options: Options, run: Run, state: RunState, status: Status) -> str:
+    """Why there are no draws."""
+    ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
+    where = f"after {state.iteration} of {options.warmup} iterations of the warm-up"
+    if not state.iteration:
+        where = f"before the first iteration, in the phase '{run.phase}'"
+    return f"{ended} {where}, so that there are no draws"
 
 
 def _causes(state: RunState) -> dict[str, NDArray[Any]]:

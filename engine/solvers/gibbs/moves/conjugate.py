@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ....devices import Buffer
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
-from ..design.layout import SHARDS, chain_groups
+from ..design.layout import SHARDS
 from ..device.chains import WHOLE, Chains, Settings
+from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
 from ..device.programs import Launcher
 from ..device.sparse_rows import SparseRows
@@ -40,7 +41,7 @@ class ConjugateMoves:
     Parameters
     ----------
     memory : Memory
-    rows : SparseRows
+    rows : SparseRows or ConjugateRows
     chains : Chains
     matrices : DiagonalMatrices
     settings : Settings
@@ -54,7 +55,12 @@ class ConjugateMoves:
     """
 
     def __init__(
-        self, memory: Memory, rows: SparseRows, chains: Chains, matrices: DiagonalMatrices, settings: Settings
+        self,
+        memory: Memory,
+        rows: SparseRows | ConjugateRows,
+        chains: Chains,
+        matrices: DiagonalMatrices,
+        settings: Settings,
     ) -> None:
         self._memory, self._rows, self._chains, self._settings = memory, rows, chains, settings
         self._device, self._matrices = memory.device, matrices
@@ -74,10 +80,10 @@ class ConjugateMoves:
     def load(self) -> None:
         """Take what depends on the rows, once these are there."""
         memory, rows, count = self._memory, self._rows, self._settings.chains
-        tiles = rows.sparse.tiles
+        tiles = rows.tiles
         self.omega = memory.zeros(max(1, rows.count) * count)
         self._passed = rows.vectors("f64", count)
-        groups = [group for group in chain_groups(count) for _ in range(group[1])]
+        groups = rows.places(count)
         self._errors = memory.empty((2, count, tiles))
         self._launch = Launcher(
             **shared_arguments(rows, self._chains, self._matrices, self._settings),
@@ -96,7 +102,7 @@ class ConjugateMoves:
             offsets=self._passed.offsets,
             failed=self._matrices.failed,
             counts=int(rows.peer is None or rows.peer.number == 0),
-            tile=rows.sparse.tile,
+            tile=rows.tile,
             tiles=tiles,
             tolerance=self._settings.tolerance,
             margins=self._margins,
@@ -181,7 +187,7 @@ class ConjugateMoves:
 
     def _each(self, name: str, **own: Any) -> None:
         """A kernel of ``conjugate`` for every chain and tile of columns."""
-        groups = self._chains.count * self._rows.sparse.tiles
+        groups = self._chains.count * self._rows.tiles
         self._launch(getattr(self._program, name), groups, self._rows.programs.block, **own)
 
     def _largest_error(self, number: int) -> float:

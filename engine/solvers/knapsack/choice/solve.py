@@ -139,6 +139,7 @@ class _ChoiceRun:
     def solve(self) -> Result:
         """Bounds, table, audit."""
         status = Status.OPTIMAL
+        self._run.offer(self._result)
         self._publish()
         try:
             if self._found.solved:

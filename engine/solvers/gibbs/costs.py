@@ -1,0 +1,145 @@
+"""What an iteration is predicted to cost: seconds and bytes of every kernel and storage on a kind of device.
+
+The rates are rough (a factor of two), which is enough to tell kernels apart whose costs differ by the power of a size.
+``weight`` says how many iterations of a kernel are worth about one of ``hmc``: the draws of kernels with latent
+variables depend on the ones before for longer (BENCHMARKS.md, "until they have mixed").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...devices import DeviceInfo
+
+__all__ = ["WEIGHTS", "Cost", "Shape", "Traits", "predicted_cost"]
+
+Kernel = Literal["gibbs", "px", "hmc", "cg"]
+
+WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 8.0, "cg": 8.0}
+"""Iterations of a kernel for an effective draw, beside ``hmc``."""
+
+STEPS_OF_CG = 20
+"""Steps of the conjugate gradients of an iteration; they depend on the data."""
+
+SPARSE_PENALTY = 3.0
+"""A byte of entries, which are read in no order, takes so much longer than one of rows."""
+
+_PASSES = {"hmc": 7, "px": 1, "gibbs": 1}
+_ITERATIONS = 1000  # over which X'X is spread
+_ITEMS = {"float32": 4, "float16": 2, "bfloat16": 2}
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How fast a kind of device is.
+
+    Attributes
+    ----------
+    bandwidth : float
+        Bytes a second of a pass over rows.
+    pass_rate : float
+        Multiplications and additions a second of a pass, in float32; half of it in float64.
+    factor_rate : float
+        The same of factorisations in float64.
+    launch : float
+        Seconds of a launch.
+    memory : float
+        Bytes of a device.
+    """
+
+    bandwidth: float = 1.5e10
+    pass_rate: float = 1.2e10
+    factor_rate: float = 3e10
+    launch: float = 1e-5
+    memory: float = float("inf")
+
+    @classmethod
+    def of(cls, devices: Sequence[DeviceInfo]) -> Traits:
+        """Of some devices together, which share the rows; of a CPU with two cores without any."""
+        if not devices:
+            return cls()
+        parts = [_traits_of(info) for info in devices]
+        return cls(
+            sum(part.bandwidth for part in parts),
+            sum(part.pass_rate for part in parts),
+            sum(part.factor_rate for part in parts),
+            max(part.launch for part in parts),
+            min(part.memory for part in parts),
+        )
+
+
+def _traits_of(info: DeviceInfo) -> Traits:
+    capabilities = info.capabilities
+    units = capabilities.compute_units
+    if not capabilities.simt:
+        factor = 1.5e10 if capabilities.linear_algebra == "lapack" else 3e9
+        return Traits(min(units, 16) * 7.5e9, units * 6e9, units * factor, 1e-5, info.memory)
+    factor = 2.3e11 if capabilities.linear_algebra == "cusolver" else 2e10
+    return Traits(units * 3.2e10, units * 2e11, units * factor, 5e-6, info.memory)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A design: ``entries`` of ``entry_bytes`` each are not 0; ``entries`` is None where X is not sparse at all."""
+
+    rows: int
+    columns: int
+    chains: int
+    entries: int | None = None
+    entry_bytes: int = 16
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A prediction.
+
+    Attributes
+    ----------
+    seconds : float
+        Of an iteration of all chains.
+    bytes : float
+        Device memory, of X and of what grows with its sizes.
+    """
+
+    seconds: float
+    bytes: float
+
+    def weighted(self, kernel: Kernel) -> float:
+        """Seconds of what is worth an iteration of ``hmc``."""
+        return self.seconds * WEIGHTS[kernel]
+
+
+def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, wide: bool = False) -> Cost:
+    """What an iteration takes.
+
+    Parameters
+    ----------
+    kernel : {"gibbs", "px", "hmc", "cg"}
+    storage : {"float32", "float16", "bfloat16", "sparse"}
+    shape : Shape
+    traits : Traits
+    wide : bool
+        Whether matrices of N x N are made, for ``gibbs`` and ``px``.
+    """
+    rows, columns, chains = shape.rows, shape.columns, shape.chains
+    values = rows * columns
+    if storage == "sparse":
+        size = float(values if shape.entries is None else shape.entries) * shape.entry_bytes
+        read = SPARSE_PENALTY * size
+    else:
+        size = float(_ITEMS[storage] * values)
+        read = size * (2.0 if kernel == "cg" else 1.0)  # twice in a pass
+    handled = read / _ITEMS.get(storage, 4)
+    one_pass = max(read / traits.bandwidth, 4.0 * handled * chains / traits.pass_rate) + 4 * traits.launch
+    if kernel == "cg":
+        sums = 8.0 * chains * columns * min(4096, 1 + rows // 16) if storage != "sparse" else 16.0 * size / 512
+        vectors = 8.0 * chains * (10 * columns + 6 * rows)
+        return Cost(STEPS_OF_CG * (one_pass + 4 * traits.launch), size + sums + vectors)
+    if wide:
+        flops = chains * (float(rows) * rows * columns + rows**3 / 3)
+        return Cost(flops / traits.factor_rate + 3 * one_pass, size + 8.0 * rows * rows * (chains + 1))
+    flops = chains * columns**3 / 3 + float(rows) * columns**2 / _ITERATIONS
+    seconds = flops / traits.factor_rate + _PASSES[kernel] * one_pass
+    return Cost(seconds, size + 8.0 * columns * columns * (chains + 3))

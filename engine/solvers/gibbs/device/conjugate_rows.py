@@ -1,0 +1,189 @@
+"""One device's rows of a dense design for the kernel ``cg``: passes with vectors of float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....devices import Buffer
+from ....devices.program import Program
+from ....numerics.exchange import Part, Peer
+from ....numerics.memory import Memory
+from ..design.layout import chain_groups
+from ..design.matrix import Design
+from ..priors import Prior
+from .programs import CONJUGATE_BLOCK, Launcher, conjugate_constants, gather_constants
+from .rows import Rows
+from .sparse_programs import column_tiles
+from .sparse_rows import Vectors
+
+__all__ = ["ConjugateRows"]
+
+
+class ConjugateRows(Rows):
+    """Dense rows with the passes of the kernel ``cg``, as :class:`SparseRows` has them; as for parameters see ``Rows``.
+
+    The rows are multiplied by their y = +-1 and lie in the units of the design: ``factor`` is 1 and ``centre`` 0.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        design: Design,
+        shards: tuple[int, int],
+        streaming: str,
+        prior: Prior,
+        peer: Peer | None = None,
+    ) -> None:
+        super().__init__(memory, design, shards, streaming, prior, peer)
+        layout = self.layout
+        capabilities = self.device.capabilities
+        self._block = CONJUGATE_BLOCK if capabilities.simt else 1
+        self._most_groups = 16 * capabilities.compute_units
+        self.tiles, self.tile = column_tiles(layout.columns)
+        self.factor, self.centre = memory.put(np.ones(layout.columns)), memory.zeros(layout.columns)
+        signs = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
+        signs[: layout.rows] = self.design.signs(0, layout.rows)
+        self.signs = memory.put(signs)
+        self._gather64 = self.device.program("gibbs/gather", **gather_constants(capabilities, "f64"))
+        self._launch = Launcher(
+            signs=self.signs,
+            first_row=self.first_row,
+            row_count=layout.rows,
+            rows=self.count,
+            strip_rows=layout.strip_rows,
+            stride=layout.stride,
+            q=layout.columns,
+            width=layout.width,
+        )
+
+    @staticmethod
+    def places(chains: int) -> list[tuple[int, int]]:
+        """The first, and the number, of the chains whose coefficients lie side by side, for each chain."""
+        return [(chain, 1) for chain in range(chains)]
+
+    def vectors(self, vector: str, betas: int) -> Vectors:
+        """The buffers of passes for so many vectors of float64.
+
+        Parameters
+        ----------
+        vector : {"f64"}
+        betas : int
+        """
+        memory, layout = self._memory, self.layout
+        sums = max(1, self.strips) * betas * layout.width
+        return Vectors(
+            betas,
+            memory.zeros(betas * layout.columns),
+            memory.zeros(max(1, self.count) * betas),
+            memory.zeros(self.tiles * betas),
+            memory.empty(1),
+            memory.zeros(sums),
+        )
+
+    def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
+        """See :meth:`Rows.sweep`; its sums may be left in a buffer of float64, as so many numbers of float32."""
+        if out.dtype == np.float64:
+            out = Buffer(out.handle, out.argument, out.shape, np.dtype(np.float32))
+        super().sweep(mode, beta, out, betas, **arguments)
+
+    def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
+        """Let these be the coefficients.
+
+        Parameters
+        ----------
+        vectors : Vectors
+        vector : {"f64"}
+        beta : Buffer of float64, shape (betas, q)
+        stride : int
+            That is q.
+        """
+        self.device.copy(vectors.coefficients, beta)
+
+    def pass_rows(self, mode: str, vectors: Vectors, vector: str, **arguments: Any) -> None:
+        """Margins and weights of the rows, and the strips' sums of the rows times their weights.
+
+        Parameters
+        ----------
+        mode : {"augment", "product"}
+        vectors : Vectors
+        vector : {"f64"}
+        **arguments
+            What the mode needs.
+        """
+        self._mode = mode
+        for block, design in self._each_block():
+            groups = min(block.strips * self.layout.strip_rows // 8, self._most_groups)
+            for first, count in chain_groups(vectors.betas):
+                self._launch(
+                    self._program(mode, count).weigh_rows,
+                    groups,
+                    self._block,
+                    design=design,
+                    coefficients=vectors.coefficients,
+                    weighted=vectors.weighted,
+                    strips=block.strips,
+                    strip_first=block.first_strip,
+                    beta_first=first,
+                    **arguments,
+                )
+                self._add_up("add_rows", first, count, block, design, vectors, vectors.weighted)
+
+    def add_squares(self, vectors: Vectors, weights: Buffer, shards: Buffer) -> None:
+        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights.
+
+        Parameters
+        ----------
+        vectors : Vectors
+        weights : Buffer of float64, shape (rows, betas)
+        shards : Buffer of float64, shape (SHARDS, betas * width)
+        """
+        for block, design in self._each_block():
+            for first, count in chain_groups(vectors.betas):
+                self._add_up("add_squares", first, count, block, design, vectors, weights)
+        self.gather(vectors.partial, vectors.betas * self.layout.width, shards)
+
+    def _add_up(
+        self, name: str, first: int, count: int, block: Any, design: Buffer, vectors: Vectors, summed: Buffer
+    ) -> None:
+        tiles = 1 if self._block == 1 else -(-self.layout.stride // self._block)
+        self._launch(
+            getattr(self._program("augment" if name == "add_squares" else self._mode, count), name),
+            block.strips * tiles,
+            self._block,
+            design=design,
+            summed=summed,
+            partial=vectors.partial,
+            strip_first=block.first_strip,
+            beta_first=first,
+            betas=vectors.betas,
+        )
+
+    def _program(self, mode: str, chains: int) -> Program:
+        constants = conjugate_constants(self._block, chains, mode, self.design.storage, self.design.problem.family)
+        return self.device.program("gibbs/dense_conjugate", **constants)
+
+    def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
+        """See :meth:`Rows.gather`; also of sums in float64."""
+        if partial.dtype == np.float32:
+            super().gather(partial, count, shards)
+            return
+        many = self.last_shard - self.first_shard
+        block, columns = self._gather64_shape
+        self._gather64.gather_shards(
+            many * -(-count // (block * columns)),
+            block,
+            partial=partial,
+            count=count,
+            bounds=self.bounds,
+            shards=shards,
+            first_shard=self.first_shard,
+        )
+        if self.peer is not None:
+            self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
+
+    @property
+    def _gather64_shape(self) -> tuple[int, int]:
+        constants = gather_constants(self.device.capabilities, "f64")
+        return constants["block"], constants["columns"]

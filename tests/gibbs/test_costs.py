@@ -1,0 +1,121 @@
+"""What is predicted of kernels and storages ranks them sensibly, whatever the shape and the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import engine
+from engine.solvers.gibbs.choice import kernel_costs, with_kernel
+from engine.solvers.gibbs.costs import Cost, Shape, Traits, predicted_cost
+from engine.solvers.gibbs.design.matrix import Design, storage_for
+from engine.solvers.gibbs.options import Options
+
+CPU = Traits()
+GPU = Traits(bandwidth=4.2e12, pass_rate=2.6e13, factor_rate=3e13, launch=5e-6, memory=1.4e11)  # about an H200
+
+
+def best(shape: Shape, traits: Traits, *kernels: str) -> tuple[str, str]:
+    """The kernel and storage of least weighted cost among those that fit."""
+    costs: dict[tuple[str, str], Cost] = {}
+    for kernel in kernels:
+        for storage in ("float32", "sparse"):
+            if storage == "float32" or shape.entries is not None:
+                found = predicted_cost(kernel, storage, shape, traits, wide=kernel in ("px", "gibbs"))  # type: ignore[arg-type]
+                if found.bytes < traits.memory:
+                    costs[kernel, storage] = found
+    return min(costs, key=lambda key: costs[key].weighted(key[0]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "share", "on_cpu", "on_gpu"),
+    [
+        (20, 4, None, ("hmc", "float32"), ("hmc", "float32")),
+        (4601, 57, None, ("hmc", "float32"), ("hmc", "float32")),
+        (32_561, 123, 0.11, ("hmc", "float32"), ("hmc", "float32")),
+        (10_000, 1000, None, ("hmc", "float32"), ("hmc", "float32")),
+        (500_000, 1000, 0.02, ("hmc", "sparse"), ("hmc", "sparse")),
+        (9000, 8300, None, ("hmc", "float32"), ("hmc", "float32")),
+        (100_000, 10_000, None, ("hmc", "float32"), ("hmc", "float32")),
+        (1_000_000, 10_000, None, ("hmc", "float32"), ("hmc", "float32")),
+        (72_489, 22_175, 0.005, ("cg", "sparse"), ("cg", "sparse")),
+        (20_000, 100_000, 0.002, ("cg", "sparse"), ("cg", "sparse")),
+        (20_000, 100_000, None, ("cg", "float32"), ("cg", "float32")),
+    ],
+)
+def test_the_cheapest_kernel_and_storage(
+    rows: int, columns: int, share: float | None, on_cpu: tuple[str, str], on_gpu: tuple[str, str]
+) -> None:
+    entries = None if share is None else int(share * rows * columns)
+    shape = Shape(rows, columns, 4, entries)
+    assert best(shape, CPU, "hmc", "cg") == on_cpu
+    assert best(shape, GPU, "hmc", "cg") == on_gpu
+
+
+@pytest.mark.parametrize("traits", [CPU, GPU])
+@pytest.mark.parametrize(("rows", "columns"), [(500, 9000), (100_000, 10_000)])
+def test_a_dense_design_is_never_cheaper_as_entries(traits: Traits, rows: int, columns: int) -> None:
+    shape = Shape(rows, columns, 4, rows * columns)
+    for kernel in ("hmc", "cg"):
+        dense, entries = (predicted_cost(kernel, how, shape, traits) for how in ("float32", "sparse"))
+        assert dense.seconds < entries.seconds
+        assert dense.bytes < entries.bytes
+
+
+def test_few_rows_are_for_matrices_of_the_rows() -> None:
+    shape = Shape(30, 9000, 4)
+    assert best(shape, CPU, "hmc", "cg", "px")[0] == "px"
+    assert best(shape, GPU, "hmc", "gibbs")[0] == "gibbs"
+    many = Shape(6000, 9000, 4)
+    assert best(many, CPU, "hmc", "gibbs")[0] == "hmc"
+
+
+def test_predictions_are_of_the_order_of_what_was_measured() -> None:
+    """Milliseconds of an iteration of four chains on an H200, from BENCHMARKS.md."""
+    for kernel, storage, shape, wide, measured in (
+        ("cg", "sparse", Shape(72_489, 22_175, 4, 8_000_000), False, 5.4),
+        ("px", "float32", Shape(2267, 98_385, 4), True, 145.0),
+        ("gibbs", "float32", Shape(1_000_000, 1000, 4), False, 1.57),
+    ):
+        found = 1e3 * predicted_cost(kernel, storage, shape, GPU, wide).seconds  # type: ignore[arg-type]
+        assert measured / 4 < found < 4 * measured
+
+
+def dense(rows: int, columns: int) -> Any:
+    return np.random.default_rng(1).standard_normal((rows, columns), np.float32)
+
+
+def test_dense_data_with_very_many_columns_are_not_stored_as_entries() -> None:
+    """The shape in small: more rows than 4096 are not needed for it."""
+    X, y = dense(60, 8300), np.arange(60) % 2
+    for family, options in (("probit", Options()), ("logit", Options()), ("logit", Options(kernel="cg"))):
+        problem = engine.HorseshoeRegression(X, y, family=family)
+        chosen = with_kernel(problem, options)
+        assert storage_for(problem.X, chosen)[0] == "float32"
+        assert Design.of_sizes(problem, chosen).storage == "float32"
+    thin = sparse.random_array((60, 8300), density=0.02, rng=np.random.default_rng(2), format="csr")
+    few = engine.HorseshoeLogit(thin, y)
+    chosen = with_kernel(few, Options())
+    assert (chosen.kernel, storage_for(few.X, chosen)[0]) == ("cg", "sparse")
+
+
+def test_memory_decides_before_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = engine.HorseshoeLogit(dense(40, 3000), np.arange(40) % 2)
+    assert with_kernel(problem, Options()).kernel == "hmc"
+    costs = kernel_costs(problem, Options())
+    assert costs["cg"].bytes < costs["hmc"].bytes
+    small = Traits(memory=1.5 * costs["cg"].bytes)
+    monkeypatch.setattr(Traits, "of", classmethod(lambda cls, devices: small))
+    assert with_kernel(problem, Options()).kernel == "cg"
+
+
+def test_a_plan_from_the_sizes_is_that_of_the_data() -> None:
+    X = dense(50, 200)
+    for options in (Options(), Options(kernel="cg"), Options(storage="sparse"), Options(intercept=False)):
+        problem = engine.HorseshoeProbit(X, np.arange(50) % 2)
+        seen, unseen = Design.of(problem, options), Design.of_sizes(problem, options)
+        assert (unseen.storage, unseen.layout) == (seen.storage, seen.layout)
+        assert unseen.entries.total >= seen.entries.total
