@@ -8,10 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import counting
 import numpy as np
 import pytest
-from counting import Counting
 
 import engine
 from engine import events
@@ -20,7 +18,9 @@ from engine.devices import DevicePool
 from engine.folder import RunFolder
 from engine.results import Result, Status
 from engine.run import Run
-from tests.patience import PATIENCE
+from tests.support import counting
+from tests.support.counting import Counting
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
