@@ -9,6 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: se
 import shutil
 import warnings
 import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 from engine.devices import DevicePool, Member, available, opencl, templates
 from tests.support.engines import close_engines
+from tests.support.examples import PROFILES
 from tests.support.installation import Installation, install
 
 
@@ -30,8 +32,10 @@ def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager
             manager.unregister(plugin)
 
 
-hypothesis.settings.register_profile("quintet", deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
-hypothesis.settings.load_profile("quintet")  # a busy machine is no fault, and fixtures of a function hold only devices
+for _profile, _most in PROFILES.items():  # a busy machine is no fault, and fixtures of a function hold only devices
+    hypothesis.settings.register_profile(
+        _profile, max_examples=_most, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
@@ -46,9 +50,25 @@ def pytest_report_header() -> list[str]:
     return [f"devices: {there}", *(f"no devices of {name}: {why}" for name, why in _MISSING.items())]
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Count the tests that a backend without devices here would have run."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples Hypothesis tries, before files of tests are imported."""
+    whole = "full" in str(config.option.markexpr).replace("not full", "") or not config.option.markexpr
+    hypothesis.settings.load_profile("full" if whole else "quintet")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark what ``few`` leaves to the whole suite; count the tests that absent backends would have run."""
+    cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("few") is not None:
+            on = item.callspec.params.get("device") if hasattr(item, "callspec") else None
+            cases.setdefault((item.path, item.originalname, on and on.id), []).append(item)
+    for group in cases.values():
+        (most,) = group[0].get_closest_marker("few").args  # type: ignore[union-attr]
+        for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
+            item.add_marker("full")
+    yield
     on = [
         item.callspec.params.get("device")
         for item in items

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from engine.devices import Device, Member
@@ -22,6 +21,7 @@ from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Counting, Parameters
 from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -195,7 +195,7 @@ def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
         device.submit(follow, parameters, functions.trap(30, 5), shapes=many).result()
 
 
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_networks_of_awkward_populations_are_those_of_the_reference(device: Member, data: st.DataObject) -> None:
     """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import engine
@@ -28,6 +27,7 @@ from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Opti
 from engine.solvers.boa.population import permutations
 from engine.solvers.boa.reference import anneal, improve
 from engine.solvers.boa.reference_partition import combine, partition_child
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -214,7 +214,7 @@ def test_classes_have_every_gene_once_and_no_neighbours_inside(n: int, density: 
         assert not joined[np.ix_(genes, genes)].any()
 
 
-@hypothesis_settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 40), "genes")
@@ -234,7 +234,7 @@ def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: s
         assert (keys >= fitness.keys(before)).all()
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, seed: int) -> None:
     every = np.array(list(itertools.product((0, 1), repeat=16)), np.uint8)
     random = np.random.default_rng(seed)

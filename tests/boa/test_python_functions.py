@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -21,6 +21,7 @@ from engine.solvers.boa.farm import _advanced
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
+from tests.support.examples import examples
 
 
 class Random:
@@ -40,7 +41,7 @@ def parameters(n: int, population: int = 20) -> Parameters:
     return resolve(Options(), n, population, seed=3)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(n=st.integers(2, 14), seed=st.integers(0, 99), rule=st.sampled_from(["first", "steepest"]))
 def test_improved_individuals_have_their_values_and_ascents_end_in_local_optima(n: int, seed: int, rule: Any) -> None:
     function = Random(n, seed)

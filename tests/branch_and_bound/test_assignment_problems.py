@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -24,6 +24,7 @@ from engine.solvers.branch_and_bound.assignment_generators import (
 from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import Tree
+from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -71,7 +72,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gp
 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness]))
-@settings(max_examples=25)
+@examples(25)
 def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n: int, seed: int, make: Any) -> None:
     tree = make(n, seed).tree()
     best = brute_force(tree)

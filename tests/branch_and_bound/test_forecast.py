@@ -181,7 +181,7 @@ def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
     return dataclasses.replace(frontier, depths=np.full_like(frontier.depths, -1))
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.02)
     monkeypatch.setattr(progress, "_SHARE", 0.5)
@@ -307,7 +307,7 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
     assert coarseness[4] == coarseness[5]
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_tree_without_a_first_solution_is_forecast_with_what_the_trial_finds(device: Member, count: int) -> None:
     problem = load_assignment().grid(3, 4, seed=1)
     with engine.Engine(devices=[device.info.id] * count) as owner:

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -128,7 +129,7 @@ def test_bounding_together_works_with_times_of_any_length(device: Member, bound:
 
 # The sizes are fixed, so that one compiled kernel serves all examples.
 @given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
-@settings(max_examples=10)
+@examples(10)
 def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
     device: Member, times: NDArray[np.int64], bound: str
 ) -> None:
@@ -142,7 +143,7 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
     hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)),
     st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]),
 )
-@settings(max_examples=12)
+@examples(12)
 def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
     problem = ATSP(costs)
     tree = problem.tree(bound, "auto")
@@ -334,7 +335,7 @@ TAILLARD = [
     (30, "one_machine", "min_min", 2178, 2_742_968, 53),
     (30, "one_machine", "max_sum", 2178, 3_045_577, 58),
     (29, "one_machine", "min_branch", 2237, 12_233_362, 67),
-    pytest.param(28, "one_machine", "min_branch", 2200, 12_869_871, 36, marks=pytest.mark.slow),
+    pytest.param(28, "one_machine", "min_branch", 2200, 12_869_871, 36, marks=pytest.mark.full),
 ]
 
 
@@ -349,7 +350,7 @@ def test_taillards_instances_have_the_published_nodes(
     assert found.pushed + 1 == found.nodes + found.leaves
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_two_machine_bound_has_the_papers_nodes(device: Member) -> None:
     tree = Flowshop.taillard(30).tree("two_machine", "max_sum")
     assert explore(device, tree, 2178).nodes - 1 == 1_645_927

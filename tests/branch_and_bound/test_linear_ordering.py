@@ -9,7 +9,7 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -22,6 +22,7 @@ from engine.solvers.branch_and_bound.problems import linear_ordering
 from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
 from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
 from engine.solvers.branch_and_bound.reference import search
+from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -80,7 +81,7 @@ def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: 
 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([0, -30]), st.booleans())
-@settings(max_examples=40)
+@examples(40)
 def test_bounds_are_below_every_solution_and_the_search_finds_the_best(
     n: int, seed: int, least: int, program: bool
 ) -> None:

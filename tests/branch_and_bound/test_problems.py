@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -27,6 +27,7 @@ from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.validate import first_solution
+from tests.support.examples import examples
 from tests.support.searching import brute_force, held_karp
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
@@ -234,7 +235,7 @@ def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
     st.integers(0, 2**32),
     st.sampled_from(["one_machine", "two_machine", "mixed"]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
     problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
     tree = problem.tree(bound, "auto")
@@ -243,7 +244,7 @@ def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, s
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]))
-@settings(max_examples=50)
+@examples(50)
 def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
     tree = problem.tree(bound, "auto")

@@ -206,7 +206,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
 
 
 @pytest.mark.usefixtures("prompt_snapshots")
-@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
     problem, events = engine.Flowshop.taillard(30), []
     root = problem.tree("auto", "auto").lower_bound()

@@ -186,7 +186,7 @@ def test_the_assignment_bound_solves_tsplib_instances(
     assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == optimum
 
 
-@pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
     first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
@@ -312,7 +312,7 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device: Member,
     assert proof.counters["nodes"] == search(problem.tree("auto", "auto"), reference.best).nodes
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
     problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
     assert solve(device, problem, upper_bound=579).objective == 578

@@ -57,7 +57,7 @@ def parameters(some: list[Variant]) -> list[ParameterSet]:
             (variant.template, name, repr(value)) for name, value in variant.constants.items()
         }
         values.add((variant.template,))
-        marks = [pytest.mark.slow] if values <= seen else []
+        marks = [pytest.mark.full] if values <= seen else []
         found.append(pytest.param(variant, id=label(variant), marks=marks))
         seen |= values
     return found

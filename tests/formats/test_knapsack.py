@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
+from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -100,7 +101,7 @@ def test_harmless_differences_change_nothing(format: str, dress: Callable[[str],
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-@settings(max_examples=30)
+@examples(30)
 @given(items=st.lists(st.tuples(INT64, INT64), min_size=1, max_size=12), capacity=INT64, optimum=NATURAL)
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
@@ -283,7 +284,7 @@ def survives(data: bytes) -> None:
     formats.recognize(data[:4096].decode("utf-8", errors="replace"))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     format=st.sampled_from(formats.FORMATS),
     start=st.integers(0, 120),
@@ -301,7 +302,7 @@ def test_a_garbled_file_is_refused_or_still_an_instance(format: str, start: int,
     survives(text[:start] + filling + text[start + length :])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.one_of(st.binary(max_size=80), st.text("0123 \n-,nczt.", max_size=80).map(str.encode)))
 def test_garbage_is_refused_or_an_instance(data: bytes) -> None:
     survives(data)

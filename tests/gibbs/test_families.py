@@ -215,7 +215,7 @@ WIDE_MUTANTS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_wrong_formula_is_found(device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     family, template, right, wrong = MUTANTS[mutant]

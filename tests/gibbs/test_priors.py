@@ -151,7 +151,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_wrong_prior_is_found(
     first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

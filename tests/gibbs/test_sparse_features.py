@@ -76,7 +76,7 @@ def test_first_draws_are_those_of_the_dense_design(device: Member, kernel: str, 
     assert np.array_equal(draws[1], draws[2])
 
 
-@pytest.mark.parametrize("kind", [pytest.param("one-hot", marks=pytest.mark.slow), "numbers"])
+@pytest.mark.parametrize("kind", [pytest.param("one-hot", marks=pytest.mark.full), "numbers"])
 def test_rows_shared_by_work_items_give_the_same_draws(
     device: Member, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +167,7 @@ def test_the_storage_follows_shape_and_share_of_zeros() -> None:
     assert chosen[0.15, "float16"] == "float16"
 
 
-@pytest.mark.parametrize("family", ["normal", pytest.param("student", marks=pytest.mark.slow), "ordinal", "counts"])
+@pytest.mark.parametrize("family", ["normal", pytest.param("student", marks=pytest.mark.full), "ordinal", "counts"])
 def test_every_family_has_the_draws_of_the_dense_design(device: Member, family: str) -> None:
     random = np.random.default_rng(4)
     X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")

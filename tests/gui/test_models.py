@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
@@ -37,6 +37,7 @@ from gui.runs.player import Player
 from gui.runs.summary import Summary
 from tests.support import counting
 from tests.support.app import SAMPLES
+from tests.support.examples import examples
 
 STARTED = counting.STARTED
 
@@ -264,7 +265,7 @@ def test_a_second_sitting_is_replayed_from_its_own_time(qtbot: Any, tmp_path: Pa
 # --- the command line ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     options=st.fixed_dictionaries(
         {},

@@ -1,7 +1,7 @@
 """A long run on many devices: memory stays as it is, and a frame has no more to draw than its pixels can show.
 
 What a frame takes is printed, not asserted: that is for a quiet machine to say. The hour itself is marked slow:
-``python -m pytest -m slow tests/gui/test_panel_hour.py -s`` prints what it measures.
+``python -m pytest -m full tests/gui/test_panel_long_run.py -s`` prints what it measures.
 """
 
 from __future__ import annotations
@@ -166,6 +166,6 @@ def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any, monkeypat
     check(qtbot, monkeypatch, 600, 25)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_hour_of_four_devices_stays_small_and_smooth(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     check(qtbot, monkeypatch, 3600, 200)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -24,6 +24,7 @@ from engine.solvers.knapsack.batch.worker import BatchWorker
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import BatchShapes
 from engine.solvers.knapsack.reference import optimal_value
+from tests.support.examples import examples
 
 KINDS = ("uncorrelated", "strong", "inverse", "subset sum", "equal", "even", "without profit", "steep", "too heavy")
 
@@ -95,7 +96,7 @@ def test_all_kinds_of_problems_are_solved_together(
     assert sum(result.counters["cells"] > 2000 for result in results.values()) > 10  # tables, not only bounds
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     items=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 5)), max_size=12),
     capacity=st.integers(1, 150),

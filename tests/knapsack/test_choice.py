@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
@@ -31,9 +31,10 @@ from engine.solvers.knapsack.choice.generators import (
     write_multiple_choice,
     write_two_constraints,
 )
+from tests.support.examples import examples
 from tests.support.stopping import stop_at
 
-some = settings(max_examples=60)
+some = examples(60)
 
 
 @st.composite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Knapsack
@@ -13,6 +13,7 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.ordering import by_efficiency
 from engine.solvers.knapsack.presolve import presolve
 from engine.solvers.knapsack.reference import optimal_value
+from tests.support.examples import examples
 
 
 @st.composite
@@ -32,7 +33,7 @@ def problems(draw: st.DrawFn) -> Knapsack:
     return Knapsack(profits, weights, draw(st.integers(1, int(weights.sum()))))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problem=problems())
 def test_presolving_and_the_core_find_the_optimum(problem: Knapsack) -> None:
     best = optimal_value(problem)
@@ -54,7 +55,7 @@ def test_presolving_and_the_core_find_the_optimum(problem: Knapsack) -> None:
     assert weight <= problem.capacity
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(problem=problems())
 def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem: Knapsack) -> None:
     profits, weights = problem.profits, np.maximum(problem.weights, 1)
@@ -68,7 +69,7 @@ def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem: Kn
         assert core.objective == optimal_value(problem)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problem=problems())
 def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem: Knapsack) -> None:
     fits = problem.weights <= problem.capacity

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -19,8 +19,9 @@ from engine.formats import knapsack as formats
 from engine.results import Result
 from engine.solvers.knapsack.bits import worker as bit_worker
 from engine.solvers.knapsack.reference import optimal_value
+from tests.support.examples import examples
 
-some = settings(max_examples=40)
+some = examples(40)
 
 
 def values_of_all_capacities(problem: Knapsack) -> np.ndarray:

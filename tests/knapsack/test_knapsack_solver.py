@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -30,6 +30,7 @@ from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from engine.storage import Checkpoint
+from tests.support.examples import examples
 from tests.support.stopping import stop_at
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
@@ -68,7 +69,7 @@ options = st.fixed_dictionaries(
     }
 )
 
-few = settings(max_examples=60)
+few = examples(60)
 
 
 @few

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -19,6 +19,7 @@ from engine.formats import knapsack as formats
 from engine.solvers import recognize
 from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, generate, write
 from engine.solvers.knapsack.problem import Knapsack
+from tests.support.examples import examples
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 LIMIT = 2**63 - 1
@@ -240,7 +241,7 @@ def test_a_description_is_one_line_with_the_sizes() -> None:
     assert Knapsack([], [], 3).describe() == "0/1 knapsack: 0 items, capacity 3"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), items=st.lists(st.tuples(st.integers(0, 2**58), st.integers(1, 2**58)), max_size=16))
 def test_a_solution_is_summed_exactly(data: st.DataObject, items: list[tuple[int, int]]) -> None:
     problem = Knapsack([p for p, _ in items], [w for _, w in items], 1)

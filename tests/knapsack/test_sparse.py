@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -28,6 +28,7 @@ from engine.solvers.knapsack.sparse import buffers, passes, worker
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
+from tests.support.examples import examples
 from tests.support.knapsacks import (
     problems,
 )
@@ -44,7 +45,7 @@ def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
     assert weight <= problem.capacity
 
 
-some = settings(max_examples=60)
+some = examples(60)
 
 
 @some
@@ -55,7 +56,7 @@ def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
     assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problem=problems())
 @pytest.mark.parametrize("value", ["i32", "i64"])
 def test_lock_step_shapes_find_the_same(
@@ -82,7 +83,7 @@ def test_tables_that_grow_on_the_way_lose_nothing(
         assert_solved(one_device, problem, reduce=False, keep_memory=keep)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problem=problems())
 def test_vectors_of_64_bit_values_find_the_same(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack
@@ -94,7 +95,7 @@ def test_vectors_of_64_bit_values_find_the_same(
 
 
 @given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))
-@settings(max_examples=60)
+@examples(60)
 def test_every_relaxation_bounds_the_best_of_the_items_left(
     monkeypatch: pytest.MonkeyPatch, problem: Knapsack, entries: int
 ) -> None:
@@ -117,7 +118,7 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(
 
 
 @given(problem=problems())
-@settings(max_examples=60)
+@examples(60)
 def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) -> None:
     items = SparseItems.of(np.arange(problem.n), problem.weights, problem.profits, problem.capacity)
     relaxations = items.relaxations

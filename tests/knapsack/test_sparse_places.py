@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -24,6 +24,7 @@ from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
 from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
 from engine.solvers.knapsack.sparse.worker import Decisions
 from tests.support.engines import engine_of
+from tests.support.examples import examples
 from tests.support.faults import failing
 from tests.support.knapsacks import problems
 
@@ -63,7 +64,7 @@ def even(seed: int) -> Knapsack:
     return Knapsack(weights + 2 * random.integers(0, 2, 40), weights, int(weights.sum()) // 2 | 1)
 
 
-few = settings(max_examples=40)
+few = examples(40)
 
 
 @few
@@ -112,7 +113,7 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
     assert weight <= problem.capacity
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(problem=problems(), slots=st.sampled_from([8, 1000]))
 @pytest.mark.parametrize("value", ["i32", "i64"])
 def test_lock_step_shapes_exchange_the_same(device: Member, problem: Knapsack, slots: int, value: str) -> None:
@@ -247,7 +248,7 @@ def test_the_last_device_fails_with_its_error_and_the_run_resumes(device: Member
     pieces=st.integers(1, 4),
     last=st.integers(60, 100),
 )
-@settings(max_examples=200)
+@examples(200)
 def test_ranges_of_a_table_have_all_that_they_are_made_from(
     numbers: set[int], shift: int, most: int, pieces: int, last: int
 ) -> None:

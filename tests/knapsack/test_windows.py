@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
@@ -24,6 +24,7 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.programs import Shapes, ValueType, shapes_for
 from engine.solvers.knapsack.reference import optimal_value
+from tests.support.examples import examples
 from tests.support.stopping import stop_at
 
 GPU = Capabilities(
@@ -71,7 +72,7 @@ def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
     assert problem.weights[result.solution].sum() <= problem.capacity
 
 
-few = settings(max_examples=40)
+few = examples(40)
 variants = st.sampled_from(["classes", "dense"])
 kept = st.sampled_from([1e-5, 1e-2, 10.0])
 

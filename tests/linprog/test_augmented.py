@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -25,6 +25,7 @@ from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquation
 from engine.solvers.linprog.multifrontal import equations
 from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
+from tests.support.examples import examples
 
 
 @pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
@@ -226,7 +227,7 @@ def owner() -> Any:
         yield made
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     m=st.integers(3, 60),

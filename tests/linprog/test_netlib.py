@@ -70,7 +70,7 @@ def test_a_third_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
     check(owner, name)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", [name for name in catalogue() if name not in THIRD])
 def test_the_rest_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
     check(owner, name)
@@ -81,7 +81,7 @@ def test_affine_scaling_solves_small_programs_with_cholesky(owner: engine.Engine
     check(owner, name, method="pdas")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAPERS)
 def test_affine_scaling_solves_all_of_the_papers_kind(owner: engine.Engine, name: str) -> None:
     check(owner, name, method="pdas")

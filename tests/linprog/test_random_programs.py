@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
 from engine.devices import Member
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.verification.rays import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
+from tests.support.examples import examples
 from tests.support.random_programs import (
     KINDS,
     program,
@@ -29,7 +30,7 @@ def owner(device: Member) -> Iterator[engine.Engine]:
         yield opened
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     kind=st.sampled_from(KINDS),
     m=st.integers(1, 12),
@@ -58,7 +59,7 @@ def test_the_answer_is_that_of_highs(owner: engine.Engine, kind: str, m: int, n:
         assert proves_unbounded(problem, result.arrays["ray"])
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     kind=st.sampled_from(("plain", "free", "boxed", "infeasible", "unbounded")),
     seed=st.integers(0, 2**32 - 1),

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     theirs = pytest.importorskip("scipy.optimize.tests.test_linprog")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 class TestOurs(theirs.TestLinprogHiGHSSimplexDual):  # type: ignore[misc, name-defined]
     """All of SciPy's tests for this method but one: ours refuses integrality instead of ignoring it."""
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics import philox
+from tests.support.examples import examples
 
 # Random123's known answers: counter, key, words after 10 rounds, words after 7 rounds.
 KNOWN = [
@@ -73,7 +74,7 @@ def test_device_gives_the_published_words(
     assert words.tolist() == list(ten)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 2**64 - 1),
     stream=st.integers(0, 2**8 - 1),

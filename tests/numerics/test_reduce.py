@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.reduce import Reducer, argmin, ordered_sum, reduce_max, reduce_min, reduce_sum
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -94,7 +95,7 @@ def test_each_function_does_once_what_a_reducer_does(device: Member) -> None:
     assert device.submit(once).result() == [1, -5, 8, (-5, 1)]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(size=st.integers(1, 20_000), seed=st.integers(0, 2**32 - 1), dtype=st.sampled_from(DTYPES))
 def test_the_lowest_index_wins_a_tie(device: Member, size: int, seed: int, dtype: str) -> None:
     values = np.random.default_rng(seed).integers(0, 3, size).astype(dtype)

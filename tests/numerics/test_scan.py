@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.scan import Scanner, exclusive_scan, host_exclusive_scan
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -66,7 +67,7 @@ def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device:
     assert np.array_equal(prefixes, np.arange(values.size))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(size=st.integers(0, 20_000), seed=st.integers(0, 2**32 - 1), pair=st.sampled_from(PAIRS))
 def test_device_and_reference_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
     values = random_values(size, pair[0], seed)

@@ -35,7 +35,7 @@ def test_the_entry_runs_modules_files_and_code_as_an_interpreter_does(tmp_path: 
     assert run(*entry, "--help", cwd=tmp_path).startswith("Usage: quintet gui")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(importlib.util.find_spec("PyInstaller") is None, reason="PyInstaller is not installed")
 def test_the_recipe_makes_an_app_that_solves(tmp_path: Path) -> None:
     recipe = str(ROOT / "packaging" / "quintet.spec")

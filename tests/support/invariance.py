@@ -272,4 +272,4 @@ def first_device() -> Any:
 def some_always(mutants: Iterable[str], *always: str) -> list[Any]:
     """Parameters of a test: one mutant of each part always, the others when slow tests are asked for."""
     assert set(always) <= set(mutants)
-    return [name if name in always else pytest.param(name, marks=pytest.mark.slow) for name in mutants]
+    return [name if name in always else pytest.param(name, marks=pytest.mark.full) for name in mutants]

@@ -72,7 +72,7 @@ def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path: Path, monkeypa
         engine.resume(tmp_path / "r")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", INDEXED)
 def test_what_is_accepted_of_forged_problems_can_be_solved(name: str) -> None:
     """In a process of its own: a kernel that leaves its arrays would end it."""
