@@ -56,6 +56,7 @@ MUST_SUCCEED = [  # problem, options, runs, successes at least; generations from
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "n", "options", "runs", "least", "generations"), MUST_SUCCEED)
 def test_populations_of_the_published_size_find_the_optimum(
     running: engine.Engine,
@@ -82,6 +83,7 @@ MUST_FAIL = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("why", "n", "options", "runs", "most"), MUST_FAIL)
 def test_traps_are_not_solved_without_what_it_takes(
     running: engine.Engine, why: str, n: int, options: dict[str, Any], runs: int, most: int
@@ -441,6 +443,7 @@ def test_options_that_make_no_sense_together_are_refused(running: engine.Engine)
         running.solve(problem, population=3)
 
 
+@pytest.mark.full
 def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engine.Engine, shared_data: Path) -> None:
     """Their optima are stated; those of landscapes and of glasses up to 10 x 10 agree with the exact solvers."""
     samples = Path(__file__).resolve().parents[2] / "samples" / "boa"

@@ -125,6 +125,7 @@ SHAPED += [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("function", "shapes"), SHAPED)
 def test_every_rule_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
     fitness = FUNCTIONS[function]
@@ -185,6 +186,7 @@ def annealed_by_reference(function: str, before: bytes) -> tuple[np.ndarray, int
     return bits, flips
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("shapes", ["own", "own-global", "many", "many-global"])
 @pytest.mark.parametrize("function", ["glass", "cut", "matrix"])
 def test_annealing_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
@@ -293,6 +295,7 @@ def test_local_search_suits_the_function() -> None:
     assert choose_improvement(engine.BOA("hiff", 16).fitness, Options()) is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}, {"islands": 2}])
 def test_devices_make_no_difference_to_local_search(device: Member, options: dict[str, object]) -> None:
     problem = engine.BOA.nk(60, 4, 1, seed=2)
@@ -336,6 +339,7 @@ def mixed(device: Device, fitness: Decomposable, parameters: Parameters, shapes:
         worker.close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shapes", ["own", "many"])
 def test_partition_crossover_takes_what_the_reference_takes(device: Member, shapes: str) -> None:
     taken = 0
@@ -449,6 +453,7 @@ def test_a_population_that_ended_before_an_undone_generation_has_no_more_history
     assert not done.is_interrupted
 
 
+@pytest.mark.full
 def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
     problem = engine.BOA.max_cut(400, random_graph(400, 0.2, 1))
     options = {"population": 4000, "target": 1e9}

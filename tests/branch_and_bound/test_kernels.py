@@ -51,6 +51,7 @@ def random_atsp(n: int, seed: int) -> ATSP:
     return ATSP(np.random.default_rng(seed).integers(0, 100, (n, n)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [8, 9, 11, 13, 14])
 def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) -> None:
     found = explore(device, Queens(n).tree("auto", "auto"))
@@ -58,6 +59,7 @@ def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) ->
     assert found.explored == factorial_of(Queens(n).tree("auto", "auto"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
 def test_small_boards_agree_with_the_reference(device: Member, n: int) -> None:
     tree = Queens(n).tree("auto", "auto")
@@ -83,6 +85,7 @@ RULES = [("one_machine", rule) for rule in ("forward", "max_sum", "min_branch", 
 RULES += [("two_machine", "forward"), ("two_machine", "min_min"), ("mixed", "forward"), ("mixed", "min_branch")]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
 def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, branching: str) -> None:
     tree = random_flowshop(8, 4, seed=3).tree(bound, branching)
@@ -100,6 +103,7 @@ def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, 
             assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
 def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:
     for bound in ("auto", "mixed") if machines < 12 else ("auto",):
@@ -119,6 +123,7 @@ def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Me
     assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bound", "largest"), [("two_machine", 99), ("mixed", 9_999_999)], ids=["16 bits", "32 bits"])
 def test_bounding_together_works_with_times_of_any_length(device: Member, bound: str, largest: int) -> None:
     tree = random_flowshop(7, 4, seed=2, largest=largest).tree(bound, "max_sum")
@@ -162,6 +167,7 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
     assert explore(device, tree, 2001).path is None
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment", "subtour"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
 def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
@@ -186,6 +192,7 @@ def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("levels", [0, 1, 3, 6, 20])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
@@ -198,6 +205,7 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
     assert found.pushed + 1 == found.nodes + found.leaves
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
 def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, branching: str, packed: bool) -> None:
@@ -225,6 +233,7 @@ def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> N
     assert counts(found) == counts(search(tree, optimum))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [False, True], ids=["local memory", "shuffles"])
 @pytest.mark.parametrize("bound", ["assignment", "subtour"])
 def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(
@@ -286,6 +295,7 @@ def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle() -> 
 # --- variant pte_peb --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 def test_children_bounded_in_parallel_are_the_same_children(device: Member, strategy: str) -> None:
     atsp = random_atsp(8, seed=6).tree("cheapest_arcs")
@@ -297,6 +307,7 @@ def test_children_bounded_in_parallel_are_the_same_children(device: Member, stra
             assert counts(found) == reference
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
 def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: str, branching: str) -> None:
     tree = random_flowshop(7, 4, seed=9).tree(bound, branching)
@@ -339,6 +350,7 @@ TAILLARD = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("number", "bound", "branching", "optimum", "nodes", "leaves"), TAILLARD)
 def test_taillards_instances_have_the_published_nodes(
     device: Member, number: int, bound: str, branching: str, optimum: int, nodes: int, leaves: int
@@ -363,6 +375,7 @@ def test_shapes_of_a_device_may_be_any(device: Member) -> None:
     assert INFINITY == 2**31 - 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("problem", [Queens(12), random_flowshop(40, 3, seed=1)], ids=["32-bit masks", "64-bit masks"])
 def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Queens | Flowshop) -> None:
     tree = problem.tree("auto", "auto")

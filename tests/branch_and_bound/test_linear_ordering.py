@@ -49,6 +49,7 @@ def least_weight(weights: NDArray[np.int64]) -> int:
     return best[-1]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("n", "least"), [(9, 0), (10, -30)])
 @pytest.mark.parametrize("how", ["greedy", "prepared"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])

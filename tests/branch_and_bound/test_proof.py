@@ -169,6 +169,7 @@ def bounds_of(events: list[Event]) -> list[int]:
     return [event.bound for event in events if isinstance(event, Incumbent) and event.bound is not None]
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [1, 2, 3])
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
@@ -205,6 +206,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
     assert proved == [159]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
@@ -241,6 +243,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
     assert resumed.bound >= stopped.bound
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", trees())
 def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
     tree = trees()[name]

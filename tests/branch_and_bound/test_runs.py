@@ -62,6 +62,7 @@ def few_ivms(device: Member) -> dict[str, int]:
     return {"ivms": 256} if device.info.capabilities.simt else {}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
     problem = engine.Flowshop.taillard(number)
@@ -131,6 +132,7 @@ def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
         solve(device, engine.Queens(6), upper_bound=3)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sharing", ["farmer", "symmetric"])
 @pytest.mark.parametrize("granularity", ["half", "speed"])
 @pytest.mark.parametrize("devices", [2, 3])
@@ -186,6 +188,7 @@ def test_the_assignment_bound_solves_tsplib_instances(
     assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == optimum
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
@@ -214,6 +217,7 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
     assert (result.status, result.objective, result.bound) == ("optimal", 1278, 1278)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
 def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
     device: Member, upper: int, status: str, value: int | None, tmp_path: Path
@@ -359,6 +363,7 @@ def made(kind: str) -> engine.PermutationProblem:
     return problem
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("how", ["stop", "time limit"])
 @pytest.mark.parametrize(
     "kind",

@@ -103,6 +103,7 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(
     assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["probit", "logit"])
 def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     X, y = data(200, 12)

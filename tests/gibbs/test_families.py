@@ -22,7 +22,7 @@ from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
 from engine.solvers.gibbs.solve import settings_for, validate
-from tests.support.invariance import mutate, some_always
+from tests.support.invariance import mutate
 from tests.support.samplers import sampling_of, state_of
 from tests.support.stopping import stop_at
 
@@ -166,12 +166,14 @@ def _put_target(worker: Worker, y: NDArray[np.float64]) -> None:
         worker.device.put(y, worker.hamiltonian.auxiliary.values)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, family: str) -> None:
     found = p_values(device, family, 5)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("family", "ridge"), [("normal", None), ("student", None), ("student", 0.3), ("student", 3.0)])
 def test_an_iteration_with_more_columns_than_rows_leaves_the_posterior_as_it_is(
     device: Member, family: str, ridge: float | None
@@ -192,6 +194,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["normal", "student"])
 def test_hmc_with_many_more_columns_than_rows_leaves_the_posterior_as_it_is(device: Member, family: str) -> None:
     """The kernel hmc with twice as many columns as rows moves sigma and tau with beta integrated out."""
@@ -223,7 +226,8 @@ def test_a_wrong_formula_is_found(device: Member, mutant: str, tmp_path: Path, m
     assert min(p_values(device, family, 5).values()) < LEVEL
 
 
-@pytest.mark.parametrize("mutant", some_always(WIDE_MUTANTS, "variances of the old tau"))
+@pytest.mark.full
+@pytest.mark.parametrize("mutant", WIDE_MUTANTS)
 def test_a_wrong_formula_for_more_columns_than_rows_is_found(
     device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,6 +344,7 @@ def test_a_target_that_is_not_of_the_family_is_refused(y: Any, family: str, mess
         HorseshoeRegression(np.arange(8.0).reshape(4, 2), y, family)
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize(
     ("family", "shift", "options"),

@@ -57,6 +57,7 @@ def fixture_data() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 PAPER: dict[str, Any] = {"standardize": False, "intercept": False}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kernel", ["gibbs", "px", "hmc"])
 def test_the_posterior_is_that_of_independent_samplers(device: Member, shared_data: Path, kernel: str) -> None:
     X, y = fixture_data()
@@ -116,6 +117,7 @@ def test_trajectories_know_the_log_likelihood(device: Member, rows: int) -> None
     assert result.arrays["lp"][:, 0] == pytest.approx(log_ndtr(eta).sum(axis=1), rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of()
@@ -124,6 +126,7 @@ def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: st
         assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=draws), one[:, :draws])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of(400, 230)
@@ -145,6 +148,7 @@ def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
     assert [share_of_chains(10, 3, device, 2) for device in (0, 1)] == [(0, 3), (0, 3)]  # small ones are everybody's
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("hmc", 9), ("cg", 9), ("gibbs", 230)])
 def test_devices_that_read_each_others_memory_make_the_same_draws(
     device: Member, kernel: str, columns: int, monkeypatch: pytest.MonkeyPatch
@@ -181,6 +185,7 @@ def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
     assert draws_of(device, problem, kernel=kernel, streaming="always").shape == (3, 40, 11)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kernel", ["gibbs", "px"])
 @pytest.mark.parametrize("storage", ["float32", "float16", "bfloat16"])
 def test_the_first_iterations_are_those_of_the_reference(device: Member, kernel: str, storage: str) -> None:
@@ -241,6 +246,7 @@ def test_backends_agree_over_the_first_iterations() -> None:
 # --- controls -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_a_stopped_run_resumes_to_the_same_draws(device: Member, kernel: str, tmp_path: Path) -> None:
     problem = problem_of(3000, 20)

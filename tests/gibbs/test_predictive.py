@@ -66,6 +66,7 @@ def test_a_run_without_a_draw_is_refused_in_words() -> None:
         engine.to_arviz(stopped)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("family", ["probit", "logit", "normal", "student", "ordinal"])
 def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: str) -> None:
     problem, result = solved(device, family, **({"degrees": 3.0} if family == "student" else {}))

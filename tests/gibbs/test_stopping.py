@@ -89,6 +89,7 @@ def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
     assert {**result.counters, "exchanged_bytes": 0} == {**whole.counters, "exchanged_bytes": 0}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
     device: Member, kernel: str, tmp_path: Path
@@ -108,6 +109,7 @@ def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("launch", [1, 3000])
 @pytest.mark.parametrize("lost", [1, 2])
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg"])

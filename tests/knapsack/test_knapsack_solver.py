@@ -91,6 +91,7 @@ def lock_step(value: ValueType) -> Shapes:
     return Shapes(value, False, 1, 32, 32, 8, 1, 2, cells_per_item=4, class_unroll=2, class_items_per_unit=64)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("variant", "heaviest", "total"),
     [("rows", 500, 2**30 - 1), ("tiles", 30, 2**61 - 2**16), ("classes", 6, 2**30 - 1)],
@@ -137,6 +138,7 @@ def test_generated_instances_agree_with_highs(one_device: Engine, kind: str) -> 
     assert_solved(one_device.solve(problem), problem, round(-answer.fun))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device: Engine, variant: str) -> None:
     """p = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
@@ -299,6 +301,7 @@ def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -
     assert result.objective < result.bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
 def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, phase: str) -> None:
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""

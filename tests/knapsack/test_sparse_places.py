@@ -113,6 +113,7 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
     assert weight <= problem.capacity
 
 
+@pytest.mark.few(1)
 @examples(15)
 @given(problem=problems(), slots=st.sampled_from([8, 1000]))
 @pytest.mark.parametrize("value", ["i32", "i64"])
@@ -174,6 +175,7 @@ def stopped_at(engine: Engine, problem: Knapsack, step: int, folder: Path) -> Re
         return engine.solve(problem, variant="sparse", reduce=False, run_folder=folder)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("step", [1, 4, 9, 17, 26, 34])
 def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(
@@ -208,6 +210,7 @@ def test_checkpoints_do_not_depend_on_devices_and_memory(device: Member, tmp_pat
     assert all(other == found[0] for other in found[1:])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("launch", [5, 60, 150])
 @pytest.mark.parametrize("number", [1, 2, 3])

@@ -101,6 +101,7 @@ def factorised(device: Device, columns: Any, theta: np.ndarray, added: float) ->
     return found
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", list(MATRICES))
 def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyPatch, name: str, large: bool) -> None:
@@ -128,6 +129,7 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", ["two cliques", "scattered and dense"])
 def test_recorded_work_is_that_done_the_first_time(
@@ -160,6 +162,7 @@ def test_recorded_work_is_that_done_the_first_time(
     device.submit(work).result()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
 def test_long_rows_are_formed_in_chunks(device: Member, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     columns = MATRICES[name]
@@ -421,6 +424,7 @@ def solve_where(device: Member, who: choice.Choice) -> None:
     assert ("factor_nonzeros" in result.counters) == (who != "dense")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
 def test_the_optimum_does_not_depend_on_who_factorises(
     device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
@@ -431,6 +435,7 @@ def test_the_optimum_does_not_depend_on_who_factorises(
     solve_where(device, who)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
 def test_the_first_iterations_of_a_race_have_a_dense_factor(
     device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice

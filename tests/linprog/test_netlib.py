@@ -65,6 +65,7 @@ def check(owner: engine.Engine, name: str, **options: object) -> engine.Result:
     return result
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", THIRD)
 def test_a_third_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
     check(owner, name)

@@ -49,6 +49,7 @@ def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
 @pytest.mark.parametrize("kind", ["own", "gpu"])
@@ -173,6 +174,7 @@ def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             yield "directly"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "batch", "sparse", "m", "n"),
     [
@@ -318,6 +320,7 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
     assert max(device.submit(run).result()) < 1e-8
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("m", "n", "kind"), [(1, 1, "own"), (7, 9, "own"), (70, 200, "own"), (600, 20, "own"), (600, 20, "gpu")]
 )

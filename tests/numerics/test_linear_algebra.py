@@ -69,6 +69,7 @@ def scaled_product(a: NDArray[Any], s: NDArray[Any] | None, b: NDArray[Any]) -> 
     return (a if s is None else a * s[..., None, :]) @ b
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("with_scale", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", BATCHES)
@@ -93,6 +94,7 @@ def test_gram_matrices_are_numpys(device: Member, provider: str, batch: int, dty
     run(device, provider, work)
 
 
+@pytest.mark.few(2)
 def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member, provider: str) -> None:
     a = numbers(7, 40_000)
 
@@ -108,6 +110,7 @@ def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member
     assert np.allclose(np.tril(columns), np.tril(narrow @ narrow.T), rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
 def test_cholesky_factors_and_solves_are_numpys(device: Member, provider: str, batch: int) -> None:
     def work(running: Device, algebra: LinearAlgebra) -> None:
@@ -193,6 +196,7 @@ def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device: Member, n: i
     run(device, "kernels-256", work)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("pivot", [1, 9, 64, 65, 128, 129, 200])
 @pytest.mark.parametrize("value", [-1.0, np.nan])
 def test_the_first_bad_pivot_is_told_in_any_block(device: Member, value: float, pivot: int) -> None:
@@ -230,6 +234,7 @@ def test_steep_matrices_are_solved_as_well_as_by_lapack(device: Member, provider
     assert residual.max() < 1e-12
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
 def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider: str, batch: int) -> None:
     def work(running: Device, algebra: LinearAlgebra) -> None:

@@ -41,6 +41,7 @@ def all_four(device: Device, values: NDArray[Any], block: int | None = None) -> 
         device.release(buffer)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("block", GROUP_SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_size_reduces_as_in_numpy_and_adds_as_the_reference(device: Member, dtype: str, block: int) -> None:
@@ -191,6 +192,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reduce_groups(const GLOBAL f32* values, GLOBAL
 """
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("block", "count"), [(1, 1), (1, 13), (3, 3), (7, 20), (64, 37), (64, 100)])
 def test_a_group_of_any_size_reduces_any_number_of_values(
     device: Member, trial_template: Callable[[str, str], str], block: int, count: int
