@@ -93,18 +93,19 @@ def test_a_slow_driver_does_not_change_how_busy_a_thread_was(
 
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
     health = Health(pool_of(device))
-    before = health.sample()[device.label]
-    if "memory_used" not in before:
+    if "memory_used" not in health.sample()[device.label]:
         pytest.skip(f"the memory in use of {device.label} cannot be read here")
 
-    def hold(opened: Device) -> float:
-        buffer = opened.put(np.zeros(1 << 23, np.uint8))
+    def follows(opened: Device) -> bool:
+        before = health.sample()[device.label]["memory_used"]
+        buffer = opened.put(np.zeros(1 << 26, np.uint8))
         opened.sync()
-        used: float = health.sample()[device.label]["memory_used"]
+        during = health.sample()[device.label]["memory_used"]
         opened.release(buffer)
-        return used
+        return bool(during - before >= 1 << 26)
 
-    assert device.submit(hold).result() - before["memory_used"] >= 1 << 23
+    # of a GPU, other processes may give memory back at the same time
+    assert any(device.submit(follows).result() for _ in range(20))
 
 
 def test_the_sampler_reports_every_member_and_stops_when_closed(device: Member) -> None:
