@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -14,6 +14,7 @@ from engine import Engine, Knapsack, ProblemError, Result, Status
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
 from engine.solvers.knapsack.presolve import presolve
+from tests.support.examples import examples
 
 
 def drawn(kinds: int, n: int, largest: int, seed: int) -> Knapsack:
@@ -70,7 +71,7 @@ def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_devi
     assert_solved(one_device.resume(tmp_path / "run", time_limit=None).wait(), problem, value)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     kinds=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=4),
     which=st.lists(st.integers(0, 3), max_size=12),
