@@ -1,15 +1,18 @@
-"""The wheel in a folder whose ``engine``, ``kernels``, ``gui`` and ``samples`` are another's and fail when imported."""
+"""The package where ``engine``, ``kernels``, ``gui`` and ``samples`` are another's, which fail when imported."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import engine
-from tests.support.installation import Installation
+from tests.support.installation import ROOT, Installation
 
 TAKEN = ("engine", "kernels", "gui", "samples")
 FAIL = "raise RuntimeError('this one is not for Quintet')\n"
@@ -95,6 +98,15 @@ def test_the_module_and_the_command_solve(installed: Installation, crowded: Path
     done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=crowded)
     assert '"objective": 220' in done.out, done.err
     assert installed.quintet("--version", cwd=crowded).out.startswith("quintet, version")
+
+
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="needs a source tree")
+def test_an_editable_installation_is_found_by_its_own_name(crowded: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for words in (["-c", "import quintet as qt; print(qt.Knapsack([3], [1], 1), qt.errors)"], ["-m", "quintet"]):
+        words = [sys.executable, *words, "--version"]
+        done = subprocess.run(words, cwd=crowded, env=environment, capture_output=True, text=True)
+        assert "quintet" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)

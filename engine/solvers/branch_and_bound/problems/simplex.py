@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....numerics.highspy_banner import quiet_highs
-
 __all__ = ["new_simplex"]
 
 
@@ -20,4 +18,6 @@ def new_simplex(**options: Any) -> Any:
     **options
         Further options of HiGHS.
     """
+    from ....numerics.highspy_banner import quiet_highs  # the package loads the devices
+
     return quiet_highs(**{"presolve": "off", "solver": "simplex", **options})
