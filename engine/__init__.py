@@ -39,6 +39,7 @@ _MODULES = {
         "ObserverWarning",
         "OptionError",
         "OutOfDeviceMemory",
+        "OutputError",
         "ProblemError",
         "ProofError",
         "QuintetError",

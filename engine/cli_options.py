@@ -14,7 +14,7 @@ import click
 from pydantic import BaseModel
 
 from .devices.backends import backends
-from .errors import OptionError, nearest
+from .errors import OptionError, OutputError, nearest
 from .models import is_flag
 from .text import option_text
 
@@ -72,6 +72,8 @@ def own_output() -> Iterator[IO[str]]:
             yield stream
     except BrokenPipeError:
         pass
+    except OSError as error:
+        raise OutputError(f"standard output cannot be written: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()

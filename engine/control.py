@@ -1,4 +1,4 @@
-"""Control of a run in the foreground: Ctrl-C, SIGTERM, and lines on standard input."""
+"""Control of a run in the foreground: Ctrl-C, SIGTERM, SIGHUP, and lines on standard input."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
 __all__ = ["Controllable", "Controls", "first_line_of_stdin"]
+
+_HANGUP = getattr(signal, "SIGHUP", None)  # the terminal or the connection is gone; none on Windows
+_STOPPING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number is not None]
 
 
 class Controllable(Protocol):
@@ -39,7 +42,7 @@ class Controllable(Protocol):
 class Controls:
     """Signals and standard input as controls; use it as a context manager around the run.
 
-    The first Ctrl-C and every SIGTERM stop the run; the second Ctrl-C raises KeyboardInterrupt. While no run is
+    The first Ctrl-C, every SIGTERM and SIGHUP stop the run; the second Ctrl-C raises KeyboardInterrupt. While no run is
     attached, Ctrl-C raises KeyboardInterrupt at once, but for a run that is being started (see :meth:`starting`).
     """
 
@@ -58,8 +61,9 @@ class Controls:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._former[number] = signal.signal(number, self._on_signal)
+            for number in _STOPPING:
+                if number != _HANGUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+                    self._former[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(

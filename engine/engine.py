@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, Unpack, cast
 
 from . import config
 from .batch import Batch, items_of
@@ -121,6 +121,9 @@ class Engine(Displayed):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Engine cannot be pickled, since it owns open devices: make one in each process")
 
     def display(self) -> Display:
         """What is shown of it: its devices, without looking for them, and what it does."""

@@ -18,6 +18,7 @@
     │   ├── RecordingError         3   work cannot be recorded on a device, or a recording does not hold any more
     │   ├── ClusterError           3   a cluster cannot be reached or used, or is lost
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
+    ├── OutputError                5   what was asked for could not be written: the disk is full, or the like
     ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
 
@@ -64,6 +65,7 @@ __all__ = [
     "ObserverWarning",
     "OptionError",
     "OutOfDeviceMemory",
+    "OutputError",
     "PeerFailed",
     "ProblemError",
     "ProofError",
@@ -90,6 +92,12 @@ class QuintetError(Exception):
     best_objective: float | int | None = None
     best_bound: float | int | None = None
     run_folder: str | None = None
+
+
+class OutputError(QuintetError):
+    """What was asked for could not be written, such as a solution to a full disk; the run itself ended as it says."""
+
+    exit_code = 5
 
 
 class InputError(QuintetError, ValueError):

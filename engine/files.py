@@ -26,6 +26,7 @@ __all__ = [
     "sync_folder",
     "temporary_beside",
     "whole",
+    "write_to",
     "write_whole",
 ]
 
@@ -99,6 +100,20 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     with whole(path) as stream:
         stream.write(content)
+
+
+def write_to(path: Path, content: bytes) -> None:
+    """Write what the user has named: a regular file whole; a link, a pipe or a device (``/dev/stdout``) in place.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(content)
+    else:
+        write_whole(path, content)
 
 
 @contextlib.contextmanager

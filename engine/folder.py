@@ -19,6 +19,7 @@ whole to a temporary name and renamed; the folder itself appears under its name 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import platform
 import re
@@ -405,7 +406,7 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
 
 def _class_in(module: types.ModuleType | None, name: str) -> type[Problem] | None:
     kind = None if module is None else vars(module).get(name)  # getattr could run the module's own code
-    return kind if isinstance(kind, type) and issubclass(kind, Problem) else None
+    return kind if isinstance(kind, type) and issubclass(kind, Problem) and not inspect.isabstract(kind) else None
 
 
 def _executed(path: Path, content: bytes, name: str) -> types.ModuleType:

@@ -123,6 +123,7 @@ class Run(Displayed, Reporter, Generic[R]):
         self.device_names = tuple(member.info.name for member in pool.members)
         self.time_limit = time_limit
         self.folder = folder
+        self.is_saved = True  # false once the result could not be written to the folder
         self.restored = restored
         self.pool = pool
         self.checkpoint_interval = checkpoint_interval
@@ -504,6 +505,7 @@ class Run(Displayed, Reporter, Generic[R]):
                 self.folder.save_result(result)
             except OSError as error:  # the answer is still worth having
                 self.warn(StorageWarning(f"the result could not be written to {self.folder.path}: {error}"))
+                self.is_saved = False
                 return replace(result, warnings=tuple(self._warned))
         return result
 

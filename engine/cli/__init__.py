@@ -1,13 +1,14 @@
 """The command line: ``quintet solve | resume | replay | estimate | devices | solvers | demo | generate | bench | ...``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
-answer (``infeasible``, ``unbounded`` and ``bound_proved`` are answers); 130 after a second Ctrl-C; 1 for anything that
-should not happen.
+answer (``infeasible``, ``unbounded`` and ``bound_proved`` are answers); 5 solved, but the result could not be written;
+130 after a second Ctrl-C; 1 for anything that should not happen.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import itertools
@@ -19,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ClusterError, OptionError, QuintetError
+from ..errors import ClusterError, OptionError, OutputError, QuintetError
 from ..layout import PACKAGE
 from ..text import number_text, printable
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "command_line", "main"]
 
 _ABORTED = 130
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS = {
     "solve": (f"{__name__}.running", "Solve the problem in FILE."),
@@ -74,6 +76,20 @@ def _works_on() -> bool:
 def command_line(words: Sequence[str]) -> int:
     """Run the command line given by the words after ``quintet``, and return the exit code."""
     debug = "--debug" in words
+    try:
+        return _invoke(words, debug)
+    except OutputError as error:
+        _drop_output()
+        return _fail(error, None, debug)
+
+
+def _drop_output() -> None:
+    """Nothing more can be written to standard output, nor may the end of the process complain of it."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _invoke(words: Sequence[str], debug: bool) -> int:
     with _events_stream(words) as stream:
         lines = None if stream is None else _json_lines(stream)
         try:
@@ -83,12 +99,13 @@ def command_line(words: Sequence[str]) -> int:
         except (KeyboardInterrupt, click.Abort):
             return _abort(debug)
         except (_ReaderGone, BrokenPipeError):  # nor may the exit complain
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return 0
         except click.ClickException as error:
             return _fail(OptionError(error.format_message().rstrip(".")), lines, debug)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+                raise OutputError(f"standard output cannot be written: {error.strerror}") from error
             return _fail(error, lines, debug)
 
 

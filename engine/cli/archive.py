@@ -11,6 +11,8 @@ from typing import IO
 
 from ..errors import RunFolderError
 from ..files import temporary_beside
+from ..formats.source import limit
+from ..text import bytes_text
 
 __all__ = ["FORMAT", "pack", "replace_files", "unpack"]
 
@@ -49,12 +51,18 @@ def unpack(stream: IO[bytes], folder: Path) -> None:
     Raises
     ------
     engine.errors.RunFolderError
-        If the archive is damaged, contains anything but plain files without a path, or cannot be written.
+        If the archive is damaged, contains anything but plain files without a path, is larger than the limit to
+        reading (:func:`engine.formats.source.limit`), or cannot be written.
     """
     try:
         folder.mkdir(parents=True)
         with tarfile.open(fileobj=stream, mode="r") as archive:
+            size = 0
             for member in archive:
+                size += member.size
+                if size > limit():
+                    most = f"the limit is {bytes_text(limit())} (max_read_bytes)"
+                    raise RunFolderError(f"the run folder that was received holds more than it may: {most}")
                 if not member.isfile() or Path(member.name).name != member.name or member.name.startswith("."):
                     raise RunFolderError(f"the run folder that was received contains {member.name!r}, which is no file")
                 archive.extract(member, folder, set_attrs=False, filter="data")

@@ -157,6 +157,7 @@ class RemoteRun:
     ) -> None:
         self.problem = problem
         self.folder: RunFolder | None = None
+        self.is_saved = True
         self._name, self._host, self._command, self._words = name, host, command, list(words)
         self._make, self._path = make, path
         self._stack = contextlib.ExitStack()

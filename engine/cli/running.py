@@ -28,9 +28,9 @@ from ..cli_options import (
 )
 from ..control import Controls
 from ..engine import Engine
-from ..errors import DeviceError, OptionError
+from ..errors import DeviceError, OptionError, OutputError
 from ..events import Event, Failed
-from ..files import write_whole
+from ..files import write_to
 from ..folder import RunFolder
 from ..formats.source import limited
 from ..observers import JsonLines, ProgressBar
@@ -221,13 +221,19 @@ def _conduct(
             if running.overdue > _patience() and running.problem.native_code is not None:
                 _end_process(lines)
         result = running.outcome()
-    saved = [running.folder.path] if running.folder is not None else []
-    if solution is not None and _write_solution(solution, running.problem, result):
-        saved.append(solution)
+    saved = [running.folder.path] if running.folder is not None and running.is_saved else []
+    unwritten = None if running.is_saved else OutputError("the result is not in the run folder")
+    try:
+        if solution is not None and _write_solution(solution, running.problem, result):
+            saved.append(solution)
+    except OutputError as error:
+        unwritten = error
     if lines is None and json_output is not None:
         print(json.dumps(_as_dict(running.problem, result, saved)), file=json_output)
     elif lines is None:
         tables.describe_result(running.problem, result, saved)
+    if unwritten is not None:
+        raise unwritten
     return 0 if _is_answer(result) else _NO_ANSWER
 
 
@@ -241,13 +247,20 @@ def _observers(events: str | None, lines: JsonLines | None, controls: Controls) 
         watching: list[Observer] = []
         if events is not None:
             try:
-                stream = stack.enter_context(open(events, "w", encoding="utf-8", errors="backslashreplace"))
+                stream = open(events, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - see _close
             except OSError as error:
                 raise OptionError(f"cannot write the events to {events}: {error.strerror or error}") from error
             watching.append(JsonLines(stream))
+            stack.callback(_close, stream)
         bar = ProgressBar()
         stack.callback(bar.close)
         yield [*watching, bar]
+
+
+def _close(stream: IO[str]) -> None:
+    """Close a file of events; if the disk is full, the observer that writes to it has said so."""
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
@@ -281,10 +294,14 @@ def _require_one(host: str, cluster: str | None) -> None:
 
 def _require_folder(path: Path | None) -> None:
     """Check before the run that the solution can be written."""
-    if path is not None and path.is_dir():
-        raise OptionError(f"cannot write the solution to {path}: it is a folder")
-    if path is not None and not path.parent.is_dir():
-        raise OptionError(f"cannot write the solution to {path}: there is no such folder")
+    if path is None:
+        return
+    try:
+        fault = "it is a folder" if path.is_dir() else "" if path.parent.is_dir() else "there is no such folder"
+    except OSError as error:  # such as a name that is too long
+        fault = error.strerror or str(error)
+    if fault:
+        raise OptionError(f"cannot write the solution to {path}: {fault}")
 
 
 def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
@@ -300,9 +317,9 @@ def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
     else:
         text = _rows(result.solution)
     try:
-        write_whole(path, text.encode())
+        write_to(path, text.encode())
     except OSError as error:
-        raise OptionError(f"cannot write the solution to {path}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write the solution to {path}: {error.strerror or error}") from error
     return True
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import ProblemError
-from ..files import open_regular, write_whole
+from ..files import open_regular, write_to
 from ..memory import total_memory
 from ..text import bytes_text
 
@@ -313,9 +313,6 @@ def write_text(path: str | Path, text: str, what: str) -> None:
     """
     path = Path(path)
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_text(text, encoding="utf-8")
-        else:
-            write_whole(path, text.encode())
+        write_to(path, text.encode())
     except OSError as error:
         raise ProblemError(f"{what} cannot be written: {error.strerror or error}", path) from error

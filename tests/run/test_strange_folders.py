@@ -57,6 +57,10 @@ def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda d: d.pop("run"), "run: Field required"),
         (lambda d: d.update(solver="abacus"), "names the solver 'abacus'; there is none"),
         (lambda d: d["problem"].update({"class": "Knapsack"}), "names no known problem: 'Knapsack'"),
+        (
+            lambda d: d["problem"].update({"class": "Problem", "module": "engine.problem"}),
+            "of the class Problem of the module engine.problem, which has no file",
+        ),
         (lambda d: d["options"].update(stepp=5), "unknown option 'stepp'"),
         (lambda d: d["settings"].update(devices=[5.5]), "devices"),
         (lambda d: d["settings"].update(seed=-1), "seed"),
