@@ -13,7 +13,7 @@ import cloudpickle
 
 from ..batch import Failure, Item
 from ..engine import Engine
-from ..errors import AuditError, ClusterWarning, QuintetError, issue_warning
+from ..errors import AuditError, ClusterWarning, QuintetError, QuintetWarning, issue_warning
 from ..farming import FarmedRun, SliceControl, SliceWorker
 from ..mapping import BatchProgress, Entries, read_items, solve_items
 from ..results import Result, Status
@@ -189,6 +189,10 @@ class _BatchOwner:
         self._report.notice(message, level)
         if level == "warning":
             self.warnings.append(message)
+
+    def warn(self, warning: QuintetWarning) -> None:
+        """As a notice."""
+        self.notice(str(warning), "warning")
 
     def checkpoint_due(self) -> bool:
         """False."""

@@ -49,6 +49,9 @@ class _Owner:
     def notice(self, message: str, level: Any = "info") -> None:
         """Not shown."""
 
+    def warn(self, warning: Warning) -> None:
+        """Not shown."""
+
     def checkpoint_due(self) -> bool:
         """False."""
         return False

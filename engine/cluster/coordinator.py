@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..errors import AuditError, ClusterError
+from ..errors import AuditError, ClusterError, ClusterWarning, QuintetWarning
 from ..events import DeviceStatus
 from ..farming import FarmedRun
 from ..results import Result, Status
-from .transport import Answered, Lost, Message, Reported, Transport
+from ..text import counted
+from .transport import Answered, Left, Lost, Message, Reported, Transport
 
 __all__ = ["Coordinator", "Owner", "Timing"]
 
@@ -81,6 +82,9 @@ class Owner(Protocol):
 
     def notice(self, message: str, level: Any = "info") -> None:
         """As :meth:`engine.run.Run.notice`."""
+
+    def warn(self, warning: QuintetWarning) -> None:
+        """As :meth:`engine.run.Run.warn`."""
 
     def checkpoint_due(self) -> bool:
         """As :meth:`engine.run.Run.checkpoint_due`."""
@@ -153,6 +157,7 @@ class Coordinator:
         self._looked_at = self._overdue_at = -float("inf")
         self._answered: dict[str, float] = {}
         self._reported: dict[str, set[str]] = {}
+        self._moved: dict[str, set[int]] = {}  # slices that another worker has now, by the worker that had them
         self._idle_since: float | None = None
         self._alone_since: float | None = None
         self.statistics = Statistics()
@@ -262,12 +267,16 @@ class Coordinator:
         self.statistics.own_seconds += time.thread_time() - began
 
     def _handle(self, message: Message) -> None:
+        if isinstance(message, Left):
+            self._has_left(message.worker)
+            return
         one = self._out.get(message.number)
         if one is None:  # answered before
             self.statistics.dropped += isinstance(message, Answered)
             return
         if isinstance(message, Reported):
-            one.heard, one.worker = self._clock(), message.worker
+            self._is_with(message.worker, message.number, one)
+            one.heard = self._clock()
             self._report(message)
         elif isinstance(message, Lost):
             self._is_gone(message.worker or one.worker)
@@ -281,6 +290,7 @@ class Coordinator:
         except AuditError as error:
             self._again(message.number, one, Lost(message.number, error, fault=True, worker=message.worker))
             return
+        self._is_with(message.worker, message.number, one)
         del self._out[message.number]
         self._transport.forget(message.number)
         self.statistics.accepted += 1
@@ -310,6 +320,28 @@ class Coordinator:
                 self._owner.metric(name, float(value), message.worker)
                 self._reported.setdefault(message.worker, set()).add(name)
         self._farmed.report(message.worker, values)
+
+    def _is_with(self, worker: str, number: int, one: _Slice) -> None:
+        """A slice is at a worker; if it was at another before, that has lost it."""
+        if one.worker not in ("", worker):
+            self._moved.setdefault(one.worker, set()).add(number)
+        one.worker = worker
+
+    def _has_left(self, worker: str) -> None:
+        """Tell the user of a worker that is gone, and what is computed again for that reason; Dask has others do it."""
+        repeated = self._moved.pop(worker, set())
+        for number, one in self._out.items():
+            if one.worker == worker:
+                repeated.add(number)
+                one.submitted, one.heard, one.worker, one.ending = self._clock(), None, "", False
+        self._is_gone(worker)
+        self.statistics.repeated += len(repeated)
+        if repeated:
+            verb = "is" if len(repeated) == 1 else "are"
+            again = f"{counted(len(repeated), 'slice')} in progress {verb} computed again"
+            self._owner.warn(ClusterWarning(f"{worker} is lost; {again}"))
+        else:
+            self._owner.notice(f"{worker} has left; it had no work in progress")
 
     def _is_gone(self, worker: str) -> None:
         """A worker that is lost has no rate any more, and nothing that is active."""

@@ -15,7 +15,7 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, as_completed
 
 from ..errors import AuditError, ClusterError, DeviceError, InputError, ProblemError, QuintetError
-from .transport import Answered, Lost, Message, Reported
+from .transport import Answered, Left, Lost, Message, Reported
 from .worker import compute, control
 
 __all__ = ["DaskTransport", "Roster"]
@@ -44,6 +44,8 @@ class Roster:
     ----------
     known : dict of str to dict
         Descriptions of workers by address, as :class:`engine.cluster.worker.SessionPlugin` makes them.
+    departed : list of str
+        Labels of the workers that are not there any more, in the order in which that was seen; it only grows.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Roster:
     ) -> None:
         self._client, self._wanted, self._describe, self._replace = client, wanted, describe, replace
         self.known: dict[str, dict[str, Any]] = {}
+        self.departed: list[str] = []
         self._alive: set[str] = set()
         self._avoided: dict[str, float] = {}
         self._usable: dict[str, str] | None = None
@@ -174,6 +177,7 @@ class Roster:
         with self._lock:
             for address in set(self.known) - alive - self._alive:  # gone, and not described since the last look
                 del self.known[address]
+            self.departed += [str(self.known[one]["label"]) for one in self._alive - alive if one in self.known]
             now = time.monotonic()
             avoided = {one: until for one, until in self._avoided.items() if one in alive and now < until}
             if alive != self._alive or len(avoided) != len(self._avoided):
@@ -204,6 +208,7 @@ class DaskTransport:
     def __init__(self, client: Client, session: str, run: str, roster: Roster, interval: float) -> None:
         self.interval = interval
         self._client, self._session, self._run, self._roster = client, session, run, roster
+        self._departed = len(roster.departed)
         self._queue: queue.Queue[Message] = queue.Queue()
         self._futures: dict[int, list[Future]] = {}
         self._numbers: dict[str, int] = {}
@@ -249,6 +254,9 @@ class DaskTransport:
             found.append(self._queue.get(timeout=timeout))
             while True:
                 found.append(self._queue.get_nowait())
+        departed = self._roster.departed[self._departed :]
+        self._departed += len(departed)
+        found += map(Left, departed)
         self._roster.require_connection()
         return found
 

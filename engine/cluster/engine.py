@@ -25,7 +25,7 @@ from ..text import bytes_text
 from .batches import solve_items_on
 from .connection import Connection, WorkerInfo
 from .coordinator import Timing
-from .solving import farmed, part_options, require_farm
+from .solving import farmed, part_options
 
 if TYPE_CHECKING:
     from ..option_types import AnyOptions, BatchOptions
@@ -148,11 +148,10 @@ class ClusterEngine(Engine):
         raise InputError("estimates are made in one process; leave out the cluster")
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
-        """Refuse what cannot be divided, or does not fit the devices of a worker."""
+        """Refuse what does not fit the devices of a worker."""
         self._require_open()
-        require_farm(solver, problem, options)
         if solver.validate is not None:
-            options = part_options(solver, options)
+            options = part_options(solver, problem, options)
             for devices in {worker.devices for worker in self.connection.usable}:
                 solver.validate(problem, options, devices)
 

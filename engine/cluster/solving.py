@@ -7,56 +7,48 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .. import errors
 from ..engine import Engine
-from ..errors import ClusterWarning, InputError
+from ..errors import ClusterWarning, InputError, QuintetWarning
 from ..farming import SliceWorker, Workers
 from ..problem import Problem
 from ..results import Result
 from ..run import Run, StopRequested
 from ..solver import Solver, SolverOptions
-from ..solvers import discover, solver_named
+from ..solvers import solver_named
 from .connection import Connection
 from .coordinator import Coordinator, Timing
 from .rounds import RoundCaller
+from .whole import WholeRun, WholeWorkerMaker
 
-__all__ = ["farmed", "part_options", "require_farm"]
+__all__ = ["farmed", "part_options", "undivided"]
 
 
-def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
-    """Refuse a run that cannot be divided among workers.
+def undivided(solver: Solver, problem: Problem[Any], options: SolverOptions) -> str | None:
+    """Why a run cannot be divided among workers, so that one has it whole; None if it can.
 
     Parameters
     ----------
     solver : Solver
     problem : Problem
     options : SolverOptions
-
-    Raises
-    ------
-    engine.errors.InputError
-        With what can be divided instead.
     """
     if solver.farm is None:
-        able = ", ".join(f"{one.name} ({one.farm.unit})" for one in discover().values() if one.farm is not None)
-        raise InputError(
-            f"a run of {solver.name} cannot be divided among the workers of a cluster; use engine.map for many "
-            f"problems, options or seeds. What can be divided: {able}"
-        )
-    reason = None if solver.farm.refusal is None else solver.farm.refusal(problem, options)
-    if reason is not None:
-        raise InputError(reason)
+        return f"a run of {solver.name} cannot be divided; engine.map gives workers many problems, options or seeds"
+    return None if solver.farm.refusal is None else solver.farm.refusal(problem, options)
 
 
-def part_options(solver: Solver, options: SolverOptions) -> SolverOptions:
+def part_options(solver: Solver, problem: Problem[Any], options: SolverOptions) -> SolverOptions:
     """Options of what one worker has at a time.
 
     Parameters
     ----------
     solver : Solver
+    problem : Problem
     options : SolverOptions
         Of the whole run.
     """
-    if solver.farm is None or solver.farm.one is None:
+    if solver.farm is None or solver.farm.one is None or undivided(solver, problem, options) is not None:
         return options
     found: SolverOptions = solver.farm.one(options)
     return found
@@ -75,7 +67,7 @@ class _SliceWorkerMaker:
         solver = solver_named(self.solver)
         assert solver.farm is not None
         if solver.validate is not None:
-            solver.validate(self.problem, part_options(solver, self.options), engine.device_infos)
+            solver.validate(self.problem, part_options(solver, self.problem, self.options), engine.device_infos)
         with engine.exclusive() as pool:
             return solver.farm.worker(self.problem, self.options, self.seed, pool)
 
@@ -86,6 +78,25 @@ def _add_those_that_joined(run: Run, connection: Connection, computed: Iterable[
     joined = [label for label in sorted(computed) if label not in run.devices]
     run.devices += tuple(joined)
     run.device_names += tuple(names.get(label, "") for label in joined)
+
+
+def _solved_whole(
+    problem: Problem[Any], options: SolverOptions, run: Run, connection: Connection, timing: Timing | None, reason: str
+) -> Result:
+    """The result of a run that one worker has."""
+    if run.restored is not None:
+        raise InputError(f"its checkpoint cannot be continued on a cluster; leave out the cluster ({reason})")
+    run.warn(ClusterWarning(f"one worker of the cluster has the whole run, without checkpoints: {reason}"))
+    with connection.run(WholeWorkerMaker(problem, options, run.seed)) as transport:
+        coordinator = Coordinator(transport, run, WholeRun(run), timing, StopRequested)
+        found = coordinator.solve()
+    labels = {worker.label: worker.device_names for worker in connection.usable}
+    run.devices = tuple(coordinator.statistics.by_worker) or run.devices
+    run.device_names = tuple(labels.get(label, "") for label in run.devices)
+    for warning in found.warnings:
+        kind = getattr(errors, warning.kind, QuintetWarning)
+        run.warn(kind(warning.message), late=True)
+    return found
 
 
 def farmed(solver: Solver, connection: Connection, timing: Timing | None = None) -> Solver:
@@ -100,10 +111,12 @@ def farmed(solver: Solver, connection: Connection, timing: Timing | None = None)
     """
 
     def solve(problem: Problem[Any], options: SolverOptions, _: Any, run: Run) -> Result:
-        farm = solver.farm
-        assert farm is not None
         for warning in connection.warnings:
             run.warn(ClusterWarning(warning))
+        if (reason := undivided(solver, problem, options)) is not None:
+            return _solved_whole(problem, options, run, connection, timing, reason)
+        farm = solver.farm
+        assert farm is not None
         workers = connection.usable
         simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
         crew = Workers(len(workers), simt)

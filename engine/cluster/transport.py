@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Answered", "Lost", "Message", "Reported", "Transport"]
+__all__ = ["Answered", "Left", "Lost", "Message", "Reported", "Transport"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,14 @@ class Reported:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-Message = Answered | Lost | Reported
+@dataclass(frozen=True)
+class Left:
+    """A worker that is not there any more, whether it was closed, killed or lost."""
+
+    worker: str
+
+
+Message = Answered | Left | Lost | Reported
 
 
 class Transport(Protocol):

@@ -13,7 +13,7 @@ import engine
 from engine.cluster.bench import simulate
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.cluster.simulation import Mishaps, SimulatedTransport
-from engine.cluster.transport import Lost, Reported
+from engine.cluster.transport import Left, Lost, Reported
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
 from engine.farming import SliceControl, Workers
@@ -70,6 +70,27 @@ def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> No
         assert coordinator.solve().objective == 724
     of_the_lost = [(name, value) for name, value, worker in owner.metrics if worker == "w1"]
     assert of_the_lost[-2:] == [("active_ivms", 0.0), ("nodes_per_second", 0.0)]
+
+
+def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone: engine.Engine) -> None:
+    with DevicePool(alone.device_infos) as pool:
+        owner: Any = Owner()
+        parts = FarmedSearch(engine.Queens(10), Options(), owner, Workers(2, False))
+        transport = SimulatedTransport(2, Slices(engine.Queens(10), Options(), pool).compute)
+        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        coordinator._hand_out()
+        first, second, *_ = coordinator._out
+        for number in (first, second):
+            coordinator._handle(Reported(number, "w1", {}))
+        coordinator._handle(Reported(second, "w0", {}))  # Dask has given it to another before anybody knew
+        coordinator._handle(Left("w1"))
+        coordinator._handle(Left("w7"))
+        assert owner.notices == [
+            "w1 is lost; 2 slices in progress are computed again",
+            "w7 has left; it had no work in progress",
+        ]
+        assert coordinator.statistics.repeated == 2
+        assert coordinator.solve().objective == 724
 
 
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:

@@ -19,7 +19,7 @@ import pytest
 import engine
 from engine.cluster.coordinator import Timing
 from engine.cluster.engine import ClusterEngine
-from engine.errors import ClusterError, InputError
+from engine.errors import ClusterError, ClusterWarning, InputError
 from engine.events import Event, Metric, Notice, Started
 from engine.folder import RunFolder
 from engine.results import Status
@@ -80,7 +80,7 @@ def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alo
     bound = int(best.objective)
     expected = alone.solve(flowshop(), upper_bound=bound)
     result = crew.solve(flowshop(), upper_bound=bound)
-    assert result.status is expected.status is Status.INFEASIBLE
+    assert result.status is expected.status is Status.BOUND_PROVED
     assert result.counters["nodes"] == expected.counters["nodes"]
     found = crew.solve(flowshop(), initial="infinity")
     assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, best.objective, best.objective)
@@ -101,8 +101,6 @@ def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.En
     options: dict[str, Any] = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
     one, two = alone.solve(bits, **options), crew.solve(bits, **options)
     assert np.array_equal(one.arrays["history"], two.arrays["history"])
-    with pytest.raises(InputError, match="one population is not divided"):
-        crew.solve(bits)
 
 
 def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.Engine) -> None:
@@ -119,9 +117,48 @@ def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.En
     assert isinstance(found.failures[7].error, InputError)
 
 
-def test_what_is_not_divided_is_refused_at_once(crew: Any) -> None:
-    with pytest.raises(InputError, match=r"use engine\.map.*branch_and_bound \(intervals\)"):
-        crew.solve(engine.Knapsack([1, 2], [1, 2], 2))
+@pytest.mark.parametrize(
+    ("problem", "options", "objective", "reason"),
+    [
+        (engine.Knapsack([60, 100, 120], [10, 20, 30], 50), {"variant": "rows"}, 220, "a run of knapsack cannot"),
+        (engine.LinearProgram([-1, -1], A_ub=[[1, 2]], b_ub=[4]), {}, -4, "a run of linprog cannot be divided"),
+        (engine.BOA("onemax", 12), {"seed": 3}, 12, "one population is not divided"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, engine.problem.Problem) else "",
+)
+def test_what_is_not_divided_is_solved_whole_by_one_worker(
+    crew: Any, problem: Any, options: dict[str, Any], objective: float, reason: str
+) -> None:
+    seen: list[Event] = []
+    with pytest.warns(ClusterWarning, match=f"one worker of the cluster has the whole run.*{reason}"):
+        result = crew.solve(problem, on_event=seen.append, **options)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(objective)
+    assert result.devices in (("worker-0",), ("worker-1",))
+    assert result.warnings[0].kind == "ClusterWarning"
+    assert any(isinstance(event, Notice) and reason in event.message for event in seen)
+
+
+def test_a_whole_run_on_a_worker_obeys_the_time_limit(crew: Any) -> None:
+    problem = engine.BOA("trap-5", 500)
+    with pytest.warns(ClusterWarning, match="one population"):
+        result = crew.solve(problem, time_limit=1.0, local_search="none", population=20_000, patience=1000)
+    assert result.status is Status.TIME_LIMIT
+    assert result.objective == problem.evaluate(result.solution)
+
+
+def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> None:
+    with ClusterEngine("opencl", [cpu], cluster="local:2", timing=LASTING) as owner:
+        there = {
+            owner.connection.client.scheduler_info()["workers"][at]["name"]: pid for at, pid in pids(owner).items()
+        }
+        seen: list[Event] = []
+        run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
+        wait_until(lambda: any(isinstance(event, Metric) and event.device == "worker-0" for event in list(seen)))
+        os.kill(there[0], signal.SIGKILL)
+        with pytest.warns(ClusterWarning, match=r"worker-0 is lost; \d slices? in progress (is|are) computed again"):
+            result = run.wait(5 * PATIENCE)
+    assert result.objective == 365_596
 
 
 def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(
