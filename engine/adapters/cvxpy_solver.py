@@ -36,7 +36,7 @@ _STATUS = {
 
 
 class CvxpySolver(ConicSolver):  # type: ignore[misc]
-    """A solver that CVXPY's ``Problem.solve`` takes; it solves problems whose constraints and objective are affine.
+    """A solver that CVXPY's ``Problem.solve`` takes, for affine constraints and objectives; variables may be integer.
 
     Keywords of ``solve`` other than CVXPY's own are those of :func:`engine.solve` for linear programs: ``backend``,
     ``devices``, ``time_limit``, ``seed``, and the solver's options; the option ``method`` is called ``solver_method``,
@@ -55,7 +55,8 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     5.0
     """
 
-    MIP_CAPABLE = False
+    MIP_CAPABLE = True
+    MI_SUPPORTED_CONSTRAINTS: ClassVar[list[Any]] = [Zero, NonNeg]
     BOUNDED_VARIABLES = True
     SUPPORTED_CONSTRAINTS: ClassVar[list[Any]] = [Zero, NonNeg]
 
@@ -69,6 +70,18 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     def cite(self, data: Any) -> str:
         """No citation."""
         return ""
+
+    def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """CVXPY's data, with the columns of boolean and integer variables.
+
+        Parameters
+        ----------
+        problem : cvxpy's ParamConeProg
+        """
+        data, inverse_data = super().apply(problem)
+        data[names.BOOL_IDX] = [int(index[0]) for index in problem.x.boolean_idx]
+        data[names.INT_IDX] = [int(index[0]) for index in problem.x.integer_idx]
+        return data, inverse_data
 
     def solve_via_data(
         self,
@@ -98,7 +111,7 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
             options["method"] = options.pop("solver_method")
         problem = _program(data, self.DIMS)
         small = problem.nonzeros <= _VERTEX_NONZEROS
-        if options.get("method", "auto") == "auto":
+        if problem.integrality is None and options.get("method", "auto") == "auto":
             options.setdefault("basis", small)
             kept = None if solver_cache is None or not warm_start else solver_cache.get(self.name())
             if kept is not None and len(kept) == problem.n + problem.m:
@@ -138,7 +151,8 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         if status in (names.OPTIMAL, names.USER_LIMIT):
             primal = {inverse_data[self.VAR_ID]: solution.solution}
             objective = float(solution.objective or 0.0) + inverse_data[names.OFFSET]
-            return Solution(status, objective, primal, duals(solution.arrays["row_duals"]), attributes)
+            prices = solution.arrays.get("row_duals")  # none with integer variables
+            return Solution(status, objective, primal, {} if prices is None else duals(prices), attributes)
         farkas = solution.arrays.get("farkas")
         return failure_solution(status, attributes, None if farkas is None else duals(farkas))
 
@@ -160,6 +174,13 @@ def _program(data: dict[str, Any], dims: str) -> LinearProgram:
     low, high = sides.copy(), sides
     low[int(data[dims].zero) :] = -np.inf
     lower, upper = data[names.LOWER_BOUNDS], data[names.UPPER_BOUNDS]
+    n = costs.size
+    low_bounds = np.full(n, -np.inf) if lower is None else np.array(lower, np.float64)
+    high_bounds = np.full(n, np.inf) if upper is None else np.array(upper, np.float64)
+    integrality = np.zeros(n, np.uint8)
+    integrality[data[names.BOOL_IDX] + data[names.INT_IDX]] = 1
+    boolean = data[names.BOOL_IDX]
+    low_bounds[boolean], high_bounds[boolean] = np.maximum(low_bounds[boolean], 0), np.minimum(high_bounds[boolean], 1)
     arrays = {
         "c": costs,
         "data": matrix.data,
@@ -167,8 +188,9 @@ def _program(data: dict[str, Any], dims: str) -> LinearProgram:
         "indptr": matrix.indptr,
         "row_lower": low,
         "row_upper": high,
-        "lower": np.full(costs.size, -np.inf) if lower is None else np.asarray(lower, np.float64),
-        "upper": np.full(costs.size, np.inf) if upper is None else np.asarray(upper, np.float64),
+        "lower": low_bounds,
+        "upper": high_bounds,
+        "integrality": integrality,
     }
     return LinearProgram.from_arrays(arrays, "CVXPY's problem")
 

@@ -143,6 +143,8 @@ def solve_many(
     varying = dict(zip(VARYING, (c, b_ub, b_eq, row_lower, row_upper, lower, upper), strict=True))
     varied = [name for name, array in varying.items() if array is not None]
     if isinstance(problems, LinearProgram):
+        if problems.integrality is not None:
+            raise ProblemError("arrays vary programs of continuous variables; give a sequence of programs, or relax it")
         family = Family.varied(problems, varying, dense=fits(problems.m, problems.n))
         report = _ProgressReport(len(family), as_observers(on_event))
         with _owner(engine, backend, devices) as owner:
@@ -214,7 +216,8 @@ def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]
     if options.provider != "auto":
         return []
     for index, problem in enumerate(problems):
-        if fits(problem.m, problem.n) and (not problem.is_sparse or problem.m * problem.n <= MADE_DENSE):
+        dense = not problem.is_sparse or problem.m * problem.n <= MADE_DENSE
+        if problem.integrality is None and dense and fits(problem.m, problem.n):
             shapes.setdefault((problem.m, problem.n), []).append(index)
     return [indices for indices in shapes.values() if len(indices) >= _FAMILY]
 
@@ -238,7 +241,7 @@ def _solved_list(
             for index, result in _by_highs(makers, chosen, solved):
                 results[index] = result
                 report.emit(len(results))
-    rest = [index for index in range(len(problems)) if index not in results]
+    rest = [index for index, problem in enumerate(problems) if index not in results and problem.integrality is None]
     found = _solved_batches(
         owner, [problems[index] for index in rest], chosen, functools.partial(report.add, len(results))
     )

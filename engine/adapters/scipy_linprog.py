@@ -62,7 +62,7 @@ _STATUS = {
     Status.INFEASIBLE: (2, "The problem is infeasible."),
     Status.UNBOUNDED: (3, "The problem is unbounded."),
 }
-_IGNORED = ("autoscale", "rr", "mip_rel_gap")
+_IGNORED = ("autoscale", "rr")
 _TOLERANCES = ("tol", "primal_feasibility_tolerance", "dual_feasibility_tolerance", "ipm_optimality_tolerance")
 _NO_TIME = 1e-9  # seconds; a run's limit is above zero
 _VERTEX_ENTRIES = 20_000  # of the matrices, up to which SciPy's methods end at a vertex
@@ -104,8 +104,9 @@ def linprog(
         the solver. Unknown ones are ignored with a warning.
     x0 : array-like, optional
         Where ``"mpc"`` and ``"pdhg"`` begin, shape (n,). Ignored with a warning by the other methods, as by SciPy's.
-    integrality : optional
-        Must be all zero.
+    integrality : array-like, optional
+        0 for continuous variables, 1 integer, 2 semi-continuous, 3 semi-integer; HiGHS's branch and bound solves such
+        programs.
     backend, devices : optional
         As for :func:`engine.solve`. CPU devices stay open for the next call, until the program ends.
 
@@ -116,7 +117,7 @@ def linprog(
         numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with
         ``residual`` and ``marginals``. Without an optimum ``x`` and what follows from it is None. With SciPy's methods
         also its ``crossover_nit``, and for an optimum ``mip_node_count``, ``mip_dual_bound`` and ``mip_gap``, which are
-        zero.
+        zero for continuous programs. With integer variables there are no marginals.
 
     Raises
     ------
@@ -142,8 +143,6 @@ def linprog(
     if x0 is not None and method not in ("mpc", "pdhg"):
         _initial(x0, c)
         warnings.warn("x0 is not used and is ignored", OptimizeWarning, stacklevel=2)
-    if integrality is not None and np.any(np.asarray(integrality) != 0):
-        raise ProblemError("integrality must be zero: only continuous linear programs are solved")
     if options is not None and not isinstance(options, dict):
         raise OptionError(f"options must be a dictionary; got {type(options).__name__}")
     given = dict(options or {})
@@ -157,20 +156,33 @@ def linprog(
         chosen["method"] = method
         if x0 is not None and method in ("mpc", "pdhg"):
             chosen["initial"] = _initial(x0, c)
-    problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds))
+    problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds), integrality)
     if problem is None:
         return cast("LinprogResult", _crossed_bounds())
+    if problem.integrality is not None and method.startswith("highs"):
+        del chosen["basis"]
     on_event = None if callback is None else _CallbackObserver(callback)
     with KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)
     found = scipy_result(problem, result)
-    if method.startswith("highs") and found.x is not None:  # as SciPy has them for continuous programs
-        found.mip_node_count, found.mip_dual_bound, found.mip_gap = 0, 0.0, 0.0
+    if method.startswith("highs") and found.x is not None:
+        found.mip_node_count, found.mip_dual_bound, found.mip_gap = _mip_fields(problem, result)
     if method == "highs-ipm":
-        found.crossover_nit = int(result.counters.get("crossover_iterations", 0))
+        to_vertex = result.counters.get("crossover_iterations", result.counters.get("highs_iterations", 0))
+        found.crossover_nit = int(to_vertex)  # iterations that have led to the vertex, whatever the method
     if show:
         print(f"{found.message}\n  objective: {found.fun}\n  iterations: {found.nit}")
     return found
+
+
+def _mip_fields(problem: LinearProgram, result: Result) -> tuple[int, float, float]:
+    """SciPy's number of nodes, bound and gap; zeros for continuous programs."""
+    if problem.integrality is None:
+        return 0, 0.0, 0.0
+    objective, bound = float(result.objective or 0.0), -np.inf if result.bound is None else float(result.bound)
+    distance = abs(objective - bound)
+    gap = distance / abs(objective) if objective else 0.0 if distance == 0.0 else np.inf
+    return int(result.counters["nodes"]), bound, gap
 
 
 def _initial(x0: Any, c: Any) -> list[float]:
@@ -206,14 +218,14 @@ def _size(matrix: Any) -> int:
     return int(matrix.nnz) if hasattr(matrix, "nnz") else int(np.size(np.asarray(matrix, object)))
 
 
-def _problem(c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) -> LinearProgram | None:
+def _problem(c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any) -> LinearProgram | None:
     """The program; None if a lower bound is above its upper bound, which SciPy calls infeasible."""
     try:
         costs = vector(c, "c")
         lower, upper = (infinite_from(part) for part in bounds_of(bounds, costs.size))
         crossed = bool(((lower > upper) | np.isposinf(lower) | np.isneginf(upper)).any())
         given = (None, None) if crossed else np.stack([lower, upper], axis=1)
-        problem = LinearProgram(costs, A_ub, b_ub, A_eq, b_eq, given)
+        problem = LinearProgram(costs, A_ub, b_ub, A_eq, b_eq, given, integrality=integrality)
     except ProblemError as error:
         if isinstance(error.__cause__, (TypeError, ValueError)):
             raise _ArgumentError(str(error)) from error
@@ -226,6 +238,7 @@ def _solver_options(given: dict[str, Any]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     for name, ours, valid in (
         ("maxiter", "max_iterations", lambda value: isinstance(value, (int, np.integer)) and value >= 0),
+        ("mip_rel_gap", "mip_gap", lambda value: isinstance(value, numbers.Real) and 0 <= float(value) < 1),
         ("presolve", "presolve", lambda value: isinstance(value, (bool, np.bool_))),
         ("time_limit", "time_limit", lambda value: isinstance(value, numbers.Real) and float(value) >= 0),
     ):
@@ -328,18 +341,18 @@ def scipy_result(problem: LinearProgram, result: Result) -> LinprogResult:
         found.slack = found.con = None
         found.ineqlin, found.eqlin, found.lower, found.upper = (side(None, None) for _ in range(4))
         return cast("LinprogResult", found)
-    duals, reduced = result.arrays["row_duals"], result.arrays["reduced_costs"]
-    if "column_status" in result.arrays:  # a basic variable's reduced cost is zero but for rounding errors
+    duals, reduced = result.arrays.get("row_duals"), result.arrays.get("reduced_costs")
+    if reduced is not None and "column_status" in result.arrays:  # a basic variable's is zero but for rounding errors
         reduced = np.where(result.arrays["column_status"] == 1, 0.0, reduced)
     activities = result.arrays["activities"]
     rest = problem.row_upper - activities
     below = activities - problem.row_lower
     rest[m:] = np.where(np.abs(rest[m:]) <= np.abs(below[m:]), rest[m:], -below[m:])
     found.slack, found.con = rest[:m], rest[m:]
-    found.ineqlin = side(rest[:m], duals[:m])
-    found.eqlin = side(rest[m:], duals[m:])
-    found.lower = side(x - problem.lower, np.maximum(reduced, 0.0))
-    found.upper = side(problem.upper - x, np.minimum(reduced, 0.0))
+    found.ineqlin = side(rest[:m], None if duals is None else duals[:m])
+    found.eqlin = side(rest[m:], None if duals is None else duals[m:])
+    found.lower = side(x - problem.lower, None if reduced is None else np.maximum(reduced, 0.0))
+    found.upper = side(problem.upper - x, None if reduced is None else np.minimum(reduced, 0.0))
     return cast("LinprogResult", found)
 
 

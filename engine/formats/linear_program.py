@@ -28,7 +28,8 @@ from .source import is_plain, lines_of, read_text, without_compression, write_te
 __all__ = ["INFINITY", "ParsedProgram", "read", "recognize", "write"]
 
 _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
-_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
+_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI", "SC", "SI")
+_UPPER_BOUNDS = ("UP", "UI", "SC", "SI", "FX")
 _BOUNDS_WITHOUT = ("FR", "MI", "PL", "BV")
 _SENSES = ("MAX", "MAXIMIZE", "MIN", "MINIMIZE")
 _PLACE = re.compile(r"^\s*-->\s.*:(\d+):\d+$", re.MULTILINE)  # line and column, as HiGHS prints them from 1.16 on
@@ -45,7 +46,8 @@ class ParsedProgram:
     """minimize ``c x + offset`` subject to ``row_lower <= A x <= row_upper``, ``lower <= x <= upper``.
 
     ``A`` is in compressed columns: ``starts`` (n + 1), ``rows`` and ``values``. With ``maximize`` the objective is
-    maximized; ``c`` and ``offset`` are as in the file, not negated. ``integers`` is the number of integer columns.
+    maximized; ``c`` and ``offset`` are as in the file, not negated. ``integrality`` is 0 for continuous columns, 1 for
+    integer, 2 for semi-continuous and 3 for semi-integer ones.
     """
 
     c: NDArray[np.float64]
@@ -60,7 +62,7 @@ class ParsedProgram:
     values: NDArray[np.float64]
     column_names: list[str]
     row_names: list[str]
-    integers: int
+    integrality: NDArray[np.uint8]
 
 
 def recognize(path: Path, head: str) -> bool:
@@ -145,8 +147,6 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
     lp = model.getLp()
     matrix = lp.a_matrix_  # by columns, as files are
     kinds = list(lp.integrality_)
-    if any(kind == highspy.HighsVarType.kSemiContinuous for kind in kinds):
-        raise ProblemError("the file has semi-continuous variables; only linear programs are solved", path)
     columns, rows = int(lp.num_col_), int(lp.num_row_)
     return ParsedProgram(
         c=np.array(lp.col_cost_, np.float64),
@@ -161,7 +161,7 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
         values=np.array(matrix.value_, np.float64),
         column_names=list(lp.col_names_) or [f"x{j}" for j in range(columns)],
         row_names=list(lp.row_names_) or [f"r{i}" for i in range(rows)],
-        integers=sum(kind != highspy.HighsVarType.kContinuous for kind in kinds),
+        integrality=np.array([int(kind) for kind in kinds] or [0] * columns, np.uint8),
     )
 
 
@@ -322,8 +322,6 @@ class _Checker:
         words = self._words(text)
         kind = words[0].upper() if words else ""
         value = math.nan
-        if kind == "SC":
-            raise self.fail("the file has semi-continuous variables; only linear programs are solved")
         if kind not in _BOUNDS_WITH_VALUE + _BOUNDS_WITHOUT:
             raise self.fail(f"unknown type of bound '{kind[:40]}'")
         if kind in _BOUNDS_WITH_VALUE:
@@ -338,7 +336,8 @@ class _Checker:
             raise self.fail(f"BOUNDS names the column '{name[:40]}', which COLUMNS does not")
         low, high, _ = self.columns[name]
         low = {"LO": value, "LI": value, "FX": value, "FR": -math.inf, "MI": -math.inf, "BV": 0.0}.get(kind, low)
-        high = {"UP": value, "UI": value, "FX": value, "FR": math.inf, "PL": math.inf, "BV": 1.0}.get(kind, high)
+        upper = dict.fromkeys(_UPPER_BOUNDS, value) | {"FR": math.inf, "PL": math.inf, "BV": 1.0}
+        high = upper.get(kind, high)
         if low >= INFINITY or high <= -INFINITY:
             raise self.fail(f"a bound {kind} leaves no value for column '{name}'; got '{words[-1][:40]}'")
         self.columns[name] = low, high, self.line
@@ -389,6 +388,7 @@ def write(
     bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
     rows: tuple[NDArray[np.float64], NDArray[np.float64]],
     names: tuple[list[str], list[str]],
+    integrality: NDArray[np.uint8] | None = None,
 ) -> None:
     """Write free MPS; ``columns`` yields the row indices and values of each column.
 
@@ -409,6 +409,8 @@ def write(
         Least and largest values of the rows.
     names : (list of str, list of str)
         Of variables and rows.
+    integrality : ndarray, shape (n,), optional
+        See :class:`ParsedProgram`.
 
     Raises
     ------
@@ -432,10 +434,16 @@ def write(
             kinds.append("G" if np.isfinite(row_lower[i]) else "N")
         out.append(f" {kinds[-1]}  {row_names[i]}")
     out.append("COLUMNS")
+    kinds_of = np.zeros(len(column_names), np.uint8) if integrality is None else integrality
+    whole = (kinds_of == 1) | (kinds_of == 3)
     for j, (indices, values) in enumerate(columns):
+        if whole[j] != (j > 0 and whole[j - 1]):
+            out.append(f"    MARKER 'MARKER' '{'INTORG' if whole[j] else 'INTEND'}'")
         if c[j] != 0.0 or not len(indices):
             out.append(f"    {column_names[j]} objective {float(c[j])!r}")
         out += [f"    {column_names[j]} {row_names[int(i)]} {float(v)!r}" for i, v in zip(indices, values, strict=True)]
+    if whole.size and whole[-1]:
+        out.append("    MARKER 'MARKER' 'INTEND'")
     out.append("RHS")
     if offset:
         out.append(f"    RHS objective {-offset!r}")
@@ -460,6 +468,8 @@ def write(
             elif low != 0.0 or high < 0.0:
                 out.append(f" LO BOUND {column} {low!r}")
             if high != math.inf:
-                out.append(f" UP BOUND {column} {high!r}")
+                out.append(f" {('UP', 'UP', 'SC', 'SI')[kinds_of[j]]} BOUND {column} {high!r}")
+            elif whole[j]:
+                out.append(f" PL BOUND {column}")  # some readers bound integer columns by one
     out.append("ENDATA")
     write_text(path, "\n".join(out) + "\n", "the linear program")

@@ -200,13 +200,14 @@ def test_the_target_column_of_a_table_is_named(quintet: Any) -> None:
 
 
 def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
-    Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\ngen\n x\nend\n")
-    code, _, errors = quintet("solve", "p.lp")
-    assert code == 2
-    assert errors.startswith("error: the file declares 1 integer variable; solve its continuous relaxation by --relax")
+    Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\n y <= 0.25\ngen\n x\nend\n")
+    for options, objective in ((), "2"), (("--relax",), "1.5"):
+        code, output, _ = quintet("solve", "p.lp", *options)
+        assert code == 0
+        assert value(output, "objective") == objective
     problem = reading.read(Path("p.lp"), {"relax": True})
     assert isinstance(problem, engine.LinearProgram)
-    assert problem.integers == 1
+    assert (problem.integers, problem.relaxed) == (0, 1)
 
 
 def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:

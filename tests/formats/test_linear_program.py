@@ -179,7 +179,6 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new:
         ),
         ("UP BND       X            4.0", "UP BND       X           -4.0", "'X' exclude each other: 0 and -4", 22),
         (" LO BND       Y           -1.0", " LO BND       Y            9.0", "'Y' exclude each other: 9 and 1", 24),
-        ("UP BND       X ", "SC BND       X ", "the file has semi-continuous variables", 22),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:

@@ -77,8 +77,6 @@ def test_cvxpy_refuses_what_is_no_linear_program() -> None:
     x = cp.Variable(2)
     with pytest.raises(cp.error.SolverError, match="QUINTET cannot solve"):
         cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1.0]).solve(solver=engine.QUINTET)
-    with pytest.raises(cp.error.SolverError, match="not MIP-capable"):
-        cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True)))).solve(solver=engine.QUINTET)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -100,15 +98,6 @@ def test_a_model_of_highs_is_taken_as_it_is(device: Member, maximize: bool) -> N
     result = engine.solve(problem, devices=[device.info.id])
     assert result.status == "optimal"
     assert result.objective == pytest.approx(highs.getObjectiveValue(), rel=1e-7)
-
-
-def test_integer_variables_of_highs_are_refused_or_relaxed() -> None:
-    highspy: Any = pytest.importorskip("highspy")
-    highs = highspy.Highs()
-    highs.addIntegral(lb=0.0, ub=4.0)
-    with pytest.raises(ProblemError, match="1 integer variable;"):
-        engine.LinearProgram.from_highspy(highs, relax=False)
-    assert engine.LinearProgram.from_highspy(highs).integers == 1
 
 
 def test_what_is_no_model_of_highs_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""SciPy's own tests of ``linprog`` with ``method="highs-ds"``, on ours: ``pytest -m slow tests/linprog``."""
+"""SciPy's own tests of ``linprog`` with its HiGHS methods, on ours: ``pytest -m full tests/linprog``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ with warnings.catch_warnings():
     theirs = pytest.importorskip("scipy.optimize.tests.test_linprog")
 
 
-@pytest.mark.full
-class TestOurs(theirs.TestLinprogHiGHSSimplexDual):  # type: ignore[misc, name-defined]
-    """All of SciPy's tests for this method but one: ours refuses integrality instead of ignoring it."""
-
+class _OnOurs:
     @pytest.fixture(autouse=True)
     def replaced(self, device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let SciPy's tests call ``engine.linprog``."""
@@ -28,6 +25,21 @@ class TestOurs(theirs.TestLinprogHiGHSSimplexDual):  # type: ignore[misc, name-d
 
         monkeypatch.setattr(theirs, "linprog", linprog)
 
-    def test_integrality_without_highs(self) -> None:
-        with pytest.raises(engine.ProblemError, match="integrality must be zero"):
-            engine.linprog([1.0], integrality=[1])
+
+@pytest.mark.full
+class TestSimplex(_OnOurs, theirs.TestLinprogHiGHSSimplexDual):  # type: ignore[misc, name-defined]
+    """All of SciPy's tests for this method but one, which is about the methods before HiGHS."""
+
+    test_integrality_without_highs = None
+
+
+@pytest.mark.full
+class TestInterior(_OnOurs, theirs.TestLinprogHiGHSIPM):  # type: ignore[misc, name-defined]
+    """The same for HiGHS's interior-point method."""
+
+    test_integrality_without_highs = None
+
+
+@pytest.mark.full
+class TestMixedInteger(_OnOurs, theirs.TestLinprogHiGHSMIP):  # type: ignore[misc, name-defined]
+    """SciPy's tests of integer and semi-continuous variables."""

@@ -73,6 +73,12 @@ class Options(SolverOptions):
         description="statuses of all variables, then of all rows, where HiGHS's simplex method begins: those of the "
         "result of a similar program that was solved with basis (column_status, row_status)",
     )
+    mip_gap: float = Field(
+        1e-6,
+        ge=0,
+        lt=1,
+        description="integer variables: relative gap of objective and bound at which a solution is called optimal",
+    )
     presolve: bool = Field(True, description="let HiGHS's presolve reduce sparse programs, and small dense ones, first")
     scale: bool = Field(True, description="mpc and pdas: equilibrate rows and columns by powers of two")
     basis: bool = Field(

@@ -62,6 +62,9 @@ class LinearProgram(Problem):
         Of the variables.
     name : str, optional
         What to call the program.
+    integrality : array-like, shape (n,), or int, optional
+        What each variable is, or all are, as for SciPy: 0 continuous, 1 integer, 2 semi-continuous (zero or within its
+        bounds), 3 semi-integer. HiGHS's branch and bound solves programs in which one is not continuous.
 
     Attributes
     ----------
@@ -76,14 +79,16 @@ class LinearProgram(Problem):
         Whether the objective is to be as great as possible (only files ask for that); see also ``sense``.
     n, m : int
         Variables and rows.
-    integers : int
-        Columns that the file declares integer; they are taken as continuous.
+    integrality : ndarray of uint8, shape (n,), or None
+        As the parameter; None if all variables are continuous.
+    relaxed : int
+        Integer and semi-continuous variables of the file, or model, that were taken as continuous.
 
     Raises
     ------
     ProblemError
-        If shapes do not fit, a number is NaN, a cost or an entry of a matrix is infinite, or a lower bound is above its
-        upper one. Rows and columns are counted from 0.
+        If shapes do not fit, a number is NaN, a cost or an entry of a matrix is infinite, an entry of ``integrality``
+        is none of the four, or a lower bound is above its upper one. Rows and columns are counted from 0.
 
     Examples
     --------
@@ -108,7 +113,8 @@ class LinearProgram(Problem):
     upper: Vector
     offset: float
     maximize: bool
-    integers: int
+    integrality: NDArray[np.uint8] | None
+    relaxed: int
     names: tuple[str, ...] | None
     row_names: tuple[str, ...] | None
     m_ub: int
@@ -123,6 +129,7 @@ class LinearProgram(Problem):
         bounds: BoundsLike | None = (0, None),
         names: Sequence[str] | None = None,
         name: str | None = None,
+        integrality: ArrayLike | None = None,
     ) -> None:
         costs = vector(c, "c")
         n = costs.size
@@ -151,6 +158,7 @@ class LinearProgram(Problem):
             if len(names) != n:
                 raise ProblemError(f"names must have one entry per variable, {n}; got {len(names)}")
             self.names = tuple(str(entry) for entry in names)
+        self._set_integrality(integrality)
         self.name = name if name is not None else self._default_name
 
     def _fill(
@@ -189,9 +197,42 @@ class LinearProgram(Problem):
             self.A = kept
         else:
             self.A = frozen(matrix)
-        self.offset, self.maximize, self.integers = 0.0, False, 0
+        self.offset, self.maximize, self.relaxed = 0.0, False, 0
+        self.integrality = None
         self.names = self.row_names = None
         self.m_ub = 0
+
+    def _set_integrality(self, kinds: ArrayLike | None, relax: bool = False) -> None:
+        """Keep what each variable is, or how many are relaxed."""
+        if kinds is None:
+            return
+        try:
+            given = np.broadcast_to(np.asarray(kinds, np.float64), (self.n,))
+        except (TypeError, ValueError) as error:
+            raise ProblemError(f"integrality must be one number, or one for each of {self.n} variables") from error
+        wrong = ~np.isin(given, (0.0, 1.0, 2.0, 3.0))
+        if wrong.any():
+            j = int(np.argmax(wrong))
+            raise ProblemError(f"entry {j} of integrality must be 0, 1, 2 or 3; got {given[j]:g}")
+        if relax:
+            self.relaxed = int(np.count_nonzero(given))
+        elif given.any():
+            self.integrality = frozen(given.astype(np.uint8))
+
+    @property
+    def integers(self) -> int:
+        """Variables that are not continuous."""
+        return 0 if self.integrality is None else int(np.count_nonzero(self.integrality))
+
+    def continuous(self, lower: Vector, upper: Vector) -> Self:
+        """The same program with continuous variables and other bounds.
+
+        Parameters
+        ----------
+        lower, upper : ndarray, shape (n,)
+        """
+        arrays = {key: array for key, array in self.to_arrays().items() if key != "integrality"}
+        return type(self).from_arrays(arrays | {"lower": lower, "upper": upper}, self.name)
 
     @property
     def n(self) -> int:
@@ -249,14 +290,14 @@ class LinearProgram(Problem):
         return 1e-9 * self.side_unit
 
     @classmethod
-    def read(cls, path: str | Path, relax: bool = True) -> Self:
+    def read(cls, path: str | Path, relax: bool = False) -> Self:
         """Read an MPS (fixed or free) or LP file, which may be compressed.
 
         Parameters
         ----------
         path : path-like
         relax : bool
-            Whether to take integer variables as continuous ones; if not, a file that has some is refused.
+            Whether to take integer and semi-continuous variables as continuous ones.
 
         Raises
         ------
@@ -264,10 +305,6 @@ class LinearProgram(Problem):
             If the file cannot be read or breaks its format or a rule of the problem; with the line where that is known.
         """
         parsed = formats.read(path)
-        if parsed.integers and not relax:
-            rule = "solve its continuous relaxation by --relax (in Python, relax=True)"
-            what = counted(parsed.integers, "integer variable")
-            raise ProblemError(f"the file declares {what}; {rule}", path)
         shape = (parsed.row_lower.size, parsed.c.size)
         if parsed.c.size == 0:
             raise ProblemError("the linear program has no variables", path)
@@ -283,7 +320,8 @@ class LinearProgram(Problem):
             )
         except ProblemError as error:
             raise ProblemError(str(error), path) from error
-        problem.offset, problem.integers = parsed.offset, parsed.integers
+        problem.offset = parsed.offset
+        problem._set_integrality(parsed.integrality, relax)
         problem._set_sense(parsed.maximize)
         problem.names, problem.row_names = tuple(parsed.column_names), tuple(parsed.row_names)
         problem.name = without_compression(Path(path)).name.removesuffix(".mps").removesuffix(".lp")
@@ -331,31 +369,26 @@ class LinearProgram(Problem):
             list(self.row_names or (f"r{i}" for i in range(self.m))),
         )
         bounds, rows = (self.lower, self.upper), (self.row_lower, self.row_upper)
-        formats.write(path, self.name, self.c, self.offset, self.maximize, parts, bounds, rows, names)
+        formats.write(path, self.name, self.c, self.offset, self.maximize, parts, bounds, rows, names, self.integrality)
 
     @classmethod
-    def from_highspy(cls, highs: Any, relax: bool = True) -> Self:
+    def from_highspy(cls, highs: Any, relax: bool = False) -> Self:
         """The program that a ``highspy.Highs`` object holds: costs, rows, bounds, names, sense and offset.
 
         Parameters
         ----------
         highs : highspy.Highs
         relax : bool
-            Whether to take integer variables as continuous ones; if not, a program that has some is refused.
+            Whether to take integer and semi-continuous variables as continuous ones.
 
         Raises
         ------
         ProblemError
-            If the argument is no such object, or the program has no variables, integer ones that are not to be
-            relaxed, or a quadratic objective.
+            If the argument is no such object, or the program has no variables, or a quadratic objective.
         """
         if not hasattr(highs, "getLp") or not hasattr(highs, "getModel"):
             raise ProblemError(f"from_highspy takes a highspy.Highs object; got {type(highs).__name__}")
         lp = highs.getLp()
-        integers = sum(int(kind) != 0 for kind in lp.integrality_)
-        if integers and not relax:
-            what = "1 integer variable" if integers == 1 else f"{integers} integer variables"
-            raise ProblemError(f"the program has {what}; relax=True takes integer variables as continuous")
         if highs.getModel().hessian_.dim_:
             raise ProblemError("the program has a quadratic objective; only linear ones are solved")
         if not lp.num_col_:
@@ -372,7 +405,9 @@ class LinearProgram(Problem):
         )
         problem = cls.__new__(cls)
         problem._fill(c, rows, low, high, lower, upper)
-        problem.offset, problem.integers = float(lp.offset_), integers
+        problem.offset = float(lp.offset_)
+        kinds = [int(kind) for kind in lp.integrality_]
+        problem._set_integrality(kinds or None, relax)
         problem._set_sense(int(lp.sense_) < 0)
         for name, found, count in (("names", lp.col_names_, problem.n), ("row_names", lp.row_names_, problem.m)):
             if len(found) == count and all(found):
@@ -401,7 +436,8 @@ class LinearProgram(Problem):
         parts = [counted(equal, "equality", "equalities")] if equal else []
         parts += [f"{free:,} free"] if free else []
         parts += [f"{boxed:,} with two bounds"] if boxed else []
-        parts += [f"{counted(self.integers, 'integer one')} taken as continuous"] if self.integers else []
+        parts += [counted(self.integers, "integer one")] if self.integers else []
+        parts += [f"{counted(self.relaxed, 'integer one')} taken as continuous"] if self.relaxed else []
         return f"{text} ({', '.join(parts)})" if parts else text
 
     def objective(self, x: ArrayLike) -> float:
@@ -418,13 +454,15 @@ class LinearProgram(Problem):
             "row_upper": self.row_upper,
             "offset": np.array(self.offset),
             "maximize": np.array(self.maximize),
-            "integers": np.array(self.integers),
+            "relaxed": np.array(self.relaxed),
             "m_ub": np.array(self.m_ub),
         }
         if isinstance(self.A, sp.csr_array):
             arrays |= {"data": self.A.data, "indices": self.A.indices, "indptr": self.A.indptr}
         else:
             arrays["A"] = self.A
+        if self.integrality is not None:
+            arrays["integrality"] = self.integrality
         if self.names is not None:
             arrays["names"] = np.array(self.names)
         if self.row_names is not None:
@@ -469,7 +507,8 @@ class LinearProgram(Problem):
         problem._fill(np.asarray(arrays["c"], np.float64), matrix, low, high, lower, upper)
         problem.offset = float(arrays.get("offset", np.array(0.0)))
         problem._set_sense(bool(arrays.get("maximize", np.array(False))))
-        problem.integers = int(arrays.get("integers", np.array(0)))
+        problem._set_integrality(arrays.get("integrality"))
+        problem.relaxed = int(arrays.get("relaxed", np.array(0)))
         problem.m_ub = int(arrays.get("m_ub", np.array(0)))
         problem.names = tuple(arrays["names"].tolist()) if "names" in arrays else None
         problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None

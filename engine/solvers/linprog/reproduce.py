@@ -296,7 +296,7 @@ def _measure_netlib(study: Study) -> None:
     solved = dict.fromkeys([*written, *methods], 0)
     rows = []
     for path in found:
-        problem = LinearProgram.read(path)
+        problem = LinearProgram.read(path, relax=True)
         dense = problem.to_dense()
         optimum = _highs_optimum(problem)
         cells = []

@@ -82,6 +82,7 @@ SCHEMA = Schema(
         CounterSpec("pdhg_iterations", "PDHG iterations"),
         CounterSpec("pdhg_restarts", "PDHG restarts"),
         CounterSpec("highs_iterations", "HiGHS iterations"),
+        CounterSpec("nodes", "Branch-and-bound nodes", "nodes"),
         CounterSpec("crossover_iterations", "Crossover iterations"),
         CounterSpec("rows", "Rows after presolve"),
         CounterSpec("variables", "Variables after presolve"),

@@ -21,6 +21,7 @@ from .forms.standard import NoOptimum, Prepared, prepare
 from .highs.presolve import Presolve
 from .highs.process import ChildError
 from .highs.vertex import lacks_basis, move_to_vertex
+from .mixed_integer import solve_mixed_integer
 from .options import Options
 from .problem import LinearProgram
 from .racers.at_once import solve_at_once
@@ -83,10 +84,12 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
     engine.errors.RunFolderError
         If a checkpoint does not belong to the program.
     """
-    if problem.integers:
-        one = problem.integers == 1
-        which = "1 variable is" if one else f"{problem.integers} variables are"
+    if problem.relaxed:
+        one = problem.relaxed == 1
+        which = "1 variable is" if one else f"{problem.relaxed} variables are"
         run.warn(RelaxationWarning(f"{which} declared integer and {'is' if one else 'are'} relaxed"))
+    if problem.integrality is not None:
+        return solve_mixed_integer(problem, options, run)
     return _Solving(problem, options, pool, run).result()
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
+from ...text import counted
 from .interior.driver import planned_bytes, require_fit
 from .interior.shard import ShardData
 from .multifrontal.factor import GROUP
@@ -17,7 +18,7 @@ from .pdhg import pdhg_bytes
 from .problem import LinearProgram
 from .warm_start import initial_point
 
-__all__ = ["PRESOLVE_DENSITY", "given_basis", "is_presolved", "method_for", "validate"]
+__all__ = ["PRESOLVE_DENSITY", "given_basis", "is_presolved", "method_for", "require_mixed_integer", "validate"]
 
 _RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
 _RACE_ROWS = 400  # and those of more rows
@@ -64,6 +65,9 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
     """
     initial_point(problem, options)
     given_basis(problem, options)
+    if problem.integrality is not None:
+        require_mixed_integer(problem, options)
+        return
     solver = options.linear_solver
     if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
         raise OptionError(
@@ -91,6 +95,28 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
         )
     elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
         _require_dense_fit(problem, options, devices)
+
+
+def require_mixed_integer(problem: LinearProgram, options: Options) -> None:
+    """Refuse options that are for continuous variables.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    options : Options
+
+    Raises
+    ------
+    engine.errors.OptionError
+    """
+    default = type(options)()
+    for name in ("method", "linear_solver", "provider", "basis", "ranging", "initial_basis", "initial_duals"):
+        given = getattr(options, name)
+        if given != getattr(default, name):
+            raise OptionError(
+                f"{name} = {given!r} is for continuous variables; the program has "
+                f"{counted(problem.integers, 'integer one')} (relax=True takes them as continuous)"
+            )
 
 
 def given_basis(problem: LinearProgram, options: Options) -> tuple[NDArray[np.int8], NDArray[np.int8]] | None:

@@ -179,6 +179,24 @@ def simplex_here(
         raise _child_error(error) from error
 
 
+def mixed_integer(model: Model, options: dict[str, Any], start: Vector | None) -> Any:
+    """HiGHS's branch and bound, to be run; see :class:`engine.solvers.linprog.highs.child.MixedInteger`.
+
+    Parameters
+    ----------
+    model : dict
+    options : dict
+        HiGHS's.
+    start : ndarray, shape (n,), optional
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be imported.
+    """
+    return _highs().MixedInteger(model, options, start)
+
+
 def to_vertex(
     problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None], ranging: bool = False
 ) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from ....results import Result, Status
 from ..highs.presolve import simplex_here
 from ..highs.process import ChildError
 from ..highs.vertex import basis_arrays, lacks_basis
+from ..mixed_integer import solve_mixed_integer_here
 from ..options import Options
 from ..problem import LinearProgram
-from ..validate import PRESOLVE_DENSITY, given_basis
+from ..validate import PRESOLVE_DENSITY, given_basis, require_mixed_integer
 from ..verification.by_highs import judge
 from ..verification.verdict import Verdict
 from .base import first_counters
@@ -25,6 +26,7 @@ from .start import FIRST_WAIT
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
+_PRESOLVED = 200  # nonzeros of a program with few zeros from which presolve takes longer than the simplex method
 _WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
 
 
@@ -56,10 +58,17 @@ def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | 
     time_limit : float, optional
         Seconds.
     """
+    left = math.inf if time_limit is None else time_limit
+    if problem.relaxed:  # a run warns of it
+        return None
+    if problem.integrality is not None:
+        require_mixed_integer(problem, options)
+        small = problem.nonzeros <= _NONZEROS
+        return solve_mixed_integer_here(problem, options, min(FIRST_WAIT, left)) if small else None
     if options.initial is not None or options.initial_duals is not None:
         return None
     verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
-    found = solve_at_once(problem, options, verdict, math.inf if time_limit is None else time_limit)
+    found = solve_at_once(problem, options, verdict, left)
     if found is None or not found.solved:
         return None
     if verdict.proof is None and (not verdict.best_is(options.tolerance) or lacks_basis(found.arrays, options)):
@@ -102,10 +111,11 @@ def solve_at_once(
     limited = options.max_iterations < Options.model_fields["max_iterations"].default
     if not chosen or limited or problem.nonzeros > most:
         return None
+    large = filled and problem.nonzeros > _PRESOLVED
     asked = min(1e-7, max(1e-10, options.tolerance))
     given: dict[str, Any] = {
         "solver": "simplex",
-        "presolve": "off" if filled or not options.presolve else "choose",
+        "presolve": "off" if large or not options.presolve else "choose",
         "primal_feasibility_tolerance": asked,
         "dual_feasibility_tolerance": asked,
         "time_limit": max(0.0, min(FIRST_WAIT if basis is None else _WARM_SECONDS, time_left)),
