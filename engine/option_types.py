@@ -61,6 +61,7 @@ class LinearProgramOptions(TypedDict, total=False):
     linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
     max_iterations: int
     method: Literal["auto", "race", "mpc", "pdhg", "pdas"]
+    mip_gap: float
     pdhg_iterations: int
     pdhg_precision: Literal["auto", "double", "mixed"]
     presolve: bool
@@ -126,6 +127,7 @@ class AnyOptions(TypedDict, total=False):
     migration_fraction: float
     migration_interval: int
     minimum_share: int | None
+    mip_gap: float
     mixing: Literal["auto", "none", "partition"]
     niching: Literal["worst", "rtr"]
     offspring_fraction: float | None

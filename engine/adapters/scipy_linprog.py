@@ -161,6 +161,9 @@ def linprog(
         return cast("LinprogResult", _crossed_bounds())
     if problem.integrality is not None and method.startswith("highs"):
         del chosen["basis"]
+        if chosen.pop("max_iterations", None) is not None:
+            warnings.warn("maxiter is ignored with integer variables", OptimizeWarning, stacklevel=2)
+            chosen.pop("method")
     on_event = None if callback is None else _CallbackObserver(callback)
     with KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)

@@ -86,6 +86,11 @@ def test_mixed_and_semi_continuous_programs_agree_with_scipy() -> None:
             assert found.mip_gap <= 1e-6
 
 
+def test_linprog_ignores_maxiter_with_integer_variables() -> None:
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="maxiter is ignored"):
+        assert engine.linprog([-1.0], [[2.0]], [5.0], integrality=1, options={"maxiter": 5}).fun == -2.0
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_programs_without_an_optimum_are_known(device: Member, named: bool) -> None:
     settings = {"devices": [device.info.id]} if named else {}

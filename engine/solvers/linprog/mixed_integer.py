@@ -138,7 +138,7 @@ def _found(outcome: dict[str, Any]) -> _Found:
     engine.errors.ProblemError
         If it refuses the program.
     """
-    if outcome["status"] in ("failed", "not set", "model error", "load error"):
+    if outcome["status"] in ("failed", "not set", "model error", "load error", "solve error"):
         raise ProblemError(_REFUSED)
     x = outcome.get("x")
     x = x if x is not None and x.size and np.isfinite(x).all() else None
