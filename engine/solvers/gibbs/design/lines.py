@@ -42,6 +42,7 @@ _VISITS = 1 << 17  # most rows of lines that a chain visits in an iteration, or 
 _VISITS_A_SLICE = 8
 _VALUES_A_VISIT = 4  # values of X that a pass reads in the time of a visit, for each of the passes of a trajectory
 _FEWEST_VISITS = 1 << 12  # less than a launch
+_TAILS = 4  # times the trajectory
 _FLAT = 1e-5
 _SAMPLE, _SAMPLES = 1 << 17, 64  # rows that are looked at first where there are many, and in how many places
 
@@ -93,14 +94,14 @@ class Lines:
         """How many null lines, pairs and tails are moved in an iteration on a design of so many rows and columns.
 
         Pairs take about as long as the trajectory at most. A tail is the only way from one mode of its column to
-        another, so that as many are moved as the limit allows.
+        another, so that they may take :data:`_TAILS` times as long.
 
         Parameters
         ----------
         rows, columns : int
         """
-        visits = max(_VISITS, rows)
-        visits_of_pairs = max(rows, _FEWEST_VISITS, min(_VISITS, rows * columns // _VALUES_A_VISIT))
+        trajectory = max(_FEWEST_VISITS, rows * columns // _VALUES_A_VISIT)
+        visits_of_pairs, visits = (max(rows, min(_VISITS, share * trajectory)) for share in (1, _TAILS))
         starts = self.row_start[[self.nulls, self.nulls + self.pairs, self.count]]
         each = np.diff(starts) / np.maximum(1, [self.pairs, self.tails])
         pairs = min(100, 2 * self.pairs, 1 + int(visits_of_pairs / max(1.0, each[0])))

@@ -126,7 +126,7 @@ def _mean_ranks(rows: Floats) -> Floats:
 
     As ``scipy.stats.rankdata``, whose package takes half a second and 60 MB to import.
     """
-    order = np.argsort(rows, axis=1, kind="stable")
+    order = np.argsort(rows, axis=1)
     ordered = np.take_along_axis(rows, order, axis=1)
     place = np.arange(rows.shape[1])
     begins = np.ones(rows.shape, bool)
