@@ -59,4 +59,4 @@ class _Kept:
 
 
 KEPT = _Kept()
-"""What ``linprog`` and CVXPY solve with."""
+"""What ``linprog``, CVXPY and the estimators of scikit-learn solve with."""

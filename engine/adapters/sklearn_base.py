@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import errors
-from ..engine import Engine, wait_or_stop
+from ..engine import wait_or_stop
 from ..problem import Problem
 from ..solvers.gibbs.posterior import Posterior, verdict
+from .kept_engine import KEPT
 
 __all__ = ["HorseshoeEstimator"]
 
@@ -49,7 +50,7 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
         if sparse.issparse(X):
             low, high = low.toarray(), high.toarray()
         standardize = self.standardize and bool((high > low).any())
-        with Engine(self.backend, self.devices) as owner:
+        with KEPT.lent(self.backend, self.devices) as owner:
             run = owner.start(problem, seed=seed, standardize=standardize, intercept=self.fit_intercept, **options)
             result = wait_or_stop(run, warn=False)
             with warnings.catch_warnings():

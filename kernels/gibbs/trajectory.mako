@@ -242,19 +242,22 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
-    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, part, ${2 * block});
     LOCAL_ARRAY(i32, decision, 1);
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
     const f64 length = 0.5 * step_length(control[5], seed, stream, step, chain);
     f64 mine = 0.0;
+    f64 logs = 0.0;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const f64 b = beta[base + j];
         const f64 r = momentum[base + j] + length * rhs[(i64)GROUP_ID * q + j];
         mine += prior[base + j] * b * b + r * r;
+        logs += log(prior[base + j]);
     }
     part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    part[LOCAL_ID + ${block}] = logs;
+    ${reduce.block_sums("part", "f64", block, 2)}
     if (LOCAL_ID == 0) {
         f64 likelihood = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)
@@ -264,6 +267,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
         const i32 finite = change > -1.0e300 && change < 1.0e300 && status[GROUP_ID] == 0;
         const f64 accepted = finite ? (change < 0.0 ? exp(change) : 1.0) : 0.0;
         decision[0] = uniform_f64_wide(words.w2, words.w3) < accepted;
+        whole[${WHOLE} * chain + 2] = (decision[0] ? 0.5 * part[0] - likelihood : -energy[chain]) - 0.5 * part[${block}];
         whole[${WHOLE} * chain + 3] = decision[0] ? likelihood : score[(i64)chain * width + width - 8];
         whole[${WHOLE} * chain + 4] = accepted;
         whole[${WHOLE} * chain + 6] = (f64)decision[0];

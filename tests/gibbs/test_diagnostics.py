@@ -9,13 +9,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import chi2, kstest, rankdata
 
 import engine
+from engine.devices import Member
 from engine.solvers.gibbs.draws.convergence import mixing_of
 from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
-from engine.solvers.gibbs.posterior import Posterior, summary_table, verdict
+from engine.solvers.gibbs.posterior import Posterior, verdict
+from tests.support.engines import engine_of
 
 
 def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:
@@ -94,11 +96,17 @@ def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
     X = random.standard_normal((100, 3))
     problem = engine.HorseshoeProbit(X, X[:, 0] > 0.1, names=["a", "b", "c"])
     result = engine.solve(problem, draws=50, warmup=20, chains=2, keep_scales=True, backend="opencl")
-    data = engine.to_arviz(result)
+    data = engine.to_arviz(result, problem, row_names=[f"r{row}" for row in range(100)])
     assert data.posterior["beta"].shape == (2, 50, 4)
     assert data.posterior["beta"].coords["coefficient"].values.tolist() == ["intercept", "a", "b", "c"]
     assert data.posterior["log_lambda"].shape == (2, 50, 3)
-    assert set(data.sample_stats) == {"lp", "acceptance", "jumps"}
+    assert set(data.sample_stats) == {"lp", "acceptance_rate", "energy", "diverging", "jumps"}
+    assert not data.sample_stats["diverging"].any()
+    assert np.array_equal(data.constant_data["X"].sel(row="r7", column="b"), X[7, 1])
+    assert bool(data.observed_data["y"].sel(row="r7")) == bool(X[7, 0] > 0.1)
+    assert data.log_likelihood["y"].dims == ("chain", "draw", "row")
+    with pytest.raises(engine.InputError, match="a name for each of the 100 rows; got 2"):
+        engine.to_arviz(result, row_names=["a", "b"])
     assert data.attrs["seed"] == 0
     assert np.array_equal(data.posterior["beta"], result.arrays["beta"])
 
@@ -123,11 +131,35 @@ def test_either_generation_of_arviz_is_called_as_it_wants(version: str, monkeypa
     result = engine.solve(problem, draws=8, warmup=0, chains=2, backend="opencl")
     assert engine.to_arviz(result).attrs["inference_library"] == "quintet"
     ((arguments, names),) = calls
+    assert np.array_equal(names["coords"].pop("row"), np.arange(20))
     groups = arguments[0] if version.startswith("1") else {name: names.pop(name) for name in list(names)[:3]}
     assert len(arguments) == int(version.startswith("1"))  # a mapping of groups; groups by name before 1.0
     assert set(groups) == {"posterior", "observed_data", "sample_stats"}
     assert np.array_equal(groups["posterior"]["beta"], result.arrays["beta"])
-    assert names == {"coords": {"coefficient": ["intercept", "x0", "x1"]}, "dims": {"beta": ["coefficient"]}}
+    assert names["coords"] == {"coefficient": ["intercept", "x0", "x1"]}
+    assert names["dims"] == {"beta": ["coefficient"], "y": ["row"]}
+
+
+def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta(device: Member) -> None:
+    random = np.random.default_rng(5)
+    X = random.standard_normal((150, 4))
+    problem = engine.HorseshoeLogit(X, X[:, 0] + random.logistic(size=150) > 0)
+    options = {"standardize": False, "intercept": False, "keep_scales": True, "warmup": 100, "draws": 500}
+    arrays = engine_of(device, 1).solve(problem, kernel="hmc", seed=3, **options).arrays
+    log_precision = -2.0 * (arrays["log_tau"][:, :, None] + arrays["log_lambda"])
+    prior = 0.5 * (arrays["beta"] ** 2 * np.exp(log_precision) - log_precision).sum(axis=2)
+    momenta = 2.0 * (arrays["energy"] + arrays["lp"] - prior)  # the squares of four standard normal variates
+    assert kstest(momenta[:, ::5].ravel(), chi2(4).cdf).pvalue > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arviz_plots_the_energy(arviz: Any) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    random = np.random.default_rng(3)
+    X = random.standard_normal((60, 2))
+    data = engine.to_arviz(engine.solve(engine.HorseshoeProbit(X, X[:, 0] > 0), draws=50, warmup=20, backend="opencl"))
+    assert arviz.plot_energy(data) is not None
 
 
 def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
@@ -136,9 +168,10 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
     problem = engine.HorseshoeProbit(X, 2 * X[:, 1] + random.standard_normal(400) > 0, names=["a", "b", "c"])
     result = engine.solve(problem, draws=800, warmup=200, backend="opencl", seed=1)
     assert [row.name for row in result.summary if row.survives] == ["b"]
-    titles, rows = summary_table(result)
-    assert titles[3] == "90% from"
-    assert {row[0] for row in rows} == {"intercept", "log_tau", "a", "b", "c"}
+    shown = result.display()
+    assert shown.titles[3] == "90% from"
+    assert [row[0] for row in shown.rows if row[5]] == ["b"]
+    assert {row[0] for row in shown.rows} == {"intercept", "log_tau", "a", "b", "c"}
     short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
     assert "the draws of " in str(verdict(short))
     assert str(verdict(short)).endswith("allow more draws")

@@ -106,7 +106,7 @@ def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows: int, co
     assert (pairs - 1) * rows <= max(4096, rows, rows * columns / 4)
     assert pairs == 100 or (pairs + 1) * rows > min(rows * columns / 4, 131_072)  # and not much fewer
     assert 1 <= tails <= 8
-    assert 8 * (tails - 1) * rows <= 4 * max(4096, rows, rows * columns / 4)  # a slice visits each row about eight times
+    assert 8 * (tails - 1) * rows <= 4 * max(4096, rows, rows * columns / 4)  # eight visits a slice
     assert tails == 8 or 8 * (tails + 1) * rows > min(4 * rows * columns / 4, 131_072)
 
 

@@ -43,9 +43,10 @@ class Posterior(Result):
     ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept
     draws ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the
     statistics of the sampler; all in the units of the user's columns. With the kernel ``hmc`` ``lp`` is the
-    log-likelihood at the end of each trajectory, and ``separable``, ``separating``, ``rare`` and ``collinear_names``
-    (with ``collinear_group``) name columns along which the posterior is hard to sample, and ``prior`` says what the
-    prior was. Quantiles are of the draws that were kept, evenly thinned where all do not fit ``max_kept``.
+    log-likelihood at the end of each trajectory, ``energy`` the Hamiltonian of the coefficients given lambda and tau,
+    and ``separable``, ``separating``, ``rare`` and ``collinear_names`` (with ``collinear_group``) name columns along
+    which the posterior is hard to sample, and ``prior`` says what the prior was. Quantiles are of the draws that were
+    kept, evenly thinned where all do not fit ``max_kept``.
     """
 
     _solution_name: ClassVar[str] = ""  # the table has the means

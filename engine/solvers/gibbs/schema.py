@@ -65,6 +65,7 @@ SCHEMA = Schema(
         ArraySpec("log_lambda", "float64", ("chains", None, None), title="Draws of log lambda", optional=True),
         ArraySpec("lp", "float64", ("chains", "draws"), title="Log-likelihood", optional=True),
         ArraySpec("acceptance", "float64", ("chains", "draws"), title="Probability of acceptance", optional=True),
+        ArraySpec("energy", "float64", ("chains", "draws"), title="Hamiltonian", optional=True),
         ArraySpec("jumps", "float64", ("chains", "draws"), title="Accepted jumps along lines", optional=True),
         ArraySpec("expansion", "float64", ("chains", "draws"), title="Factor of the expansion", optional=True),
         ArraySpec("prior", "text", (), title="Prior of the coefficients", optional=True),

@@ -11,6 +11,7 @@ from ....errors import ConvergenceWarning
 from ....results import Status
 from ....run import Run
 from ..checkpoint import RunState
+from ..choice import moves_latent
 from ..design.near_copies import missed_differences
 from ..device.chains import REPORT
 from ..families import constant_of_counts
@@ -96,17 +97,24 @@ def posterior_of(
             arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
         else:
             arrays["kept"] = arrays["kept"] - 1
-    reported = {"hmc": ("log_likelihood", "acceptance", "jumps"), "px": ("expansion",), "gibbs": (), "cg": ()}[
-        options.kernel
-    ]
-    for name in reported:
-        arrays["lp" if name == "log_likelihood" else name] = statistics.all()[:, :, REPORT.index(name)]
+    reported = {
+        "hmc": {"log_likelihood": "lp", "acceptance": "acceptance", "jumps": "jumps"},
+        "px": {"expansion": "expansion"},
+    }
+    names_of = reported.get(options.kernel, {})
+    if options.kernel == "hmc" and not moves_latent(design, options):
+        names_of["expansion"] = "energy"
+    for name, published in names_of.items():
+        arrays[published] = statistics.all()[:, :, REPORT.index(name)]
     if "lp" in arrays:  # in the units of the target
+        on_device = arrays["lp"]
         arrays["lp"] = arrays["lp"] - problem.X.shape[0] * np.log(design.target_scale)
         if problem.family == "counts":  # the devices leave the terms without the margin out
             raw = statistics.all()[:, :, len(REPORT) :]
             for value, repeats in zip(*np.unique(problem.y, return_counts=True), strict=True):
                 arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
+        if "energy" in arrays:
+            arrays["energy"] = arrays["energy"] + (on_device - arrays["lp"])
     if options.kernel == "hmc":
         arrays.update(_causes(state))
         own = statistics.all()[:, :, len(REPORT) :].mean(axis=(0, 1))
