@@ -23,7 +23,7 @@ the family's own parameters among (chains, AUXILIARY)."""
 
 REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "slab_precision")
 """The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself; c^-2 of the slab, which is
-part of the state with the prior ``regularized``. With the kernel ``hmc`` ``expansion`` is the energy of a trajectory."""
+part of the state with the prior ``regularized``. With the kernel ``hmc``, ``expansion`` is a trajectory's energy."""
 
 WHOLE = len(REPORT)
 
