@@ -12,14 +12,17 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-__all__ = ["GRACE", "LONGEST_GRACE", "Attempt", "is_overdue"]
+__all__ = ["GRACE", "LONGEST_GRACE", "SAVING_GRACE", "Attempt", "is_overdue"]
 
 T = TypeVar("T")
 
 GRACE = 0.2
 """Seconds, and seconds of the process's CPU time, that a solver has to notice that its run must end."""
 
-LONGEST_GRACE = 1.0
+SAVING_GRACE = 1.0
+"""The same for one that has noticed it, and saves what it has in a run folder."""
+
+LONGEST_GRACE = 5.0
 """Seconds, on a machine that gives the process less CPU time."""
 
 

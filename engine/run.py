@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
-from .attempt import GRACE, LONGEST_GRACE, Attempt, is_overdue
+from .attempt import GRACE, SAVING_GRACE, Attempt, is_overdue
 from .clock import RunClock
 from .devices.slices import SLICE_SECONDS
 from .display import Display, Displayed
@@ -453,8 +453,8 @@ class Run(Displayed, Reporter, Generic[R]):
             if since is None or self._has_noticed != noticed:
                 since, noticed = (overdue, time.process_time()), self._has_noticed
             patience = self.patience + (self._reserved if noticed else 0.0)
-            if noticed and self.folder is not None and self._offer is None:
-                patience = max(patience, LONGEST_GRACE)  # it is saving what it has
+            if noticed and self.folder is not None:
+                patience += SAVING_GRACE
             if is_overdue(overdue - since[0], time.process_time() - since[1], patience):
                 return False
             self._wake_up.wait(0.01)

@@ -283,7 +283,7 @@ def test_a_run_tells_its_phases_traces_and_mixing(device: Member) -> None:
         on_event=events.append,
     )
     phases = [event.phase for event in events if event.type == "progress"]
-    assert list(dict.fromkeys(phases)) == ["mode", "warm-up", "sampling"]
+    assert list(dict.fromkeys(phases)) == ["columns", "upload of X", "mode", "warm-up", "sampling"]
     traces = {event.name for event in events if event.type == "trace"}
     assert traces == {"log_tau", "x1", "intercept"}
     assert {event.chain for event in events if event.type == "trace"} == {0, 1, 2, 3}

@@ -124,7 +124,6 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     run.progress("columns", 0, 1)
     run.poll()
     design = Design.of(problem, options, run.poll)
-    run.progress("columns", 1, 1)
     report_design(run, design, options)
     if asked == "auto":
         report_kernel(run, design, options.kernel)

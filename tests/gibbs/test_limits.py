@@ -1,0 +1,110 @@
+"""A limit ends a sampler in every phase, with the draws so far or a sentence on why there are none."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import ProblemError
+from engine.solvers.gibbs import solve as solve_module
+from engine.solvers.gibbs.design import features
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.posterior import Posterior
+from tests.support.engines import engine_of
+from tests.support.patience import PATIENCE
+
+
+def problem_of(rows: int = 80) -> engine.HorseshoeProbit:
+    random = np.random.default_rng(5)
+    X = random.standard_normal((rows, 3))
+    return engine.HorseshoeProbit(X, X[:, 0] + random.standard_normal(rows) > 0)
+
+
+def stopped_in_batch(owner: engine.Engine, number: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Posterior:
+    """The result of a run that is stopped while a batch of iterations does not end."""
+    monkeypatch.setattr("engine.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
+    advance, hangs, end = Sampler.advance, threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    def advance_or_hang(sampler: Sampler, first: int, count: int, kept_from: int) -> Any:
+        calls.append(first)
+        if len(calls) > number:
+            hangs.set()
+            end.wait(PATIENCE)
+        return advance(sampler, first, count, kept_from)
+
+    monkeypatch.setattr(Sampler, "advance", advance_or_hang)
+    run = owner.start(problem_of(), seed=1, **options)
+    try:
+        assert hangs.wait(PATIENCE)
+        run.stop()
+        return run.outcome(PATIENCE)
+    finally:
+        end.set()
+        with owner.exclusive():  # until it has ended
+            pass
+
+
+def test_the_draws_so_far_are_the_result_while_an_iteration_does_not_end(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = engine_of(device)
+    result = stopped_in_batch(owner, 8, monkeypatch, warmup=2, draws=5000)
+    assert result.status == "interrupted"
+    count = int(result.counters["draws"])
+    assert count >= 4
+    assert result.arrays["beta"].shape == (4, count, 4)
+    whole = owner.solve(problem_of(), seed=1, warmup=2, draws=count)
+    assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
+
+
+@pytest.mark.parametrize(
+    ("batches", "sentence"),
+    [
+        (0, "the run was stopped before the first iteration, in the phase 'mode', so that there are no draws"),
+        (1, "the run was stopped after 1 of 300 iterations of the warm-up, so that there are no draws"),
+    ],
+)
+def test_a_run_without_draws_says_how_far_it_came(
+    device: Member, monkeypatch: pytest.MonkeyPatch, batches: int, sentence: str
+) -> None:
+    result = stopped_in_batch(engine_of(device), batches, monkeypatch)
+    assert (result.status, result.reason) == ("interrupted", sentence)
+    assert result.solution is None
+
+
+def test_columns_of_a_large_design_are_looked_at_in_the_run(
+    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(solve_module, "_SEEN_FIRST", 0)
+    owner = engine_of(device)
+    run = owner.start(engine.HorseshoeProbit(np.ones((20, 2)), np.arange(20) % 2), run_folder=tmp_path / "run")
+    with pytest.raises(ProblemError, match="every column of X is constant"):
+        run.wait(PATIENCE)
+    assert not (tmp_path / "run").exists()
+    chosen = owner.solve(problem_of(), seed=1, draws=4, warmup=4)
+    monkeypatch.undo()
+    seen_first = owner.solve(problem_of(), seed=1, draws=4, warmup=4)
+    assert np.array_equal(chosen.arrays["beta"], seen_first.arrays["beta"])
+
+
+@pytest.mark.parametrize("kernel", ["hmc", "cg"])
+def test_looking_at_the_columns_can_be_interrupted(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
+    monkeypatch.setattr(features, "_ROWS_AT_ONCE", 30)  # values: ten rows at a time
+    calls: list[int] = []
+
+    def between() -> None:
+        calls.append(len(calls))
+        if len(calls) == 9:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        Design.of(problem_of(), Options(kernel=kernel), between)
