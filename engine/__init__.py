@@ -153,15 +153,15 @@ else:
 
         if name in _HOMES:
             return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-        if name in _PACKAGES:
-            return importlib.import_module(f"{__name__}.{name}")
         if name == "__all__":
             return _public()
         if name == "__version__":
             from .version import version
 
             return version()
-        if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is None:
+        if not name.startswith("_"):
+            if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+                return importlib.import_module(f"{__name__}.{name}")
             from .adapters import PUBLIC
             from .solver import LazyImport
             from .solvers import public_names

@@ -16,8 +16,8 @@ from collections import defaultdict
 
 import matplotlib.pyplot as plt
 
-import engine
-from engine.folder import RunFolder
+import quintet
+from quintet.folder import RunFolder
 
 folder = RunFolder.open({path!r})
 result = folder.result()

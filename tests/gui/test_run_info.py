@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import engine
+import quintet
 from engine.cli import command_line
 from engine.events import Finished, Metric, Progress, to_json
 from engine.folder import RunFolder
@@ -83,7 +83,7 @@ def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repe
     repeated = RunFolder.open("repeated")
     assert repeated.first_event().seed == 7
     assert repeated.first_event().options == tab.panel.started.options
-    result = eval(values["Python", "solve again"], {"engine": engine})
+    result = eval(values["Python", "solve again"], {"quintet": quintet})
     for other in (result, repeated.result()):
         assert (other.seed, other.objective, other.devices) == (7, found.objective, found.devices)
         assert other.solution.tolist() == found.solution.tolist()

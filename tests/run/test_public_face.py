@@ -65,6 +65,12 @@ def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
     assert not missing, f"add them to the imports under TYPE_CHECKING in engine/__init__.py: {missing}"
 
 
+def test_a_module_is_imported_when_it_is_named() -> None:
+    code = "import engine; print(engine.folder.RunFolder.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "RunFolder\n"
+
+
 def test_problem_classes_are_found_by_looking() -> None:
     assert engine.Counting is counting.Counting
     assert "Counting" in dir(engine)

@@ -222,9 +222,9 @@ class Decomposable(Fitness):
             if arrays[name].ndim != 1 or arrays[name].dtype != kind:
                 raise ProblemError(f"the {name} of a function given by tables must be one row of {kind}")
         made = cls.__new__(cls)
-        if len(arrays["numbers"]) not in (4, 7) or arrays["numbers"].dtype != np.int64:
-            raise ProblemError("the numbers of a function given by tables must be 4 or 7 integers")
-        numbers = [*arrays["numbers"].tolist(), None, False, 0][:7]
+        if not 4 <= len(arrays["numbers"]) <= 7 or arrays["numbers"].dtype != np.int64:
+            raise ProblemError("the numbers of a function given by tables must be 4 to 7 integers")
+        numbers = [*arrays["numbers"].tolist(), *(None, False, 0)[len(arrays["numbers"]) - 4 :]]
         n, made.scale, minimize, made.constant, made.best_key, best_is_bound, made.hard = numbers
         made.n, made.minimize, made.best_is_bound = check_genes(n), bool(minimize), bool(best_is_bound)
         made.text = str(arrays["text"])
