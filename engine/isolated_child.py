@@ -41,6 +41,7 @@ class _Parent:
         self._stream = stream
         self._lock = threading.Lock()
         self._alive_at = 0.0
+        self._newest: Checkpoint | None = None
 
     def send(self, *message: Any) -> None:
         with self._lock:
@@ -59,6 +60,10 @@ class _Parent:
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         self.send("checkpoint", checkpoint.arrays, checkpoint.state)
+        self._newest = checkpoint
+
+    def checkpoint(self) -> Checkpoint | None:
+        return self._newest
 
     def save_result(self, result: Result) -> None:
         """The parent keeps it."""

@@ -20,6 +20,7 @@ from .clock import RunClock
 from .devices.slices import SLICE_SECONDS
 from .display import Display, Displayed
 from .errors import (
+    DeviceError,
     InputError,
     ObserverWarning,
     OutOfDeviceMemory,
@@ -385,6 +386,9 @@ class Run(Displayed, Reporter, Generic[R]):
         """The clock starts when the run's turn has come."""
         if self._finished is None and self.on_turn is not None:
             self.on_turn(self)
+        if self.pool.drop_lost():  # in a run before this one
+            self.devices = tuple(member.label for member in self.pool.members)
+            self.device_names = tuple(member.info.name for member in self.pool.members)
         with self._control:
             self._clock.begin()
             self._last_checkpoint = time.monotonic()
@@ -423,7 +427,12 @@ class Run(Displayed, Reporter, Generic[R]):
         """What the solver returns; or what is known, if the run must end and the solver does not notice it."""
 
         def solve() -> Result:
-            return self.solver.solve(self.problem, self.options, self.pool, self)
+            while True:
+                try:
+                    return self.solver.solve(self.problem, self.options, self.pool, self)
+                except DeviceError:
+                    if not self._goes_on_without_lost():
+                        raise
 
         self._attempt = attempt = Attempt(solve, self._wake_up.set)
         if self._has_returned(attempt.future):
@@ -436,6 +445,18 @@ class Run(Displayed, Reporter, Generic[R]):
             with contextlib.suppress(Exception):  # of what the solver was changing
                 return self._offer(status)
         return self._best_so_far(status)
+
+    def _goes_on_without_lost(self) -> bool:
+        """Whether the error was that of devices that no longer answer; the others begin from the last checkpoint."""
+        lost = self.pool.drop_lost()
+        if not lost:
+            return False
+        if self.folder is not None and self._checkpoints:
+            self.restored = self.folder.checkpoint()
+        where = "begins again" if self.restored is None else "goes on from the last checkpoint"
+        names, left = (", ".join(member.label for member in group) for group in (lost, self.pool.members))
+        self.notice(f"lost: {names}; the run {where} on {left}", level="warning")
+        return True
 
     def _has_returned(self, future: Future[Result]) -> bool:
         """Wait for the solver, but not for long once the run is overdue: from its end, or since the solver noticed."""

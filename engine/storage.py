@@ -73,6 +73,9 @@ class RunStorage(Protocol):
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint."""
 
+    def checkpoint(self) -> Checkpoint | None:
+        """The newest one that is whole."""
+
     def save_result(self, result: Result) -> None:
         """Write the result."""
 

@@ -13,7 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from ..errors import OutOfDeviceMemory
+import numpy as np
+
+from ..errors import DeviceError, OutOfDeviceMemory
 from .backends import backends
 from .base import Device
 from .info import DeviceInfo, MemoryInfo, bytes_text
@@ -24,6 +26,8 @@ __all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather", "h
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_PROBE_SECONDS = 10.0  # until a device that does not answer is taken for lost
 
 
 _members: weakref.WeakSet[Member] = weakref.WeakSet()
@@ -92,6 +96,7 @@ class Member:
         self._working_since: float | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
         self._device: Device | None = None
+        self._has_failed = False
         self._recorder = recorder_for(label)
         self.opened = self._thread.submit(self._start)
         _members.add(self)
@@ -124,6 +129,9 @@ class Member:
             self._working_since = began = time.perf_counter()
             try:
                 return function(self._device, *args, **kwargs)
+            except DeviceError:
+                self._has_failed = True
+                raise
             finally:
                 self._working_since = None
                 self._worked += time.perf_counter() - began
@@ -131,6 +139,23 @@ class Member:
                     self._recorder.task(began)
 
         return self._thread.submit(task)
+
+    def is_lost(self) -> bool:
+        """Whether the device has failed, and no longer answers: it cannot hold a number and give it back."""
+        if not self._has_failed:
+            return False
+
+        def probe(device: Device) -> None:
+            buffer = device.put(np.zeros(1, np.int32))
+            device.get(buffer)
+            device.release(buffer)
+
+        try:
+            self.submit(probe).result(_PROBE_SECONDS)
+        except (DeviceError, TimeoutError):
+            return True
+        self._has_failed = False
+        return False
 
     @property
     def busy_seconds(self) -> float:
@@ -230,6 +255,7 @@ class DevicePool:
     def __init__(self, devices: Sequence[DeviceInfo]) -> None:
         seen: dict[str, int] = {}
         self.members: list[Member] = []
+        self._lost: list[Member] = []
         self._ending: set[Future[Any]] = set()
         self._at_close: list[Callable[[], None]] = []
         self._prompt = contextlib.ExitStack()
@@ -270,6 +296,15 @@ class DevicePool:
         ending.add_done_callback(self._ending.discard)
         ending.add_done_callback(_left.discard)
 
+    def drop_lost(self) -> list[Member]:
+        """Go on without the members that have failed and no longer answer, unless none is left; those dropped now."""
+        lost = [member for member in self.members if member.is_lost()]
+        if len(lost) == len(self.members):
+            return []
+        self.members = [member for member in self.members if member not in lost]
+        self._lost += lost
+        return lost
+
     def settle(self) -> None:
         """Wait for what :meth:`leave` was given, so that the devices and their memory are free."""
         wait(self._ending.copy())
@@ -308,6 +343,10 @@ class DevicePool:
                 except Exception as error:
                     trouble = trouble or error
             self.members = []
+            for member in self._lost:
+                with contextlib.suppress(Exception):  # it has failed before
+                    member.close()
+            self._lost = []
         if trouble is not None:
             raise trouble
 
