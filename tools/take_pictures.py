@@ -94,7 +94,6 @@ class Camera:
 
     def _list_runs(self) -> None:
         self.window.library.rescan(lambda _note: False, 10.0)
-        self.window.run_list.reload()
 
     def _sweep(self) -> None:
         """Runs of BOA with two scores and several seeds."""

@@ -28,6 +28,7 @@ import platformdirs
 
 from engine.errors import QuintetError, RunFolderError
 from engine.files import read_regular, remove_temporaries, write_whole
+from gui.runs.model import RunModel
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
 __all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
@@ -72,16 +73,23 @@ class Library:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.runs = home / "runs"
-        self.notes: list[RunNote] = []
+        self.model = RunModel()
+        """Its notes as views show them."""
         self.incomplete = False
         """Whether there are folders that the next :meth:`rescan` takes in; each takes a fraction of a second."""
         self._stamps: dict[str, tuple[int, int]] = {}
         self._index: dict[str, Any] | None = None
         self._index_changed = False
 
+    @property
+    def notes(self) -> list[RunNote]:
+        """The notes, newest first; they are added and removed by the methods of the library."""
+        return self.model.notes
+
     def load(self) -> None:
         """Read every note, and take in the folders that have none."""
-        self.notes, self._stamps = [], {}
+        self.model.clear()
+        self._stamps = {}
         self.rescan(lambda _note: False, _START_SECONDS)
         self.empty_trash()
         for folder in (self.home, self.runs):  # what a kill has left of files that were being written or unpacked
@@ -112,22 +120,21 @@ class Library:
             with contextlib.suppress(OSError, ValueError, TypeError):
                 read = read_note(self.runs / f"{key}.json")
                 if note is None:
-                    self.notes.append(read)
+                    self.model.add(read)
                 else:
                     vars(note).update(vars(read))
+                    self.model.update(note)
                 changed = True
         for key in set(self._stamps) - set(stamps):
             if (note := known.get(key)) is not None and not held(note):
-                self.notes.remove(note)
+                self.model.remove(note)
                 changed = True
         self._stamps = stamps
         for note in self.notes:
             if note.live and not held(note) and not recover_state(note).live:
+                self.model.update(note)
                 changed = True
-        changed = self._take_in(_SCAN_SECONDS if seconds is None else seconds) or changed
-        if changed:
-            self.notes.sort(key=lambda note: note.created, reverse=True)
-        return changed
+        return self._take_in(_SCAN_SECONDS if seconds is None else seconds) or changed
 
     def _take_in(self, seconds: float) -> bool:
         """Note the folders that have no note, as one that was copied here."""
@@ -141,11 +148,11 @@ class Library:
                 if self.incomplete:
                     break
                 with contextlib.suppress(QuintetError, OSError):
-                    self.notes.append(self._indexed(folder.parent))
+                    self.model.add(self._indexed(folder.parent))
         self._save_index()
         gone = [note for note in self.notes if note.key not in self._stamps and not os.path.isdir(note.path)]
         for note in gone:
-            self.notes.remove(note)
+            self.model.remove(note)
         return len(self.notes) != before or bool(gone)
 
     def _indexed(self, folder: Path) -> RunNote:
@@ -269,8 +276,7 @@ class Library:
             os.rename(note.path, place / "run")
         (self.runs / f"{note.key}.json").unlink(missing_ok=True)
         self._stamps.pop(note.key, None)
-        if note in self.notes:  # another window may have been quicker
-            self.notes.remove(note)
+        self.model.remove(note)  # another window may have been quicker
         return place
 
     def restore(self, place: Path) -> RunNote:
@@ -288,8 +294,7 @@ class Library:
             os.rename(place / "run", note.path)
         shutil.rmtree(place)
         self.save(note)
-        self.notes.append(note)
-        self.notes.sort(key=lambda one: one.created, reverse=True)
+        self.model.add(note)
         return note
 
     def empty_trash(self, days: float = TRASH_DAYS) -> None:
@@ -304,7 +309,7 @@ class Library:
         return note.path.parent == self.runs
 
     def _add(self, note: RunNote) -> None:
-        self.notes.insert(0, note)
+        self.model.add(note)
         self.save(note)
 
     def _next_colour(self) -> str:

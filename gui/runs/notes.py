@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from engine.files import open_regular, read_regular
 from engine.folder import RunFolder
 from engine.lock import writer_of
 from engine.results import relative_gap
+from engine.text import counted
 from gui.runs.summary import LIVE_STATES, Summary
 
 __all__ = [
@@ -24,12 +27,15 @@ __all__ = [
     "RunNote",
     "described",
     "last_line",
+    "named",
     "note_from",
     "read_note",
     "recover_state",
     "stamp",
     "warnings_in",
 ]
+
+_MOST_NAMED = 10
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
@@ -144,6 +150,19 @@ def described(folder: Path, key: str, colour: str) -> RunNote:
         if isinstance(first := from_json(stream.readline()), Started):
             note.problem, note.kind, note.used = first.description, first.problem, dict(first.options)
     return recover_state(note)
+
+
+def named(notes: Sequence[RunNote]) -> str:
+    """Which runs these are, one or more, in a sentence: titles, with the time of those that have the same one."""
+    titles = [note.title for note in notes]
+    names = [f"“{note.title}”" + (_when(note) if titles.count(note.title) > 1 else "") for note in notes]
+    if len(names) > _MOST_NAMED:
+        names[_MOST_NAMED - 1 :] = [counted(len(names) - _MOST_NAMED + 1, "more run")]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _when(note: RunNote) -> str:
+    return f" of {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(note.created))}"
 
 
 def stamp(path: Path) -> tuple[int, int] | None:

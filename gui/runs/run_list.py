@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QSize,
@@ -35,46 +31,11 @@ from engine.text import gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library
+from gui.runs.model import NOTE, Index
 from gui.runs.notes import RunNote
 from gui.runs.summary import state_text
 
 __all__ = ["RunList"]
-
-_Index = QModelIndex | QPersistentModelIndex
-_NOTE = Qt.ItemDataRole.UserRole
-
-
-class _Model(QAbstractListModel):
-    def __init__(self, library: Library) -> None:
-        super().__init__()
-        self.library = library
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.library.notes)
-
-    def data(self, index: _Index, role: int = 0) -> Any:
-        note = self.library.notes[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return note.title
-        if role == _NOTE:
-            return note
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return accessible_text(note)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
-            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message, *note.warnings]
-            return "\n".join(line for line in lines if line)
-        return None
-
-    def update_run(self, note: RunNote) -> None:
-        """Report that the numbers of a run have changed."""
-        row = self.library.notes.index(note)
-        self.dataChanged.emit(self.index(row), self.index(row))
-
-    def reload(self) -> None:
-        """Report that runs were added or removed."""
-        self.beginResetModel()
-        self.endResetModel()
 
 
 def accessible_text(note: RunNote) -> str:
@@ -93,11 +54,11 @@ class _Delegate(QStyledItemDelegate):
         super().__init__(parent)
         self.theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, 2 * QFontMetrics(option.font).height() + 16)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        note: RunNote = index.data(_NOTE)
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        note: RunNote = index.data(NOTE)
         theme = self.theme
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         box: QRect = option.rect
@@ -153,10 +114,29 @@ def _numbers(note: RunNote) -> str:
 
 
 class _Filter(QSortFilterProxyModel):
+    """The list's rows, of the first column: what each shows and says of its run."""
+
     words = ""
 
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
-        note = self.sourceModel().library.notes[row]  # type: ignore[attr-defined]
+    def data(self, index: Index, role: int = 0) -> Any:
+        note: RunNote | None = super().data(index, NOTE)
+        if note is None or role == NOTE:
+            return note
+        if role == Qt.ItemDataRole.DisplayRole:
+            return note.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return accessible_text(note)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
+            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message, *note.warnings]
+            return "\n".join(line for line in lines if line)
+        return None
+
+    def filterAcceptsColumn(self, column: int, parent: Index) -> bool:
+        return column == 0
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        note = self.sourceModel().notes[row]  # type: ignore[attr-defined]
         text = f"{note.title} {note.problem} {note.solver} {state_text(note.state)}".lower()
         return all(word in text for word in self.words.lower().split())
 
@@ -182,12 +162,9 @@ class RunList(QWidget):
     """The list with its filter.
 
     Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
-    ``menu_requested(point)`` when the context menu is requested, at a global point; ``reloaded()`` and
-    ``run_updated(note)`` when it shows other runs or other numbers.
+    ``menu_requested(point)`` when the context menu is requested, at a global point.
     """
 
-    reloaded = Signal()
-    run_updated = Signal(object)
     open_requested = Signal()
     selection_changed = Signal()
     menu_requested = Signal(QPoint)
@@ -196,8 +173,7 @@ class RunList(QWidget):
         super().__init__(parent)
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._notifying = True
-        self._model = _Model(library)
+        self._model = library.model
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
         self.filter = QLineEdit()
@@ -229,51 +205,32 @@ class RunList(QWidget):
         self.filter.textChanged.connect(self._shown.choose)
         self.view.doubleClicked.connect(lambda _index: self.open_requested.emit())
         self.view.activated_by_key.connect(self.open_requested)
-        self.view.selectionModel().selectionChanged.connect(lambda *_: self._notify())
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self.selection_changed.emit())
         self.view.customContextMenuRequested.connect(
             lambda at: self.menu_requested.emit(self.view.viewport().mapToGlobal(at))
         )
+        for changed in (self._model.rowsInserted, self._model.rowsRemoved, self._model.modelReset):
+            changed.connect(self._show_emptiness)
         self._show_emptiness()
 
     def selected(self) -> list[RunNote]:
         """The runs that are selected, in the order of the list."""
         rows = sorted(index.row() for index in self.view.selectionModel().selectedIndexes())
-        return [self._shown.index(row, 0).data(_NOTE) for row in rows]
+        return [self._shown.index(row, 0).data(NOTE) for row in rows]
 
     def select(self, *notes: RunNote) -> None:
         """Select these runs alone."""
         self.view.clearSelection()
         for note in notes:
-            if note in self._model.library.notes:
-                index = self._shown.mapFromSource(self._model.index(self._model.library.notes.index(note)))
+            index = self._shown.mapFromSource(self._model.index(self._model.row_of(note), 0))
+            if index.isValid():
                 self.view.selectionModel().select(index, self.view.selectionModel().SelectionFlag.Select)
                 self.view.selectionModel().setCurrentIndex(index, self.view.selectionModel().SelectionFlag.NoUpdate)
                 self.view.scrollTo(index)
 
     def update_run(self, note: RunNote) -> None:
-        """Show the new numbers of a run."""
-        if note in self._model.library.notes:
-            self._model.update_run(note)
-            self.run_updated.emit(note)
-
-    def reload(self, selected: Sequence[RunNote] | None = None) -> None:
-        """Show the runs of the library again; selection and scroll position are kept.
-
-        ``selected`` are the runs that were selected before the library changed, if it has changed already.
-        """
-        kept = [note.key for note in (self.selected() if selected is None else selected)]
-        position = self.view.verticalScrollBar().value()
-        self._notifying = False
-        self._model.reload()
-        self.select(*(note for note in self._model.library.notes if note.key in kept))
-        self._notifying = True
-        self.view.verticalScrollBar().setValue(position)
-        self._show_emptiness()
-        self.reloaded.emit()
-
-    def _notify(self) -> None:
-        if self._notifying:
-            self.selection_changed.emit()
+        """Show the new numbers of a run, here and in other views of the runs."""
+        self._model.update(note)
 
     def count(self) -> int:
         """How many runs are shown."""
@@ -285,8 +242,8 @@ class RunList(QWidget):
         self.view.viewport().update()
 
     def _show_emptiness(self) -> None:
-        self.empty.setVisible(not self._model.library.notes)
-        self.view.setVisible(bool(self._model.library.notes))
+        self.empty.setVisible(not self._model.notes)
+        self.view.setVisible(bool(self._model.notes))
 
     def changeEvent(self, event: QEvent) -> None:
         """Rows grow with the font."""

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
     QPoint,
     QSettings,
     QSortFilterProxyModel,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -30,18 +26,15 @@ from PySide6.QtWidgets import (
 )
 
 from engine.text import counted
-from gui.app.icons import dot
-from gui.app.style import state_colour
 from gui.app.theme import Theme
-from gui.runs.columns import COLUMNS, DEFAULT_COLUMNS, Column, column_named, extra_columns
+from gui.runs.columns import COLUMNS, DEFAULT_COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
+from gui.runs.model import NOTE, SORT, Index
 from gui.runs.notes import RunNote
 from gui.runs.query import Condition, QueryError, matches, parse
 
 __all__ = ["RunTable"]
 
-_Index = QModelIndex | QPersistentModelIndex
-_NOTE, _SORT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 _WIDTHS = {
     "title": 200,
     "instance": 260,
@@ -60,72 +53,17 @@ _WIDTHS = {
 _EXAMPLES = "Filter: words, or conditions such as  solver:knapsack  gap>1%  time<60  tags:paper  -state:failed"
 
 
-class _Model(QAbstractTableModel):
-    def __init__(self, library: Library, theme: Theme) -> None:
-        super().__init__()
-        self.library, self.theme = library, theme
-        self.columns: list[Column] = []
-        self._dots: dict[str, QIcon] = {}
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.library.notes)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.columns)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.columns[section].title
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return self._alignment(self.columns[section])
-        return None
-
-    @staticmethod
-    def _alignment(column: Column) -> int:
-        side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
-        return int(side | Qt.AlignmentFlag.AlignVCenter)
-
-    def data(self, index: _Index, role: int = 0) -> Any:
-        note, column = self.library.notes[index.row()], self.columns[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return column.text(note)
-        if role == _NOTE:
-            return note
-        if role == _SORT:
-            return column.value(note)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self._alignment(column)
-        if role == Qt.ItemDataRole.DecorationRole and column.name == "title":
-            if note.colour not in self._dots:
-                self._dots[note.colour] = QIcon(dot(note.colour))
-            return self._dots[note.colour]
-        if role == Qt.ItemDataRole.ForegroundRole and column.name == "state":
-            return QColor(state_colour(self.theme, note.state, len(note.warnings)))
-        return None
-
-    def show(self, columns: Sequence[Column]) -> None:
-        """Show these columns."""
-        self.beginResetModel()
-        self.columns = list(columns)
-        self.endResetModel()
-
-    def update_run(self, note: RunNote) -> None:
-        """Report that the numbers of a run have changed."""
-        row = self.library.notes.index(note)
-        self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
-
-
 class _Filter(QSortFilterProxyModel):
     def __init__(self) -> None:
         super().__init__()
         self.conditions: list[Condition] = []
 
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
-        return matches(self.sourceModel().library.notes[row], self.conditions)  # type: ignore[attr-defined]
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        return matches(self.sourceModel().notes[row], self.conditions)  # type: ignore[attr-defined]
 
-    def lessThan(self, left: _Index, right: _Index) -> bool:
+    def lessThan(self, left: Index, right: Index) -> bool:
         """Numbers by size, texts by alphabet; missing values are last in both directions."""
-        one, other = left.data(_SORT), right.data(_SORT)
+        one, other = left.data(SORT), right.data(SORT)
         if one is None or other is None:
             ascending = self.sortOrder() == Qt.SortOrder.AscendingOrder
             return (other is None and one is not None) == ascending
@@ -159,7 +97,9 @@ class RunTable(QWidget):
         super().__init__(parent)
         self.theme = theme
         self._library, self._settings = library, settings
-        self._model = _Model(library, theme)
+        self._sorted = False
+        self._model = library.model
+        self._model.theme = theme
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
         self.filter = QLineEdit()
@@ -190,6 +130,10 @@ class RunTable(QWidget):
         layout.addWidget(self.error)
         layout.addWidget(self.view, 1)
         self.filter.textChanged.connect(self._choose)
+        for changed in (self._shown.rowsInserted, self._shown.rowsRemoved, self._shown.modelReset):
+            changed.connect(self._show_count)
+        for changed in (self._model.rowsInserted, self._model.rowsRemoved):  # of runs that the filter hides
+            changed.connect(self._show_count)
         saved = str(settings.value("run_columns", ""))
         self.show_columns(saved.split(",") if saved else DEFAULT_COLUMNS)
         self._choose("")
@@ -237,13 +181,14 @@ class RunTable(QWidget):
                 columns.append(column_named(name))
             except KeyError:  # of another version
                 continue
+        selected = self.selected()
         header = self.view.horizontalHeader()
-        former = self._model.columns
-        sorted_by = (
-            former[header.sortIndicatorSection()].name if header.sortIndicatorSection() < len(former) else "date"
-        )
+        former = self.columns if self._sorted else []
+        sorted_by = former[header.sortIndicatorSection()] if header.sortIndicatorSection() < len(former) else "date"
         order = header.sortIndicatorOrder() if former else Qt.SortOrder.DescendingOrder
-        self._model.show(columns)
+        self._sorted = True
+        self._model.show_columns(columns or [column_named(name) for name in DEFAULT_COLUMNS])
+        self.select(*selected)
         shown = self.columns
         if sorted_by in shown:
             self.view.sortByColumn(shown.index(sorted_by), order)
@@ -283,34 +228,20 @@ class RunTable(QWidget):
 
     def shown(self) -> list[RunNote]:
         """The runs that the filter lets through, in the order of the table."""
-        return [self._shown.index(row, 0).data(_NOTE) for row in range(self._shown.rowCount())]
+        return [self._shown.index(row, 0).data(NOTE) for row in range(self._shown.rowCount())]
 
     def selected(self) -> list[RunNote]:
         """The selected runs, in the order of the table."""
         rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
-        return [self._shown.index(row, 0).data(_NOTE) for row in rows]
+        return [self._shown.index(row, 0).data(NOTE) for row in rows]
 
     def select(self, *notes: RunNote) -> None:
         """Select these runs alone."""
         model = self.view.selectionModel()
         model.clearSelection()
         for note in notes:
-            row = self._library.notes.index(note)
-            index = self._shown.mapFromSource(self._model.index(row, 0))
+            index = self._shown.mapFromSource(self._model.index(self._model.row_of(note), 0))
             model.select(index, model.SelectionFlag.Select | model.SelectionFlag.Rows)
-
-    def update_run(self, note: RunNote) -> None:
-        """Show the new numbers of a run."""
-        if note in self._library.notes:
-            self._model.update_run(note)
-            self._show_count()  # the filter may let it through now, or no longer
-
-    def reload(self) -> None:
-        """Show the runs of the library again."""
-        kept = [note.key for note in self.selected()] if self._shown.rowCount() else []
-        self._model.show(self._model.columns)
-        self.select(*(note for note in self._library.notes if note.key in kept))
-        self._show_count()
 
     def set_theme(self, theme: Theme) -> None:
         """Colours of the states."""

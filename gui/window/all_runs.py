@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QMainWindow, QMenu
 from gui.app.icons import dot
 from gui.app.theme import Theme
 from gui.runs.library import Library
-from gui.runs.notes import COLOURS, RunNote
+from gui.runs.notes import COLOURS, RunNote, named
 from gui.runs.run_list import RunList
 from gui.runs.table import RunTable
 from gui.window.tabs import Tabs
@@ -48,8 +48,6 @@ class AllRuns(QObject):
         self._settings, self._targets = settings, targets
         self.table: RunTable | None = None
         self.colours = self._colour_menu()
-        run_list.reloaded.connect(self._reload)
-        run_list.run_updated.connect(self._update)
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -75,21 +73,16 @@ class AllRuns(QObject):
             return None
         return self.table.selected()
 
-    def _reload(self) -> None:
-        if self.table is not None:
-            self.table.reload()
-
-    def _update(self, note: RunNote) -> None:
-        if self.table is not None:
-            self.table.update_run(note)
-
     # --- what the user notes ------------------------------------------------------------------------------------
 
     def ask_tags(self) -> None:
         """Ask for the tags of runs."""
         notes = list(self._targets())
-        common = [tag for tag in notes[0].tags if all(tag in note.tags for note in notes)] if notes else []
-        self._ask("Tags", "Tags, separated by commas:", ", ".join(common), lambda text: self.set_tags(notes, text))
+        if not notes:
+            return
+        common = [tag for tag in notes[0].tags if all(tag in note.tags for note in notes)]
+        label = f"Tags of {named(notes)}, separated by commas:"
+        self._ask("Tags", label, ", ".join(common), lambda text: self.set_tags(notes, text))
 
     def set_tags(self, notes: Sequence[RunNote], text: str) -> None:
         """Give runs these tags, separated by commas; one run loses its others, several only those they all had."""

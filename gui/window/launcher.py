@@ -176,7 +176,6 @@ class Launcher(RunController):
             self._library.save(note)
             self._queue.append(_Entry(note, _words(note), None, False, False))
         self._log.add(f"queued {counted(len(plan.runs), 'run')}", run=name)
-        self._list.reload()
         self.changed.emit()
         self._start_queued()
 
@@ -188,7 +187,6 @@ class Launcher(RunController):
         note.state, note.message, note.window = "starting", "", os.getpid()
         now = not self.held and not self._queue and len(self._tabs.running()) < self.most_at_once
         tab = self._tabs.add(note, hidden=not entry.shown) if entry.shown or now else None
-        self._list.reload()
         if entry.shown:
             self._list.select(note)
         if now:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox
 
 from engine.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
-from gui.runs.notes import RunNote
+from gui.runs.notes import RunNote, named
 from gui.runs.tab import RunTab
 from gui.window.controller import Parts, RunController
 
@@ -86,9 +86,12 @@ class Runs(RunController):
     # --- showing ------------------------------------------------------------------------------------------------
 
     def open_selected(self) -> None:
-        """Show the selected runs."""
-        for note in self.selected():
+        """Show the selected runs; they stay selected."""
+        in_list, notes = self.table_selection() is None, self.selected()
+        for note in notes:
             self._tabs.show_run(note)
+        if in_list:
+            self._list.select(*notes)
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
         """Show the run in a folder, wherever it is; the folder is read in the background."""
@@ -96,7 +99,6 @@ class Runs(RunController):
         def done(read: RunNote) -> None:
             status.clearMessage()
             note = self._library.adopt(read.path, read)
-            self._list.reload()
             self._tabs.show_run(note, speed)
 
         def failed(error: Exception) -> None:
@@ -179,9 +181,8 @@ class Runs(RunController):
         if not notes:
             self._log.add("a running run cannot be deleted; stop it first", "warning")
             return
-        what = f"“{notes[0].title}”" if len(notes) == 1 else f"{len(notes)} runs"
         own = [note for note in notes if self._library.owns(note)]
-        box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {what}?", parent=self._window)
+        box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {named(notes)}?", parent=self._window)
         box.setInformativeText(_consequence(len(own), len(notes) - len(own)))
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -200,7 +201,6 @@ class Runs(RunController):
         if self._trashed:
             runs = counted(len(self._trashed), "run")
             self._log.add(f"moved {runs} to the trash; Runs > Undo delete restores what was deleted")
-        self._list.reload()
         self.changed.emit()
 
     @property
@@ -217,7 +217,6 @@ class Runs(RunController):
             except (OSError, ValueError) as error:
                 self._log.add(f"cannot restore {place.name}: {error}", "error")
         self._trashed = []
-        self._list.reload()
         self._list.select(*restored)
         self.changed.emit()
 
@@ -229,13 +228,11 @@ class Runs(RunController):
 
     def rescan(self) -> None:
         """Follow changes that others made to the folder of runs."""
-        selected = self._list.selected()
         changed = self._library.rescan(self._runs_here)
         if self._library.incomplete:
             self.rescan_later()
         if not changed:
             return
-        self._list.reload(selected)
         self._tabs.update_titles()
         self.changed.emit()
 

@@ -121,7 +121,7 @@ def test_the_table_filters_sorts_and_keeps_its_columns(qtbot: Any, window: Any) 
     crane = next(note for note in window.library if note.title == "crane")
     for solver, count in (("knapsack", "1 of 3 runs"), (crane.solver, "2 of 3 runs")):
         crane.solver = solver  # as the numbers of a run in progress change
-        table.update_run(crane)
+        window.library.model.update(crane)
         assert table.count.text() == count
     table.filter.setText("speed>3")
     assert "no column 'speed'" in table.error.text()

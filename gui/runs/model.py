@@ -1,0 +1,129 @@
+"""The runs as a table model, which views of the list and of the table share: every change is announced."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QIcon
+
+from gui.app.icons import dot
+from gui.app.style import state_colour
+from gui.app.theme import Theme
+from gui.runs.columns import DEFAULT_COLUMNS, Column, column_named
+from gui.runs.notes import RunNote
+
+__all__ = ["NOTE", "SORT", "Index", "RunModel"]
+
+Index = QModelIndex | QPersistentModelIndex
+NOTE, SORT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+
+
+class RunModel(QAbstractTableModel):
+    """A row per run, the newest first.
+
+    Selections of views stay with their runs, as rows come and go one by one and columns change behind the first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[RunNote] = []
+        self.columns: list[Column] = [column_named(name) for name in DEFAULT_COLUMNS]
+        self.theme: Theme | None = None
+        self._dots: dict[str, QIcon] = {}
+
+    # --- what views ask -----------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """One row per run."""
+        return 0 if parent.isValid() else len(self.notes)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """The columns that the table shows; the list shows the first."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        """Titles of the columns."""
+        if orientation == Qt.Orientation.Horizontal and 0 <= section < len(self.columns):
+            if role == Qt.ItemDataRole.DisplayRole:
+                return self.columns[section].title
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(self.columns[section])
+        return None
+
+    def data(self, index: Index, role: int = 0) -> Any:
+        """A cell, or the whole run for the role ``NOTE``."""
+        if not index.isValid():
+            return None
+        note, column = self.notes[index.row()], self.columns[index.column()]
+        if role == NOTE:
+            return note
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return column.text(note)
+        if role == SORT:
+            return column.value(note)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.DecorationRole and column.name == "title":
+            if note.colour not in self._dots:
+                self._dots[note.colour] = QIcon(dot(note.colour))
+            return self._dots[note.colour]
+        if role == Qt.ItemDataRole.ForegroundRole and column.name == "state" and self.theme is not None:
+            return QColor(state_colour(self.theme, note.state, len(note.warnings)))
+        return None
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def row_of(self, note: RunNote) -> int:
+        """The row of a run; -1 if it is not there."""
+        return next((row for row, other in enumerate(self.notes) if other is note), -1)
+
+    def add(self, note: RunNote) -> None:
+        """Insert a run by its date, before those of the same date."""
+        row = bisect.bisect_left(self.notes, -note.created, key=lambda other: -other.created)
+        self.beginInsertRows(QModelIndex(), row, row)
+        self.notes.insert(row, note)
+        self.endInsertRows()
+
+    def remove(self, note: RunNote) -> None:
+        """Remove a run, if it is there."""
+        row = self.row_of(note)
+        if row >= 0:
+            self.beginRemoveRows(QModelIndex(), row, row)
+            del self.notes[row]
+            self.endRemoveRows()
+
+    def clear(self) -> None:
+        """Remove all runs."""
+        self.beginResetModel()
+        self.notes.clear()
+        self.endResetModel()
+
+    def update(self, note: RunNote) -> None:
+        """Report that what is known of a run has changed."""
+        row = self.row_of(note)
+        if row >= 0:
+            self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
+
+    def show_columns(self, columns: Sequence[Column]) -> None:
+        """Show these columns, one or more."""
+        kept, last = self.columns[0], len(self.columns) - 1
+        if last > 0:
+            self.beginRemoveColumns(QModelIndex(), 1, last)
+            self.columns = [kept]
+            self.endRemoveColumns()
+        self.columns = [columns[0]]
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
+        if self.notes:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.notes) - 1, 0))
+        if len(columns) > 1:
+            self.beginInsertColumns(QModelIndex(), 1, len(columns) - 1)
+            self.columns = list(columns)
+            self.endInsertColumns()
+
+
+def _alignment(column: Column) -> int:
+    side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)

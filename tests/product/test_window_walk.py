@@ -1,0 +1,199 @@
+"""The window under a random walk over its actions, while other windows add and delete runs.
+
+Offscreen; in a real window with ``QT_QPA_PLATFORM=xcb`` and a display, such as that of ``xvfb-run``.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.app import COUNTING, MISSING
+
+if MISSING:
+    pytest.skip(MISSING, allow_module_level=True)
+
+from PySide6.QtCore import QAbstractItemModel, QAbstractProxyModel, QItemSelectionModel
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMessageBox
+
+from gui.actions.table import SUBMENUS
+from gui.app.application import make_application
+from gui.runs.library import Library
+from gui.window.main import MainWindow
+
+PATIENCE = 120_000
+LEFT_OUT = {"quit", "reveal", "queue_hold"}  # which end the window, open the file manager, or start child processes
+ABOUT_THE_SELECTION = {"select", "start", "resume_run", "undo_delete"}  # these select what they begin or restore
+OF_TABS = {
+    "open_run",
+    "delete",
+    "replay",
+    "next_tab",
+    "previous_tab",
+    "close_tab",
+}  # the list may follow to the run that is shown
+
+
+@pytest.fixture
+def window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+    """A window on six runs; no queued run starts."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "nobody"))
+    make_application()
+    gc.disable()  # as in the app: no other thread takes windows apart
+    for number in range(6):
+        add_run(tmp_path / "home", number)
+    window = MainWindow(tmp_path / "home", COUNTING)
+    with qtbot.waitSignal(window.ready, timeout=PATIENCE):
+        window.show()
+    window.actions_by_name["queue_hold"].trigger()
+    yield window
+    window.close_now()
+    window.deleteLater()
+    qtbot.wait(1)
+    gc.enable()
+    gc.collect(1)
+
+
+def add_run(home: Path, number: int) -> None:
+    """What another window keeps of a run that it has made."""
+    other = Library(home)
+    other.load()
+    note = other.new(f"run {number % 4}", solver="counting", problem="count", source=str(home / "count.txt"))
+    note.state, note.best, note.bound = "optimal", float(number), float(number)
+    note.path.mkdir()
+    (home / "count.txt").write_text("count 5\n", encoding="utf-8")
+    other.save(note)
+
+
+def delete_run(home: Path, chance: random.Random) -> None:
+    """Another window deletes a run."""
+    other = Library(home)
+    other.load()
+    if other.notes:
+        other.delete(chance.choice(other.notes))
+
+
+class Walk:
+    """Random actions on a window; after each, what must hold."""
+
+    def __init__(self, window: MainWindow, seed: int, home: Path) -> None:
+        self.window, self.chance, self.home = window, random.Random(seed), home
+        self.done: list[str] = []
+        self.testers: dict[QAbstractItemModel, QAbstractItemModelTester] = {}
+
+    def views(self) -> list[Any]:
+        """The list of runs and, once it was opened, the table."""
+        return [part for part in (self.window.run_list, self.window.all_runs.table) if part is not None]
+
+    def selected(self) -> list[set[str]]:
+        """The keys of the runs that are selected in each view."""
+        return [{note.key for note in view.selected()} for view in self.views()]
+
+    def step(self) -> None:
+        """One action of the user or of another window, and its invariants."""
+        before, deleted = self.selected(), set[str]()
+        kind = self.chance.choice(["action", "action", "action", "select", "add", "delete elsewhere"])
+        if kind == "action":
+            kind = self.chance.choice(
+                [name for name, action in self.window.actions_by_name.items() if action.isEnabled()]
+            )
+            if kind in {*LEFT_OUT, *SUBMENUS}:
+                return
+            self.window.actions_by_name[kind].trigger()
+            deleted = self.close_dialogs(kind)
+        elif kind == "select":
+            self.select()
+        elif kind == "add":
+            add_run(self.home, len(self.done))
+            self.window.runs.rescan()
+        else:
+            delete_run(self.home, self.chance)
+            self.window.runs.rescan()
+        self.done.append(kind)
+        QApplication.processEvents()
+        self.watch_models()
+        there = {note.key for note in self.window.library}
+        if kind not in ABOUT_THE_SELECTION:
+            tab = self.window.run_tabs.current_run() if kind in OF_TABS else None
+            for keys, now in zip(before, self.selected(), strict=False):
+                if tab is not None and now == {tab.note.key}:
+                    continue
+                assert now == (keys - deleted) & there, f"after {kind}: {self.done}"
+        self.compare_numbers()
+
+    def select(self) -> None:
+        """Choose some runs in one of the views."""
+        view = self.chance.choice(self.views())
+        model, selection = view.view.model(), view.view.selectionModel()
+        selection.clear()
+        for row in range(model.rowCount()):
+            if self.chance.random() < 0.4:
+                flags = QItemSelectionModel.SelectionFlag
+                selection.select(model.index(row, 0), flags.Select | flags.Rows)
+
+    def close_dialogs(self, kind: str) -> set[str]:
+        """Cancel what has opened, but confirm every second deletion; the keys of the runs that were to be deleted."""
+        QApplication.processEvents()
+        deleted = set[str]()
+        for dialog in self.window.findChildren(QDialog):
+            if not dialog.isVisible():
+                continue
+            if kind == "delete" and isinstance(dialog, QMessageBox):
+                notes = [note for note in self.window.runs.targets() if not note.live]
+                assert all(f"“{note.title}”" in dialog.text() for note in notes), dialog.text()
+                button = next(one for one in dialog.buttons() if one.text() == "Delete")
+                if self.chance.random() < 0.5:
+                    deleted = {note.key for note in notes}
+                    button.click()
+                    continue
+            if kind == "set_tags":
+                labels = dialog.labelText()
+                assert all(f"“{note.title}”" in labels for note in self.window.runs.targets()), labels
+            dialog.reject()
+        return deleted
+
+    def watch_models(self) -> None:
+        """Have Qt's tester follow every model of the app, and the proxies over it, from now on."""
+        for view in QApplication.allWidgets():
+            model = view.model() if isinstance(view, QAbstractItemView) else None
+            while model is not None and type(model).__module__.startswith("gui."):
+                if model not in self.testers:
+                    mode = QAbstractItemModelTester.FailureReportingMode.Warning
+                    self.testers[model] = QAbstractItemModelTester(model, mode, self.window)
+                model = model.sourceModel() if isinstance(model, QAbstractProxyModel) else None
+
+    def compare_numbers(self) -> None:
+        """The list and the table say the same of every run."""
+        table = self.window.all_runs.table
+        if table is None:
+            return
+        names = table.columns
+        said = {note.key: row for row, note in enumerate(table.shown())}
+        listed = self.window.run_list.view.model()
+        for row in range(listed.rowCount()):
+            text = listed.index(row, 0).data(11)  # Qt.ItemDataRole.AccessibleTextRole
+            note = listed.index(row, 0).data(256)
+            if note.key in said:
+                cells = {name: table.view.model().index(said[note.key], names.index(name)).data() for name in names}
+                assert text.startswith(f"{cells['title']}, {cells['state']}")
+                assert f"best {cells['best']}" in text or not cells["best"]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 7))])
+def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(
+    window: MainWindow, seed: int, tmp_path: Path, qtlog: Any
+) -> None:
+    walk = Walk(window, seed, tmp_path / "home")
+    window.actions_by_name["run_table"].trigger()
+    walk.watch_models()
+    for _ in range(80):
+        walk.step()
+    assert len(walk.testers) >= 4
+    assert [record.message for record in qtlog.records if "FAIL!" in record.message] == []
