@@ -187,7 +187,6 @@ def test_generated_families_are_as_described() -> None:
             lambda: engine.QuadraticAssignment([[0, -1], [1, 0]], [[0, 1], [1, 0]]),
             "flow from 0 to 1 must be at least 0",
         ),
-        (lambda: engine.QuadraticAssignment([[1]], [[1]]), "at least 2 facilities"),
         (lambda: engine.QuadraticAssignment(np.full((9, 9), 2000), np.full((9, 9), 2000)), "must stay below 2\\^28"),
         (lambda: assignment(4, 1).evaluate([0, 1, 2, 2]), "must be taken once"),
         (lambda: engine.QuadraticAssignment(np.ones((65, 65)), np.ones((65, 65))).tree(), "at most 64 facilities"),

@@ -233,7 +233,6 @@ def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
         ("title\n2\n0 4\n1 x\n", r"entry \(1, 1\) must be an integer; got 'x'", 4),
         ("2\n0 4\n1 0\n5\n", "there is more than one 2 x 2 matrix: '5'", 4),
         ("title\n2 3\n0 4\n", "followed by the size alone on a line", None),
-        ("1\n0\n", "at least 2 items", None),
     ],
 )
 def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message: str, line: int | None) -> None:
@@ -298,7 +297,6 @@ def test_generated_families_are_as_described() -> None:
     ("make", "message"),
     [
         (lambda: engine.LinearOrdering([[1, 2]]), r"must be a square matrix; got the shape \(1, 2\)"),
-        (lambda: engine.LinearOrdering([[1]]), "at least 2 items; got 1"),
         (lambda: engine.LinearOrdering([[0, 0.5], [1, 0]]), "must be integers; got 0.5 at row 0, column 1"),
         (lambda: engine.LinearOrdering([[0, -(2**29)], [2**29, 0]]), r"must stay below 2\^30"),
         (lambda: ordering(4, 1).evaluate([0, 1, 2, 2]), "must list each of the items 0 to 3 once"),

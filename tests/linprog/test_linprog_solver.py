@@ -115,7 +115,6 @@ def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"c": []}, "c must have at least one cost"),
         ({"c": [1.0, np.nan]}, "entry 1 of c is NaN"),
         ({"c": [np.inf]}, "entry 0 of c must be finite"),
         ({"c": [1.0], "A_ub": [[1.0, 2.0]], "b_ub": [1.0]}, "A_ub must have 1 columns"),

@@ -119,6 +119,8 @@ def estimate(
         Unit ``"nodes"``: mean of independent estimates by stochastic enumeration, and its limits; exact where the
         search ends within the moment that its node rate is measured in.
     """
+    if problem.only_solution() is not None:
+        return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     tree = tree_of(problem, options)
     began = time.monotonic()
 

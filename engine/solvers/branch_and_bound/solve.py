@@ -27,6 +27,17 @@ __all__ = ["solve"]
 _PIECES_PER_DEVICE = 16
 
 
+def _without_search(options: Options, value: int, solution: NDArray[np.int64] | None) -> Result:
+    """The result of a problem with one solution, or of a count that is known."""
+    counters: dict[str, int | float] = {"nodes": 0, "leaves": 1}
+    upper = getattr(options, "upper_bound", None)
+    if solution is None:
+        return Result(Status.COMPLETE, value, value, None, counters=counters)
+    if upper is not None and value >= upper and isinstance(getattr(options, "initial", ""), str):
+        return Result(Status.BOUND_PROVED, None, max(value, upper), None, counters=counters)
+    return Result(Status.OPTIMAL, value, value, solution, counters=counters)
+
+
 @dataclass
 class _Incumbent:
     """The best solution so far, if any; ``initial`` is the upper bound that branching depends on."""
@@ -85,6 +96,9 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     engine.errors.DeviceError
         If every device has failed; a checkpoint has been written then.
     """
+    only = problem.only_solution()
+    if only is not None:
+        return _without_search(options, *only)
     tree = tree_of(problem, options)
     _require_memory(tree, options, pool)
     incumbent, before = _begin(

@@ -343,6 +343,13 @@ class PermutationProblem(Problem):
             If the tree has more items than masks hold.
         """
 
+    def only_solution(self) -> tuple[int, NDArray[np.int64] | None] | None:
+        """Value and solution of a problem so small that there is nothing to search; None for others.
+
+        Where solutions are counted, their number and None.
+        """
+        return None
+
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
         """A solution that the user gives, checked; by default a permutation of the tree's items.
 

@@ -108,6 +108,8 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
     engine.errors.OutOfDeviceMemory
         If the planned memory exceeds that of a device.
     """
+    if problem.only_solution() is not None:
+        return
     tree = tree_of(problem, options)
     if tree.counts and getattr(options, "upper_bound", None) is not None:
         raise OptionError("upper_bound has no meaning where solutions are counted")

@@ -133,8 +133,6 @@ class LinearProgram(Problem):
     ) -> None:
         costs = vector(c, "c")
         n = costs.size
-        if n == 0:
-            raise ProblemError("c must have at least one cost; got none")
         upper_matrix, upper_side = side(A_ub, b_ub, n, "ub")
         equal_matrix, equal_side = side(A_eq, b_eq, n, "eq")
         for values, refused, rule in (
@@ -306,8 +304,6 @@ class LinearProgram(Problem):
         """
         parsed = formats.read(path)
         shape = (parsed.row_lower.size, parsed.c.size)
-        if parsed.c.size == 0:
-            raise ProblemError("the linear program has no variables", path)
         columns = sp.csc_array((parsed.values, parsed.rows, parsed.starts), shape=shape)
         problem = cls.__new__(cls)
         try:
@@ -384,15 +380,13 @@ class LinearProgram(Problem):
         Raises
         ------
         ProblemError
-            If the argument is no such object, or the program has no variables, or a quadratic objective.
+            If the argument is no such object, or the program has a quadratic objective.
         """
         if not hasattr(highs, "getLp") or not hasattr(highs, "getModel"):
             raise ProblemError(f"from_highspy takes a highspy.Highs object; got {type(highs).__name__}")
         lp = highs.getLp()
         if highs.getModel().hessian_.dim_:
             raise ProblemError("the program has a quadratic objective; only linear ones are solved")
-        if not lp.num_col_:
-            raise ProblemError("the linear program has no variables")
         matrix, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
         by_columns = int(matrix.format_) == 1
         parts = tuple(np.asarray(part) for part in (matrix.value_, matrix.index_, matrix.start_))

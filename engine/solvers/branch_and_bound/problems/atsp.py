@@ -56,7 +56,7 @@ class ATSP(PermutationProblem):
     costs : ndarray of int64, shape (n, n)
         Read-only, with zeros on the diagonal.
     n : int
-        Number of cities, at least 2.
+        Number of cities.
     relaxation : SubtourRelaxation
         The multipliers of its subtour constraints, found when they are first needed.
 
@@ -80,8 +80,6 @@ class ATSP(PermutationProblem):
         matrix = whole_matrix(costs, "costs", ("from", "to"))
         if matrix.shape[0] != matrix.shape[1]:
             raise ProblemError(f"costs must be a square matrix; got shape {matrix.shape}")
-        if len(matrix) < 2:
-            raise ProblemError(f"a tour needs at least 2 cities; got {len(matrix)}")
         matrix = matrix.copy()
         np.fill_diagonal(matrix, 0)
         if (matrix < 0).any():
@@ -120,7 +118,9 @@ class ATSP(PermutationProblem):
         """One line: the size and the range of costs."""
         off = self.costs[~np.eye(self.n, dtype=bool)]
         cities = counted(self.n, "city", "cities")
-        return f"{self._title('asymmetric TSP')}: {cities}, costs {off.min():,} to {off.max():,}"
+        return f"{self._title('asymmetric TSP')}: {cities}" + (
+            f", costs {off.min():,} to {off.max():,}" if off.size else ""
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``costs``: shape (n, n)."""
@@ -131,6 +131,10 @@ class ATSP(PermutationProblem):
         """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("costs",), "an asymmetric TSP")
         return cls(arrays["costs"], name)
+
+    def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
+        """The tour of a single city. See :meth:`PermutationProblem.only_solution`."""
+        return (0, np.zeros(1, np.int64)) if self.n == 1 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:
         """City after city from city 0; bound ``subtour`` (default), ``assignment``, ``cheapest_arcs`` or ``partial``.

@@ -58,7 +58,7 @@ class LinearOrdering(PermutationProblem):
     weights : ndarray of int64, shape (n, n)
         Read-only.
     n : int
-        Number of items, at least 2.
+        Number of items.
 
     Raises
     ------
@@ -82,8 +82,6 @@ class LinearOrdering(PermutationProblem):
         matrix = whole_matrix(weights, "weights", ("row", "column"))
         if matrix.shape[0] != matrix.shape[1]:
             raise ProblemError(f"weights must be a square matrix; got the shape {matrix.shape}")
-        if len(matrix) < 2:
-            raise ProblemError(f"an order needs at least 2 items; got {len(matrix)}")
         largest = sum(map(abs, matrix[~np.eye(len(matrix), dtype=np.bool_)].tolist()))
         if largest >= _LARGEST_SUM:
             raise ProblemError(
@@ -115,7 +113,8 @@ class LinearOrdering(PermutationProblem):
     def describe(self) -> str:
         """One line: the size and the range of the weights."""
         off = self.weights[~np.eye(self.n, dtype=np.bool_)]
-        return f"{self._title('linear ordering')}: {counted(self.n, 'item')}, weights {off.min():,} to {off.max():,}"
+        weights = f", weights {off.min():,} to {off.max():,}" if off.size else ""
+        return f"{self._title('linear ordering')}: {counted(self.n, 'item')}{weights}"
 
     def evaluate(self, order: ArrayLike) -> int:
         """The sum below the diagonal, with rows and columns in the given order.

@@ -49,7 +49,7 @@ class QuadraticAssignment(PermutationProblem):
     flows, distances : ndarray of int64, shape (n, n)
         Read-only.
     n : int
-        Number of facilities, at least 2.
+        Number of facilities.
 
     Raises
     ------
@@ -72,8 +72,6 @@ class QuadraticAssignment(PermutationProblem):
         second = whole_matrix(distances, "distances", ("from location", "to location"))
         if first.shape[0] != first.shape[1] or first.shape != second.shape:
             raise ProblemError(f"flows and distances must be square, of one size; got {first.shape}, {second.shape}")
-        if len(first) < 2:
-            raise ProblemError(f"an assignment needs at least 2 facilities; got {len(first)}")
         for what, matrix in (("flow", first), ("distance", second)):
             if (matrix < 0).any():
                 row, column = np.argwhere(matrix < 0)[0]
@@ -131,6 +129,11 @@ class QuadraticAssignment(PermutationProblem):
         """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("flows", "distances"), "a quadratic assignment")
         return cls(arrays["flows"], arrays["distances"], name)
+
+    def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
+        """The assignment of a single facility. See :meth:`PermutationProblem.only_solution`."""
+        value = int(self.flows[0, 0]) * int(self.distances[0, 0])
+        return (value, np.zeros(1, np.int64)) if self.n == 1 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QuadraticAssignmentTree:
         """Facility after facility, the busiest first; the bound of Gilmore and Lawler.

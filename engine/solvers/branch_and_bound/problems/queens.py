@@ -35,7 +35,8 @@ class Queens(PermutationProblem):
     Parameters
     ----------
     n : int
-        Size of the board, 1 to 32: a diagonal mask of one machine word holds 2 n - 1 bits.
+        Size of the board, 0 to 32: a diagonal mask of one machine word holds 2 n - 1 bits. An empty board has one
+        solution.
     name : str, optional
         What the problem is called in lists and reports.
 
@@ -59,8 +60,8 @@ class Queens(PermutationProblem):
             self.n = operator.index(n)
         except TypeError as error:
             raise ProblemError(f"n must be an integer; got {n!r}") from error
-        if not 1 <= self.n <= _LARGEST:
-            raise ProblemError(f"n must be 1 to {_LARGEST}; got {self.n}")
+        if not 0 <= self.n <= _LARGEST:
+            raise ProblemError(f"n must be 0 to {_LARGEST}; got {self.n}")
         self.name = name if name is not None else self._default_name
 
     @classmethod
@@ -99,6 +100,10 @@ class Queens(PermutationProblem):
         """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("n",), "n-queens")
         return cls(int(arrays["n"]), name)
+
+    def only_solution(self) -> tuple[int, None] | None:
+        """The empty board is solved in one way. See :meth:`PermutationProblem.only_solution`."""
+        return (1, None) if self.n == 0 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QueensTree:
         """Row by row, columns ascending; the first queen in the left half only, and its solutions twice.

@@ -79,8 +79,6 @@ class Tardiness(PermutationProblem):
         if (matrix < 0).any():
             row, job = np.argwhere(matrix < 0)[0]
             raise ProblemError(f"{_ROWS[row]} must be at least 0; got {matrix[row, job]} of job {job}")
-        if matrix.shape[1] < 2:
-            raise ProblemError(f"an order needs at least 2 jobs; got {matrix.shape[1]}")
         total, weight = (sum(row) for row in matrix[:2].tolist())
         if total * weight >= LARGEST_SUM:
             raise ProblemError(

@@ -115,7 +115,7 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     )
     dual_error = greatest(
         _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(by_column, y)),
-        _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max()), None),
+        _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max(initial=0.0)), None),
         _worst_of_column(column_wrong, np.abs(costs), lines, size),
     )
     return Audit(primal, dual, mismatch / size, primal_error, dual_error, activities, reduced, size)

@@ -1,0 +1,70 @@
+"""Problems with nothing to choose: one city, job, item or facility, and the empty board, by every door."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.devices import Member
+
+ONE = {
+    "city": (lambda: engine.ATSP([[0]]), 0),
+    "facility": (lambda: engine.QuadraticAssignment([[2]], [[3]]), 6),
+    "item": (lambda: engine.LinearOrdering([[0]]), 0),
+    "late job": (lambda: engine.Tardiness([7], [2], [3]), 8),
+    "job": (lambda: engine.Flowshop([[3], [4]]), 7),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_the_only_solution_is_the_optimum(device: Member, tmp_path: Path, name: str) -> None:
+    make, optimum = ONE[name]
+    problem: Any = make()
+    folder = tmp_path / "run"
+    result = engine.solve(problem, devices=[device.info.id], run_folder=folder)
+    assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
+    assert result.solution.tolist() == [0]
+    assert engine.resume(folder) == result
+    assert type(problem).from_arrays(problem.to_arrays(), problem.name).describe() == problem.describe()
+    proved = engine.solve(problem, devices=[device.info.id], upper_bound=optimum)
+    assert proved.status == "bound_proved"
+    assert engine.estimate(problem, devices=[device.info.id]).amount <= 1.0
+
+
+def test_the_empty_board_has_one_solution(device: Member, tmp_path: Path) -> None:
+    result = engine.solve(engine.Queens(0), devices=[device.info.id], run_folder=tmp_path / "run")
+    assert (result.status, result.objective) == ("complete", 1)
+    assert engine.resume(tmp_path / "run").objective == 1
+
+
+def test_files_of_the_smallest_problems_are_solved(tmp_path: Path) -> None:
+    texts = {
+        "one.atsp": "NAME: one\nTYPE: ATSP\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
+        "EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0\nEOF\n",
+        "board.txt": "queens 0\n",
+        "one.dat": "1\n2\n3\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    wanted = {"one.atsp": 0, "board.txt": 1, "one.dat": 6}
+    script = f"""
+import json, sys
+from engine.cli import cli
+for name in {list(wanted)!r}:
+    try:
+        cli(["solve", name, "--json"])
+    except SystemExit as end:
+        assert not end.code, (name, end.code)
+    print("---")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
+    )
+    answers = [json.loads(part)["objective"] for part in done.stdout.split("---\n")[:-1]]
+    assert answers == list(wanted.values())
