@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import quintet as qt
-from engine.reports.machine import describe_machine
-from engine.reports.report import Report, Section, Table
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
+from quintet.reports.machine import describe_machine
+from quintet.reports.report import Report, Section, Table
+from quintet.solvers.knapsack.generators import GeneratorOptions, generate
 
 RANDOM = np.random.default_rng(1)
 X = RANDOM.normal(size=(20_000, 40))

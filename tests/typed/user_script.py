@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
-import quintet.devices.pool
-import quintet.solvers.knapsack.problem
 from numpy.typing import NDArray
-from quintet.solvers.knapsack.options import ChoiceOptions
 from xarray import DataTree
 
 import engine
 import quintet as qt
+import quintet.devices.pool
+import quintet.solvers.knapsack.problem
 from engine.errors import InputError
 from quintet.devices import DeviceInfo
 from quintet.errors import OptionError
 from quintet.events import Progress
+from quintet.solvers.knapsack.options import ChoiceOptions
 
 
 def knapsack(path: Path) -> int:
