@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
 from .. import errors
 from ..engine import wait_or_stop
@@ -20,6 +21,8 @@ from .kept_engine import KEPT
 
 __all__ = ["HorseshoeEstimator"]
 
+_AT_ONCE = 1 << 24  # products of rows with draws
+_ORDERED = 1 << 22  # values of X
 _PASSED = (
     *("draws", "ess", "max_draws", "warmup", "thin", "chains", "storage"),
     *("intercept_scale", "tau_scale", "prior", "slab"),
@@ -39,13 +42,28 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _sample(self, problem: Problem, X: Any, **options: Any) -> NDArray[np.float64]:
-        """Draw from the posterior, keep ``result_`` and ``n_iter_``, and warn if the chains have not mixed.
+    def _rows(self, X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, NDArray[Any]]:
+        """The rows, each as often as its weight says; small data in an order of its own, on which fits then depend not.
 
-        The posterior means are returned: of the intercept, if it is fitted, and of the coefficients.
+        ``ValueError`` if a weight is not a whole number.
         """
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if (weights < 0).any() or (weights != np.floor(weights)).any() or not weights.any():
+                raise ValueError(
+                    "sample_weight must be numbers of repetitions: whole numbers of at least 0, and not all 0. Another "
+                    "power of a row's likelihood is not a likelihood of data, whose intervals would mean something"
+                )
+            repeated = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+            X, y = X[repeated], y[repeated]
+        if X.shape[0] * X.shape[1] <= _ORDERED:
+            order = np.lexsort((y, _keys(X)))
+            X, y = X[order], y[order]
+        return X, y
+
+    def _sample(self, problem: Problem, X: Any, seed: int, what: str = "", **options: Any) -> Posterior:
+        """Draw from a posterior, and warn if the chains have not mixed; ``what`` begins the warning."""
         options |= {name: getattr(self, name) for name in _PASSED}
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         low, high = X.min(axis=0), X.max(axis=0)
         if sparse.issparse(X):
             low, high = low.toarray(), high.toarray()
@@ -58,9 +76,27 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
                 run.wait()
         assert isinstance(result, Posterior)
         assert result.solution is not None
-        self.result_ = result
-        self.n_iter_ = int(result.counters["iterations"])
         if (warning := verdict(result)) is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
-        means: NDArray[np.float64] = result.solution
-        return means
+            warnings.warn(f"{what}{warning}", ConvergenceWarning, stacklevel=3)
+        return result
+
+    def _margins(self, X: Any, result: Posterior) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The margins of some rows at a time at every draw, (rows, draws)."""
+        beta = result.arrays["beta"]
+        beta = beta.reshape(-1, beta.shape[2])
+        rows = max(1, _AT_ONCE // len(beta))
+        for at in range(0, X.shape[0], rows):
+            part = X[at : at + rows]
+            eta = part @ beta[:, -part.shape[1] :].T
+            yield slice(at, at + rows), eta + beta[:, 0] if self.fit_intercept else eta
+
+
+def _keys(X: Any) -> NDArray[np.uint64]:
+    """A number for each row that depends on its values alone; the same for dense and sparse rows."""
+    factors = np.random.default_rng(0).integers(1 << 63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    if not sparse.issparse(X):
+        bits: NDArray[np.uint64] = np.ascontiguousarray(X, dtype=np.float64).view(np.uint64)
+        return np.asarray(bits @ factors)
+    products = X.data.astype(np.float64).view(np.uint64) * factors[X.indices]
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(products, dtype=np.uint64)])
+    return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])

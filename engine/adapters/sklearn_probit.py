@@ -7,19 +7,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..solvers.gibbs.posterior import Posterior
 from ..solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 from .sklearn_base import HorseshoeEstimator
 
 __all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
 
-_AT_ONCE = 1 << 24  # products of rows with draws
-
 
 class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[misc]
-    """Binary classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.
+    """Classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.
+
+    Of three and more classes each is told from all others by a regression of its own (one-vs-rest), and the
+    probabilities are divided by their sum.
 
     Parameters
     ----------
@@ -41,6 +45,10 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         Of the coefficients given tau; ``regularized`` bounds those of columns that separate the classes.
     slab : float or None
         The scale of its slab, 2 by default; see the option of the same name.
+    class_weight : dict, "balanced" or None
+        For probabilities and predictions as in a population where each class is so many times as frequent: its
+        probability is multiplied by the weight, then all are divided by their sum. The posterior stays that of the
+        data, and ``coef_`` with it. ``"balanced"``: as if all classes were equally frequent.
     backend, devices
         As for :class:`engine.Engine`.
     random_state : int, RandomState or None
@@ -48,23 +56,24 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
 
     Attributes
     ----------
-    classes_ : ndarray, shape (2,)
-    coef_ : ndarray, shape (1, p)
-        Posterior means.
-    intercept_ : ndarray, shape (1,)
+    classes_ : ndarray, shape (K,)
+    coef_ : ndarray, shape (1, p) or (K, p)
+        Posterior means; a row for each of three and more classes.
+    intercept_ : ndarray, shape (1,) or (K,)
     result_ : engine.solvers.gibbs.posterior.Posterior
-        The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
+        Of two classes: the draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
+    results_ : list of Posterior
+        The same for each regression.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (p,)
         Names of a data frame's columns, which ``result_.summary`` has too.
     n_iter_ : int
-        Iterations of each chain.
+        Iterations of each chain, the most of all regressions.
 
     Notes
     -----
-    Rows and classes have no weights (``sample_weight``, ``class_weight``): a weighted likelihood is not that of the
-    model, and its intervals would not be those of the data. Rows that occur several times may be repeated. The cost of
-    errors belongs in the decision: compare :meth:`predict_proba` with another threshold than 0.5.
+    In cross-validation ``ess=100`` often suffices, as means need fewer draws than intervals: sampling still ends only
+    when the chains agree, which a fixed number of ``draws`` does not ensure.
 
     Examples
     --------
@@ -97,6 +106,7 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         tau_scale: float = 1.0,
         prior: str = "horseshoe",
         slab: float | None = None,
+        class_weight: Any = None,
         backend: str | None = None,
         devices: Any = None,
         random_state: Any = None,
@@ -116,16 +126,12 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         self.tau_scale = tau_scale
         self.prior = prior
         self.slab = slab
+        self.class_weight = class_weight
         self.backend = backend
         self.devices = devices
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw from the posterior; warns if the chains have not mixed.
 
         Parameters
@@ -133,53 +139,61 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         X : array-like or SciPy sparse array, shape (N, p)
             Features.
         y : array-like, shape (N,)
-            Two classes.
+            Two classes or more.
+        sample_weight : array-like, shape (N,), optional
+            How often each row occurs: whole numbers.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
+        X, y = self._rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {len(self.classes_)} classes"
-            )
-        if len(self.classes_) < 2:
+        count = len(self.classes_)
+        if count < 2:
             raise ValueError("Classifier can't train when only one class is present.")
         if self.family not in ("probit", "logit"):
             raise ValueError(f"family must be 'probit' or 'logit'; got {self.family!r}")
+        self._weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         kind = HorseshoeProbit if self.family == "probit" else HorseshoeLogit
-        means = self._sample(kind(X, codes, names=self._names()), X, kernel=self.kernel)
+        random = check_random_state(self.random_state)
+        self.results_: list[Posterior] = []
+        for number in range(count) if count > 2 else (1,):
+            problem = kind(X, (codes == number).astype(np.int64), names=self._names())
+            what = f"{self.classes_[number]}: " if count > 2 else ""
+            seed = int(random.randint(2**31 - 1))
+            self.results_.append(self._sample(problem, X, seed, what, kernel=self.kernel))
+        if count == 2:
+            self.result_ = self.results_[0]
+        self.n_iter_ = max(int(result.counters["iterations"]) for result in self.results_)
+        means = np.stack([np.asarray(result.solution) for result in self.results_])
         first = int(self.fit_intercept)
-        self.intercept_ = means[:first] if first else np.zeros(1)
-        self.coef_ = means[first:].reshape(1, -1)
+        self.intercept_ = means[:, 0] if first else np.zeros(len(means))
+        self.coef_ = means[:, first:]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The posterior mean of P(class | x); shape (N, 2)."""
+        """The posterior mean of P(class | x); shape (N, K)."""
         from scipy.special import expit, ndtr
 
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32])
-        beta = self.result_.arrays["beta"]
-        beta = beta.reshape(-1, beta.shape[2])
-        rows = max(1, _AT_ONCE // len(beta))
-        ones = np.empty(X.shape[0])
-        for at in range(0, X.shape[0], rows):
-            part = X[at : at + rows]
-            eta = part @ beta[:, -part.shape[1] :].T
-            if self.fit_intercept:
-                eta = eta + beta[:, 0]
-            ones[at : at + rows] = (ndtr if self.family == "probit" else expit)(eta).mean(axis=1)
-        return np.column_stack([1.0 - ones, ones])
+        F = ndtr if self.family == "probit" else expit
+        found = np.empty((X.shape[0], len(self.results_)))
+        for number, result in enumerate(self.results_):
+            for rows, eta in self._margins(X, result):
+                found[rows, number] = F(eta).mean(axis=1)
+        if len(self.results_) == 1:
+            found = np.column_stack([1.0 - found, found])
+        found = found * self._weights
+        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of :meth:`predict_proba`; shape (N, 2)."""
+        """The logarithm of :meth:`predict_proba`; shape (N, K)."""
         with np.errstate(divide="ignore"):  # a probability may be 0 in float64
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The more probable class of each row."""
-        likely = self.predict_proba(X)[:, 1] > 0.5
-        return np.asarray(self.classes_[likely.astype(int)])
+        """The most probable class of each row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
 HorseshoeProbitClassifier = HorseshoeClassifier

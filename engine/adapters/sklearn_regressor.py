@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..solvers.gibbs.problem import HorseshoeRegression
@@ -15,14 +16,17 @@ from .sklearn_base import HorseshoeEstimator
 
 __all__ = ["HorseshoeRegressor"]
 
+_LARGEST_MARGIN = 300.0  # of counts; beyond, the square of the mean overflows
+
 
 class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[misc]
-    """Linear regression with a horseshoe prior and normal or Student's t errors, averaged over posterior draws.
+    """Regression of numbers, counts or ordered categories with a horseshoe prior, averaged over posterior draws.
 
     Parameters
     ----------
-    family : {"normal", "student"}
-        The distribution of the errors.
+    family : {"normal", "student", "counts", "ordinal"}
+        Normal or Student's t errors; negative binomial counts, whose mean is the exponential of the margin; or numbers
+        of 2 to 16 different values, of which the order alone matters (ordinal probit).
     degrees : float
         Degrees of freedom of Student's t.
     draws : int or None
@@ -51,7 +55,11 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         Posterior means.
     intercept_ : float
     sigma_ : float
-        Posterior mean of the scale of the errors.
+        Posterior mean of the scale of the errors (normal, student).
+    dispersion_ : float
+        Posterior mean of a in the variance m + a m^2 of counts of mean m (counts).
+    categories_, thresholds_ : ndarray, shapes (K,) and (K - 1,)
+        The different values of the target, and the posterior means of the thresholds between them (ordinal).
     result_ : engine.solvers.gibbs.posterior.Posterior
         The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
     n_features_in_ : int
@@ -59,6 +67,11 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         Names of a data frame's columns, which ``result_.summary`` has too.
     n_iter_ : int
         Iterations of each chain.
+
+    Notes
+    -----
+    In cross-validation ``ess=100`` often suffices, as means need fewer draws than intervals: sampling still ends only
+    when the chains agree, which a fixed number of ``draws`` does not ensure.
 
     Examples
     --------
@@ -112,24 +125,55 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         self.devices = devices
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw from the posterior; warns if the chains have not mixed.
 
         Parameters
         ----------
         X : array-like or SciPy sparse array, shape (N, p)
         y : array-like, shape (N,)
+        sample_weight : array-like, shape (N,), optional
+            How often each row occurs: whole numbers.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True)
-        if self.family not in ("normal", "student"):
-            raise ValueError(f"family must be 'normal' or 'student'; got {self.family!r}")
+        if self.family not in ("normal", "student", "counts", "ordinal"):
+            raise ValueError(f"family must be 'normal', 'student', 'counts' or 'ordinal'; got {self.family!r}")
+        X, y = self._rows(X, y, sample_weight)
         problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family, names=self._names())
-        means = self._sample(problem, X, degrees=self.degrees)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.result_ = self._sample(problem, X, seed, degrees=self.degrees)
+        self.n_iter_ = int(self.result_.counters["iterations"])
+        means, arrays = np.asarray(self.result_.solution), self.result_.arrays
         first = int(self.fit_intercept)
         self.intercept_ = float(means[0]) if first else 0.0
         self.coef_ = means[first:]
-        self.sigma_ = float(self.result_.arrays["sigma"].mean())
+        if self.family == "counts":
+            self.dispersion_ = float(arrays["dispersion"].mean())
+        elif self.family == "ordinal":
+            self.categories_ = np.array(problem.classes)
+            self.thresholds_ = self._thresholds().mean(axis=0)
+        else:
+            self.sigma_ = float(arrays["sigma"].mean())
         return self
+
+    def _thresholds(self) -> NDArray[np.float64]:
+        """All thresholds of every draw; the first is 0."""
+        count = len(self.categories_) - 2
+        arrays = self.result_.arrays
+        others = arrays["thresholds"].reshape(-1, count) if count else np.zeros((arrays["log_tau"].size, 0))
+        return np.column_stack([np.zeros(len(others)), others])
+
+    def _moments(self, eta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and mean square of the targets of some rows over the draws of their margins (rows, draws)."""
+        if self.family == "counts":
+            mean = np.exp(np.minimum(eta, _LARGEST_MARGIN))
+            dispersion = self.result_.arrays["dispersion"].ravel()
+            return mean.mean(axis=1), (mean + (1.0 + dispersion) * mean**2).mean(axis=1)
+        from scipy.special import ndtr
+
+        values, thresholds = self.categories_, self._thresholds()
+        at_most = np.stack([ndtr(bound - eta).mean(axis=1) for bound in thresholds.T], axis=1)  # P(y <= value)
+        return values[-1] - at_most @ np.diff(values), values[-1] ** 2 - at_most @ np.diff(values**2)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The posterior mean of the target of each row, and with ``return_std`` its predictive standard deviation.
@@ -145,6 +189,10 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32])
+        if self.family in ("counts", "ordinal"):
+            moments = [np.stack(self._moments(eta)) for _, eta in self._margins(X, self.result_)]
+            first, second = np.concatenate(moments, axis=1)
+            return (first, np.sqrt(np.maximum(second - first**2, 0.0))) if return_std else first
         mean: NDArray[np.float64] = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean

@@ -18,11 +18,15 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 
 def checks() -> list[Any]:
-    """scikit-learn's own checks, on a classifier quick enough for them."""
-    quick = engine.HorseshoeProbitClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)
+    """scikit-learn's own checks, on estimators quick enough for them."""
+    quick: dict[str, Any] = {"warmup": 30, "chains": 2, "random_state": 0}
     return [
-        pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
-        for estimator, check in estimator_checks_generator(quick)
+        pytest.param(estimator, check, id=f"{getattr(check, 'func', check).__name__}-{type(estimator).__name__}")
+        for model in (
+            engine.HorseshoeClassifier(draws=60, kernel="px", **quick),
+            engine.HorseshoeRegressor(draws=60, **quick),
+        )
+        for estimator, check in estimator_checks_generator(model)
     ]
 
 
@@ -129,3 +133,64 @@ def test_sparse_features_give_the_answers_of_dense_ones() -> None:
             given, same = (estimator.fit(features, y).predict(features) for features in (X.tocoo(), X.toarray()))
             assert np.allclose(np.asarray(given, float), np.asarray(same, float), rtol=1e-9)
     assert np.allclose(estimator.predict(X, return_std=True)[1], estimator.predict(X.toarray(), return_std=True)[1])
+
+
+QUICK: dict[str, Any] = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_each_of_three_classes_is_told_from_the_others() -> None:
+    random = np.random.default_rng(8)
+    X = random.standard_normal((90, 2))
+    y = np.array(["a", "b", "c"])[np.argmax(X @ [[2, -1, -1], [0, 2, -2]] + random.gumbel(size=(90, 3)), axis=1)]
+    fitted = engine.HorseshoeClassifier(**QUICK).fit(X, y)
+    assert (fitted.coef_.shape, fitted.intercept_.shape, len(fitted.results_)) == ((3, 2), (3,), 3)
+    draws = [result.arrays["beta"].reshape(-1, 3) for result in fitted.results_]
+    alone = np.column_stack([ndtr(beta[:, :1] + beta[:, 1:] @ X.T).mean(axis=0) for beta in draws])
+    found = fitted.predict_proba(X)
+    assert found == pytest.approx(alone / alone.sum(axis=1, keepdims=True))
+    assert (fitted.predict(X) == y).mean() > 0.6
+    assert fitted.coef_[0, 0] > 0 > fitted.coef_[2, 1]  # as the classes were made
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None:
+    random = np.random.default_rng(9)
+    X, weights = random.standard_normal((40, 2)), random.integers(0, 4, 40)
+    y = X[:, 0] + random.standard_normal(40) > 0
+    order = random.permutation(np.repeat(np.arange(40), weights))
+    for estimator, target in ((engine.HorseshoeClassifier(**QUICK), y), (engine.HorseshoeRegressor(**QUICK), X[:, 1])):
+        weighted = estimator.fit(X, target, sample_weight=weights).coef_
+        assert np.array_equal(weighted, estimator.fit(X[order], target[order]).coef_)
+        for wrong in (weights + 0.5, -weights):
+            with pytest.raises(ValueError, match="sample_weight must be numbers of repetitions: whole numbers"):
+                estimator.fit(X, target, sample_weight=wrong)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_of_classes_multiply_their_probabilities() -> None:
+    random = np.random.default_rng(10)
+    X = random.standard_normal((80, 2))
+    y = X[:, 0] + random.standard_normal(80) > 1.2
+    plain = engine.HorseshoeClassifier(**QUICK).fit(X, y).predict_proba(X)
+    for weight, factors in (({True: 3}, np.array([1, 3])), ("balanced", 1.0 / np.array([np.sum(~y), np.sum(y)]))):
+        fitted = engine.HorseshoeClassifier(class_weight=weight, **QUICK).fit(X, y)
+        expected = plain * factors / (plain * factors).sum(axis=1, keepdims=True)
+        assert fitted.predict_proba(X) == pytest.approx(expected)
+    assert fitted.predict(X).sum() > (plain[:, 1] > 0.5).sum()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("family", ["counts", "ordinal"])
+def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family: str) -> None:
+    random = np.random.default_rng(11)
+    X = random.standard_normal((120, 2))
+    target = random.poisson(np.exp(X[:, 0] + 1)) if family == "counts" else np.digitize(X[:, 0], [-1, 0.5])
+    fitted = engine.HorseshoeRegressor(family=family, **(QUICK | {"draws": 200})).fit(X, target)
+    problem = engine.HorseshoeRegression(X, target, family)
+    drawn = engine.posterior_predictive(problem, fitted.result_, seed=1).reshape(-1, 120)
+    mean, sd = fitted.predict(X, return_std=True)
+    z = (drawn.mean(axis=0) - mean) / np.maximum(drawn.std(axis=0), 0.05) * np.sqrt(len(drawn))
+    assert (z**2).mean() < 2
+    assert np.median(sd / np.maximum(drawn.std(axis=0), 1e-3)) == pytest.approx(1, abs=0.1)
+    assert fitted.score(X, target) > 0.4
