@@ -137,7 +137,7 @@ if TYPE_CHECKING:
     from .solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
     from .solvers.gibbs.problem import HorseshoeRegression as HorseshoeRegression
     from .solvers.knapsack.choice.problems import MultipleChoiceKnapsack as MultipleChoiceKnapsack
-    from .solvers.knapsack.choice.problems import TwoConstraintKnapsack as TwoConstraintKnapsack
+    from .solvers.knapsack.constraints.problem import MultidimensionalKnapsack as MultidimensionalKnapsack
     from .solvers.knapsack.problem import Knapsack as Knapsack
     from .solvers.linprog.problem import LinearProgram as LinearProgram
 

@@ -165,7 +165,7 @@ def _knapsack(problem: Any, data: PreviewData) -> None:
     _items(problem, problem.weights, data)
 
 
-def _two_constraints(problem: Any, data: PreviewData) -> None:
+def _multidimensional(problem: Any, data: PreviewData) -> None:
     capacities = " and ".join(value_text(capacity) for capacity in problem.capacities)
     data.numbers.extend([("Items", value_text(problem.n)), ("Capacities", capacities)])
     _items(problem, problem.weights[0], data)
@@ -350,7 +350,7 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "Queens": _queens,
     "Knapsack": _knapsack,
     "MultipleChoiceKnapsack": _knapsack,
-    "TwoConstraintKnapsack": _two_constraints,
+    "MultidimensionalKnapsack": _multidimensional,
     "QuadraticAssignment": _assignment,
     "Tardiness": _tardiness,
     "LinearOrdering": _linear_ordering,

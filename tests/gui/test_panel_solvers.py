@@ -187,7 +187,7 @@ def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> Non
 
 
 def test_knapsack_lists_items_of_two_constraints_and_in_their_own_unit() -> None:
-    two = engine.TwoConstraintKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    two = engine.MultidimensionalKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
     rows, summary = chosen_items(np.array([0, 2]), two)
     assert rows == [(0, 5, 2, 2.5), (2, 3, 1, 3.0)]
     assert "75 % of the capacity" in summary

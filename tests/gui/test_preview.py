@@ -31,7 +31,9 @@ PROBLEMS: dict[str, Any] = {
     "choice": lambda: engine.MultipleChoiceKnapsack(
         RANDOM.integers(1, 9, 6), RANDOM.integers(1, 9, 6), [0, 0, 1, 1, 2, 2], 9
     ),
-    "two": lambda: engine.TwoConstraintKnapsack(RANDOM.integers(1, 9, 6), list(RANDOM.integers(1, 9, (2, 6))), [9, 8]),
+    "two": lambda: engine.MultidimensionalKnapsack(
+        RANDOM.integers(1, 9, 6), list(RANDOM.integers(1, 9, (2, 6))), [9, 8]
+    ),
     "probit": lambda: engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
     "sparse": lambda: engine.HorseshoeProbit(csr_array(np.eye(40, 3)), np.arange(40) % 4 == 0),
     "logit": lambda: engine.HorseshoeLogit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),

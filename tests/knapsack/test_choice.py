@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
-from engine import Engine, Knapsack, MultipleChoiceKnapsack, Status, TwoConstraintKnapsack
+from engine import Engine, Knapsack, MultidimensionalKnapsack, MultipleChoiceKnapsack, Status
 from engine.devices import SliceLength
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Progress
@@ -24,12 +24,12 @@ from engine.solvers.knapsack import checks
 from engine.solvers.knapsack.choice import solve as choice_solve
 from engine.solvers.knapsack.choice import table as choice_table
 from engine.solvers.knapsack.choice.generators import (
+    MultidimensionalOptions,
     MultipleChoiceOptions,
-    TwoConstraintOptions,
+    multidimensional,
     multiple_choice,
-    two_constraints,
+    write_multidimensional,
     write_multiple_choice,
-    write_two_constraints,
 )
 from tests.support.examples import examples
 from tests.support.stopping import stop_at
@@ -51,14 +51,14 @@ def choices(draw: st.DrawFn) -> MultipleChoiceKnapsack:
 
 
 @st.composite
-def two(draw: st.DrawFn) -> TwoConstraintKnapsack:
+def two(draw: st.DrawFn) -> MultidimensionalKnapsack:
     n = draw(st.integers(0, 9))
     largest = draw(st.sampled_from([2, 9, 60]))
     numbers = st.lists(st.integers(0, largest), min_size=n, max_size=n)
     weights = [draw(numbers), draw(numbers)]
     profits = draw(st.one_of(numbers, st.just([a + b for a, b in zip(*weights, strict=True)])))
     capacity = st.integers(1, largest * max(1, n))
-    return TwoConstraintKnapsack(profits, weights, [draw(capacity), draw(capacity)])
+    return MultidimensionalKnapsack(profits, weights, [draw(capacity), draw(capacity)])
 
 
 def lightest(problem: MultipleChoiceKnapsack) -> int:
@@ -76,7 +76,7 @@ def best_choice(problem: MultipleChoiceKnapsack) -> int | None:
     return found
 
 
-def best_of_two(problem: TwoConstraintKnapsack) -> int:
+def best_of_two(problem: MultidimensionalKnapsack) -> int:
     """A dictionary of all pairs of weights that can be reached, in plain Python."""
     states = {(0, 0): 0}
     for profit, (a, b) in zip(problem.profits.tolist(), problem.weights.T.tolist(), strict=True):
@@ -93,7 +93,7 @@ def assert_solved(problem: Any, result: Result, value: int) -> None:
     assert result.solution is not None
     profit, weights = problem.evaluate(result.solution)
     assert profit == value
-    limits = problem.capacities if isinstance(problem, TwoConstraintKnapsack) else problem.capacity
+    limits = problem.capacities if isinstance(problem, MultidimensionalKnapsack) else problem.capacity
     assert (np.array(weights) <= limits).all()
     assert (np.diff(result.solution) > 0).all()
 
@@ -116,9 +116,9 @@ def test_multiple_choice_agrees_with_enumeration(
 @some
 @given(problem=two(), reduce=st.booleans())
 def test_two_constraints_agree_with_all_reachable_weights(
-    one_device: Engine, problem: TwoConstraintKnapsack, reduce: bool
+    one_device: Engine, problem: MultidimensionalKnapsack, reduce: bool
 ) -> None:
-    assert_solved(problem, one_device.solve(problem, reduce=reduce), best_of_two(problem))
+    assert_solved(problem, one_device.solve(problem, reduce=reduce, variant="table"), best_of_two(problem))
 
 
 @some
@@ -142,8 +142,9 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
         patch.setattr(choice_solve, "_SHARE", 0.0)
         patch.setattr(choice_solve, "_PIECE", 7)
         patch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(amount, most=amount))
-        result = one_device.solve(problem, reduce=False)
-    best = best_of_two(problem) if isinstance(problem, TwoConstraintKnapsack) else best_choice(problem)
+        table = {"variant": "table"} if isinstance(problem, MultidimensionalKnapsack) else {}
+        result = one_device.solve(problem, reduce=False, **table)
+    best = best_of_two(problem) if isinstance(problem, MultidimensionalKnapsack) else best_choice(problem)
     if best is None:
         assert result.status is Status.INFEASIBLE
     else:
@@ -162,7 +163,7 @@ def test_generated_choices_agree_with_highs(one_device: Engine, kind: str) -> No
 
 @pytest.mark.parametrize("correlated", [True, False])
 def test_generated_two_constraints_agree_with_highs(one_device: Engine, correlated: bool) -> None:
-    problem = two_constraints(TwoConstraintOptions(n=40, correlated=correlated, seed=6))
+    problem = multidimensional(MultidimensionalOptions(n=40, correlated=correlated, seed=6))
     limits = LinearConstraint(problem.weights, 0, problem.capacities)
     found = milp(-problem.profits, constraints=limits, integrality=1, bounds=(0, 1), options={"mip_rel_gap": 0})
     result = one_device.solve(problem)
@@ -171,9 +172,9 @@ def test_generated_two_constraints_agree_with_highs(one_device: Engine, correlat
 
 
 def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
-    problem = TwoConstraintKnapsack([2**40, 2**40 + 1, 3], [[3, 3, 5], [5, 4, 3]], [8, 8])
-    assert_solved(problem, one_device.solve(problem, reduce=False), 2**40 + 1 + 3)
-    result = one_device.solve(problem, reduce=False, items=False)
+    problem = MultidimensionalKnapsack([2**40, 2**40 + 1, 3], [[3, 3, 5], [5, 4, 3]], [8, 8])
+    assert_solved(problem, one_device.solve(problem, reduce=False, variant="table"), 2**40 + 1 + 3)
+    result = one_device.solve(problem, reduce=False, variant="table", items=False)
     assert result.objective == 2**40 + 4
     assert result.solution is None
 
@@ -182,7 +183,7 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
     one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a line at a time
-    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=20, seed=1))
+    problem = multidimensional(MultidimensionalOptions(n=60, max_weight=20, seed=1))
     original = choice_table.ChoiceWorker.advance
 
     def slow(worker: choice_table.ChoiceWorker, *arguments: Any) -> float:
@@ -191,11 +192,11 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
 
     monkeypatch.setattr(choice_table.ChoiceWorker, "advance", slow)
     stop_at(monkeypatch, lambda event: isinstance(event, Progress) and event.done > 5)
-    stopped = one_device.solve(problem, reduce=False, run_folder=tmp_path / "run")
+    stopped = one_device.solve(problem, reduce=False, variant="table", run_folder=tmp_path / "run")
     assert stopped.status is Status.INTERRUPTED
     assert stopped.solution is not None
     monkeypatch.undo()
-    whole = one_device.solve(problem, reduce=False)
+    whole = one_device.solve(problem, reduce=False, variant="table")
     assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
     assert_solved(problem, one_device.resume(tmp_path / "run").wait(), int(whole.objective or 0))
 
@@ -204,7 +205,7 @@ def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A time limit has to wait for what is in flight."""
-    problem = two_constraints(TwoConstraintOptions(n=30, max_weight=30, seed=2))
+    problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
     most = 2000
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(most, most=most))
     slices: list[float] = []
@@ -223,30 +224,30 @@ def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
 
     monkeypatch.setattr(choice_table.ChoiceWorker, "advance", a_second)
     monkeypatch.setattr(Run, "metric", noted)
-    assert_solved(problem, one_device.solve(problem, reduce=False), best_of_two(problem))
+    assert_solved(problem, one_device.solve(problem, reduce=False, variant="table"), best_of_two(problem))
     assert len(slices) > 10
     assert max(slices) <= most
 
 
 def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = two_constraints(TwoConstraintOptions(n=30, max_weight=30, seed=2))
+    problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
     monkeypatch.setattr(choice_solve, "_SHARE", 0.0)
     monkeypatch.setattr(checks, "total_memory", lambda: 10**6)
     with pytest.raises(OptionError, match=r"keeping 29 tables of .* takes .*; set items = false, or add a device"):
-        one_device.solve(problem, reduce=False)
-    assert one_device.solve(problem, reduce=False, items=False).objective == best_of_two(problem)
+        one_device.solve(problem, reduce=False, variant="table")
+    assert one_device.solve(problem, reduce=False, variant="table", items=False).objective == best_of_two(problem)
 
 
 def test_a_table_too_large_is_refused_with_its_size(one_device: Engine) -> None:
     weights = [np.arange(1, 9) * 10**6 + 7, np.arange(8, 0, -1) * 10**6 + 3]
-    problem = TwoConstraintKnapsack(np.arange(5, 13), weights, [10**7, 10**7])
+    problem = MultidimensionalKnapsack(np.arange(5, 13), weights, [10**7, 10**7])
     with pytest.raises(OutOfDeviceMemory, match=r"the table of 8 stages x .* cells needs"):
-        one_device.solve(problem, reduce=False)
+        one_device.solve(problem, reduce=False, variant="table")
 
 
 def test_profits_with_decimals_are_exact_in_every_kind(one_device: Engine, tmp_path: Path) -> None:
     choice = MultipleChoiceKnapsack([0.1, 0.5, 0.25, 0.6], [2, 4, 1, 5], [0, 0, 1, 1], 6)
-    two = TwoConstraintKnapsack([0.1, 0.2, 0.3], [[1, 2, 3], [3, 2, 1]], [3, 5])
+    two = MultidimensionalKnapsack([0.1, 0.2, 0.3], [[1, 2, 3], [3, 2, 1]], [3, 5])
     for problem, objective in ((choice, 0.75), (two, 0.3)):
         for items in (True, False):
             result = one_device.solve(problem, items=items, reduce=False, run_folder=tmp_path / f"{objective} {items}")
@@ -257,7 +258,7 @@ def test_profits_with_decimals_are_exact_in_every_kind(one_device: Engine, tmp_p
         assert whole.solution is not None
         assert problem.evaluate(whole.solution)[0] == objective
     with pytest.raises(ProblemError, match=r"item 1 has profit -0.2; profits must be at least 0"):
-        TwoConstraintKnapsack([0.1, -0.2], [[1, 2], [3, 2]], [3, 5])
+        MultidimensionalKnapsack([0.1, -0.2], [[1, 2], [3, 2]], [3, 5])
 
 
 def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device: Engine) -> None:
@@ -275,15 +276,15 @@ def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device:
 
 def test_arguments_of_or_tools_with_two_rows_are_taken(one_device: Engine) -> None:
     problem = Knapsack.from_ortools([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
-    assert isinstance(problem, TwoConstraintKnapsack)
+    assert isinstance(problem, MultidimensionalKnapsack)
     assert_solved(problem, one_device.solve(problem), 8)
 
 
 def test_files_survive_writing_and_reading(tmp_path: Path) -> None:
     choice = multiple_choice(MultipleChoiceOptions(classes=3, class_size=4, seed=2))
-    pair = two_constraints(TwoConstraintOptions(n=5, seed=2))
+    pair = multidimensional(MultidimensionalOptions(n=5, seed=2))
     write_multiple_choice(choice, tmp_path / "a.txt")
-    write_two_constraints(pair, tmp_path / "b.txt")
+    write_multidimensional(pair, tmp_path / "b.txt")
     for path, problem in ((tmp_path / "a.txt", choice), (tmp_path / "b.txt", pair)):
         assert type(problem).recognizes(path, path.read_text())
         assert not Knapsack.recognizes(path, path.read_text())
@@ -297,11 +298,11 @@ def test_files_survive_writing_and_reading(tmp_path: Path) -> None:
 def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "mknap.txt"
     path.write_text("2\n3 2 8.0\n5 4\n3\n2 3 1\n1 1 4\n4 5\n2 1 7\n7 1\n5 5\n6\n")
-    problem = TwoConstraintKnapsack.read(path)
+    problem = MultidimensionalKnapsack.read(path)
     assert (problem.optimum, problem.capacities, problem.instances_in_file) == (8, (4, 5), 2)
     assert best_of_two(problem) == 8
-    with pytest.raises(ProblemError, match="instance 2 has 1 constraints; those with two can be solved"):
-        TwoConstraintKnapsack.read(path, instance=2)
+    second = MultidimensionalKnapsack.read(path, instance=2)
+    assert (second.optimum, second.weights.tolist(), second.capacities) == (7, [[5, 5]], (6,))
     assert formats.is_mknap(path.read_text())
 
 
@@ -318,7 +319,7 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> No
     path = tmp_path / "broken.txt"
     path.write_text(text)
     with pytest.raises(ProblemError, match=message):
-        TwoConstraintKnapsack.read(path)
+        MultidimensionalKnapsack.read(path)
 
 
 @pytest.mark.parametrize(
@@ -338,8 +339,8 @@ def test_wrong_choices_are_refused(arguments: tuple[Any, ...], message: str) -> 
 
 
 def test_a_known_solution_begins_the_run(one_device: Engine) -> None:
-    problem = TwoConstraintKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
-    assert_solved(problem, one_device.solve(problem, initial=(2, 0), reduce=False), 8)
+    problem = MultidimensionalKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    assert_solved(problem, one_device.solve(problem, initial=(2, 0), reduce=False, variant="table"), 8)
     for initial, message in (((0, 1), "its items weigh 5 and 2, more than 4 and 5"), ((3,), "there is no item 3")):
         with pytest.raises(OptionError, match=message):
             one_device.solve(problem, initial=initial)
@@ -354,6 +355,6 @@ def test_time_is_up_before_bounds_are_done(one_device: Engine) -> None:
 
 def test_weights_whose_sum_64_bits_do_not_hold_are_refused(one_device: Engine) -> None:
     rows = [[2**62 - 1, 2**60], [2**62 - 1, 2**60]]
-    problem = TwoConstraintKnapsack([3, 4], rows, [2**61, 2**61])
+    problem = MultidimensionalKnapsack([3, 4], rows, [2**61, 2**61])
     with pytest.raises(ProblemError, match=r"the sum of weights must be below 2\^55"):
         one_device.solve(problem)

@@ -239,7 +239,7 @@ def test_more_copies_than_there_are_are_refused() -> None:
 def test_arguments_of_or_tools_are_taken() -> None:
     problem = Knapsack.from_ortools([360, 83], [[7, 1]], [7])
     assert (problem.profits.tolist(), problem.weights.tolist(), problem.capacity) == ([360, 83], [7, 1], 7)
-    with pytest.raises(ProblemError, match="got 2 and 1"):
+    with pytest.raises(ProblemError, match="got 2 rows of weights and 1 capacities"):
         Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5])
 
 

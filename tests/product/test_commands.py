@@ -43,7 +43,7 @@ GENERATED: dict[str, tuple[str, ...]] = {
     "probit": ("--rows", "40", "--columns", "3"),
     "knapsack": ("--n", "20"),
     "multiple-choice-knapsack": ("--classes", "8"),
-    "two-constraint-knapsack": ("--n", "12"),
+    "multidimensional-knapsack": ("--n", "12"),
     "linprog": ("--m", "6", "--n", "12"),
 }
 """A small instance of each kind that can be generated: of eleven problem classes."""

@@ -145,7 +145,10 @@ def test_a_posterior_without_draws_says_so() -> None:
         (engine.Queens(8), "n-queens: 8 queens on a board of 8 x 8"),
         (engine.Queens(8, name="board"), "n-queens board: 8 queens on a board of 8 x 8"),
         (engine.Knapsack([60], [10], 50), "0/1 knapsack: 1 item, capacity 50, weights 10 to 10, profits 60 to 60"),
-        (engine.TwoConstraintKnapsack([3], [[1], [2]], (3, 3)), "two-constraint knapsack: 1 item, capacities 3 and 3"),
+        (
+            engine.MultidimensionalKnapsack([3], [[1], [2]], (3, 3)),
+            "multidimensional knapsack: 1 item, 2 constraints, capacities 3, 3",
+        ),
         (
             engine.MultipleChoiceKnapsack([3, 4], [1, 2], [0, 1], 3),
             "multiple-choice knapsack: 2 items in 2 classes, capacity 3",

@@ -36,7 +36,7 @@ PROBLEMS: dict[str, Problem] = {
     "knapsack": engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50),
     "bounded knapsack": engine.Knapsack([60, 100, 120], [10, 20, 30], 50, counts=[2, 1, 3]),
     "multiple choice": engine.MultipleChoiceKnapsack([4, 5, 6, 7], [1, 2, 3, 4], [0, 0, 1, 1], 5),
-    "two constraints": engine.TwoConstraintKnapsack([4, 5, 6], [[1, 2, 3], [3, 2, 1]], [4, 4]),
+    "two constraints": engine.MultidimensionalKnapsack([4, 5, 6], [[1, 2, 3], [3, 2, 1]], [4, 4]),
     "flowshop": engine.Flowshop(_TIMES),
     "blocking flowshop": engine.BlockingFlowshop(_TIMES),
     "no-wait flowshop": engine.NoWaitFlowshop(_TIMES),

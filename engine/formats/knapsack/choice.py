@@ -57,12 +57,12 @@ def is_multiple_choice(head: str) -> bool:
 
 
 def is_mknap(head: str) -> bool:
-    """Whether a file begins as ``mknap``: a number of instances, then n > 1, m = 2 and an optimum alone on a line."""
+    """Whether a file begins as ``mknap``: a number of instances, then n > 1, m >= 1 and an optimum alone on a line."""
     lines = [line.split() for line in head.splitlines() if line.strip()][:2]
     if [len(line) for line in lines] != [1, 3] or not all(_WHOLE.fullmatch(word) for line in lines for word in line):
         return False
     n, m, optimum = (int(word.partition(".")[0]) for word in lines[1])
-    return int(lines[0][0].partition(".")[0]) >= 1 and n > 1 and m == 2 and optimum >= 0
+    return int(lines[0][0].partition(".")[0]) >= 1 and n > 1 and m >= 1 and optimum >= 0
 
 
 def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
@@ -107,7 +107,7 @@ def write_multiple_choice(
 
 
 def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
-    """One instance of two constraints of an ``mknap`` file.
+    """One instance of an ``mknap`` file.
 
     Parameters
     ----------
@@ -118,19 +118,16 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
     Raises
     ------
     ProblemError
-        If the file cannot be read or breaks its format, or the instance has another number of constraints.
+        If the file cannot be read or breaks its format.
     """
     numbers = _numbers(path)
     count = numbers.take("the number of instances")
     require_instance(instance, count, path)
     for number in range(1, instance + 1):
         n, m = _size(numbers, "items"), _size(numbers, "constraints")
-        line = numbers.line
         optimum = numbers.take(f"the optimum of instance {number}")
         if number < instance:  # no array is made of it
             numbers.skip(n + n * m + m, f"instance {number}")
-    if m != 2:
-        raise ProblemError(f"instance {instance} has {m} constraints; those with two can be solved", path, line)
     (profits,) = numbers.matrix(1, n, "profit")
     weights = np.array(numbers.matrix(m, n, "weight"), np.int64).reshape(m, n)
     (capacities,) = numbers.matrix(1, m, "capacity")
@@ -148,7 +145,7 @@ def write_mknap(
     ----------
     path : Path
     profits : ndarray of int64, shape (n,)
-    weights : ndarray of int64, shape (2, n)
+    weights : ndarray of int64, shape (m, n)
     capacities : tuple of int
         One for each row of ``weights``.
     optimum : int

@@ -8,8 +8,9 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 from __future__ import annotations
 
 from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from .choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
-from .options import ChoiceOptions, Options
+from .choice.problems import MultipleChoiceKnapsack
+from .constraints.problem import MultidimensionalKnapsack
+from .options import ChoiceOptions, ConstraintOptions, Options
 from .problem import Knapsack
 from .schema import SCHEMA
 
@@ -21,8 +22,8 @@ kernel_variants = LazyImport(f"{__name__}.kinds", "kernel_variants")
 SOLVER = Solver(
     name="knapsack",
     title="Knapsack by core search and dynamic programming",
-    problems=(Knapsack, MultipleChoiceKnapsack, TwoConstraintKnapsack),
-    options={Knapsack: Options, MultipleChoiceKnapsack: ChoiceOptions, TwoConstraintKnapsack: ChoiceOptions},
+    problems=(Knapsack, MultipleChoiceKnapsack, MultidimensionalKnapsack),
+    options={Knapsack: Options, MultipleChoiceKnapsack: ChoiceOptions, MultidimensionalKnapsack: ConstraintOptions},
     solve=LazyImport(f"{__name__}.kinds", "solve"),
     validate=LazyImport(f"{__name__}.kinds", "validate"),
     solve_batch=LazyImport(f"{__name__}.kinds", "solve_batch"),
@@ -30,6 +31,7 @@ SOLVER = Solver(
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
         MetricSpec("cells_per_second", "Cell updates", "cells/s", per_device=True),
+        MetricSpec("nodes_per_second", "Nodes of the search", "nodes/s", per_device=True),
         MetricSpec("active_tiles", "Tiles of the sparse table", "tiles", per_device=True),
         MetricSpec("range_low", "First active capacity", "capacity", per_device=True),
         MetricSpec("range_high", "Last active capacity", "capacity", per_device=True),
@@ -45,11 +47,11 @@ SOLVER = Solver(
             "multiple_choice",
             "write_multiple_choice",
         ),
-        "two-constraint-knapsack": Generator.of_module(
+        "multidimensional-knapsack": Generator.of_module(
             f"{__name__}.choice.generators",
-            "TwoConstraintOptions",
-            "two_constraints",
-            "write_two_constraints",
+            "MultidimensionalOptions",
+            "multidimensional",
+            "write_multidimensional",
         ),
     },
     bench=LazyImport(f"{__name__}.bench", "bench"),

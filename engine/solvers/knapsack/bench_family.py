@@ -14,10 +14,10 @@ from ...engine import Engine
 from ...problem import Problem
 from ...results import Result, Status
 from .choice.generators import (
+    MultidimensionalOptions,
     MultipleChoiceOptions,
-    TwoConstraintOptions,
+    multidimensional,
     multiple_choice,
-    two_constraints,
 )
 from .generators import GeneratorOptions, generate
 from .problem import Knapsack
@@ -104,7 +104,7 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
     even = 2 * random.integers(1, 501, n)
     odd = int(even.sum()) // 4 * 2 + 1
     sums = Knapsack(even, even, odd, f"even weights, odd capacity, n = {n}")
-    pairs = [TwoConstraintOptions(n=size, max_weight=most, seed=1) for size, most in ((200, 20), (100, 100))]
+    pairs = [MultidimensionalOptions(n=size, max_weight=most, seed=1) for size, most in ((200, 20), (100, 100))]
     classes = [
         MultipleChoiceOptions(type=kind, classes=200, class_size=20, seed=1)
         for kind in ("uncorrelated", "weakly-correlated", "strongly-correlated")
@@ -113,7 +113,7 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
         (sums, {"variant": "bits", "reduce": False}),
         (sums, {"variant": "dense", "reduce": False}),
         *((multiple_choice(options), {}) for options in classes),
-        *((two_constraints(options), {}) for options in pairs),
+        *((multidimensional(options), {}) for options in pairs),
     ]
     good = True
     table = Table(title=f"Related problems, items included: medians of {repeat}")

@@ -1,4 +1,4 @@
-"""Which algorithm solves a problem, by its class: items under one constraint, or stages with options."""
+"""Which algorithm solves a problem, by its class: items under one constraint or several, or stages with options."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...solver import LazyImport
+from .choice.problems import MultipleChoiceKnapsack
+from .constraints.problem import MultidimensionalKnapsack
 from .problem import Knapsack
 
 if TYPE_CHECKING:
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 
-_ONE_CONSTRAINT, _STAGES = f"{__package__}.solve", f"{__package__}.choice.solve"
+_MODULES = {Knapsack: "solve", MultidimensionalKnapsack: "constraints.solve", MultipleChoiceKnapsack: "choice.solve"}
 
 
 def _module(problem: Any) -> str:
     """Where a problem's algorithm is; it is imported when the first problem of its kind is solved."""
-    return _ONE_CONSTRAINT if isinstance(problem, Knapsack) else _STAGES
+    return next(f"{__package__}.{module}" for kind, module in _MODULES.items() if isinstance(problem, kind))
 
 
 def solve(problem: Any, options: Any, pool: DevicePool, run: Run) -> Result:
@@ -77,5 +79,5 @@ def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that a device may ask for."""
-    for module in ("programs", "choice.table", "bits.worker"):
+    for module in ("programs", "choice.table", "bits.worker", "constraints.worker"):
         yield from LazyImport(f"{__package__}.{module}", "kernel_variants")()

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from ...solver import SolverOptions
 
-__all__ = ["ChoiceOptions", "Options"]
+__all__ = ["ChoiceOptions", "ConstraintOptions", "Options"]
 
 
 class _Initial(SolverOptions):
@@ -63,10 +63,21 @@ class Options(_Initial):
 
 
 class ChoiceOptions(_Initial):
-    """Options for multiple choice and for two constraints."""
+    """Options for multiple choice."""
 
     reduce: bool = Field(True, description="fix items by bounds on the host before any table is made")
     items: bool = Field(True, description="find the chosen items, not only the best value")
     initial: tuple[int, ...] | None = Field(
         None, description="a known solution: its items; the run begins with this or its own, whichever is better"
+    )
+
+
+class ConstraintOptions(ChoiceOptions):
+    """Options for several constraints."""
+
+    variant: Literal["auto", "search", "table", "highs"] = Field(
+        "auto",
+        description="search (branch and bound on the device), table (of all values of one or two capacities), highs "
+        "(HiGHS's branch and bound, in a process of its own), or auto (the search; the table or HiGHS where they are "
+        "estimated faster or the search cannot be made)",
     )

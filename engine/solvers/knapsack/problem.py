@@ -16,7 +16,7 @@ from ...formats.instances import instance_name
 from ...problem import InstanceOption, Problem, frozen, require_arrays
 from ...text import counted
 from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
-from .choice.problems import TwoConstraintKnapsack
+from .constraints.problem import MultidimensionalKnapsack
 from .scaling import scale_of, scaled_profits
 
 __all__ = ["Knapsack"]
@@ -165,13 +165,14 @@ class Knapsack(Problem):
     @classmethod
     def from_ortools(
         cls, values: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
-    ) -> Knapsack | TwoConstraintKnapsack:
-        """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one or two capacities.
+    ) -> Knapsack | MultidimensionalKnapsack:
+        """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, with any number of capacities.
 
         Parameters
         ----------
         values : array-like of int or float, shape (n,)
-        weights : sequence of one or two array-likes of int, shape (n,)
+        weights : sequence of array-likes of int, shape (n,)
+            A row for each capacity.
         capacities : sequence of as many int
         name : str, optional
             What the problem is called in lists and reports.
@@ -179,7 +180,7 @@ class Knapsack(Problem):
         Raises
         ------
         ProblemError
-            If there are not one or two rows of weights, and as many capacities.
+            If there is no row of weights, or not one for each capacity.
 
         Examples
         --------
@@ -187,11 +188,8 @@ class Knapsack(Problem):
         >>> engine.solve(engine.Knapsack.from_ortools([60, 100, 120], [[10, 20, 30]], [50])).objective
         220
         """
-        if len(weights) != len(capacities) or len(weights) not in (1, 2):
-            given = f"{len(weights)} and {len(capacities)}"
-            raise ProblemError(f"one or two rows of weights and as many capacities can be solved; got {given}")
-        if len(weights) == 2:
-            return TwoConstraintKnapsack(values, weights, capacities, name)
+        if len(weights) != 1 or len(capacities) != 1:
+            return MultidimensionalKnapsack(values, weights, capacities, name)
         return cls(values, weights[0], capacities[0], name)
 
     def _fill(self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: Origin) -> None:

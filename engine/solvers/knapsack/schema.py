@@ -52,6 +52,7 @@ SCHEMA = Schema(
         CounterSpec("items", "Items", "items"),
         CounterSpec("items_fixed", "Items decided by bounds", "items"),
         CounterSpec("cells", "Cell updates", "cells"),
+        CounterSpec("nodes", "Nodes of the search", "nodes"),
         CounterSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
         CounterSpec("device_bytes", "Memory planned on each device", "bytes"),
     ),

@@ -1,4 +1,4 @@
-"""Random multiple-choice knapsacks, and knapsacks with two constraints."""
+"""Random multiple-choice knapsacks, and knapsacks with several constraints."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ....formats.knapsack import choice as formats
 from ....models import Seed
-from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from ..constraints.problem import MultidimensionalKnapsack
+from .problems import MultipleChoiceKnapsack
 
 __all__ = [
+    "MultidimensionalOptions",
     "MultipleChoiceOptions",
-    "TwoConstraintOptions",
+    "multidimensional",
     "multiple_choice",
-    "two_constraints",
+    "write_multidimensional",
     "write_multiple_choice",
-    "write_two_constraints",
 ]
 
 
@@ -68,12 +69,13 @@ def multiple_choice(options: MultipleChoiceOptions) -> MultipleChoiceKnapsack:
     return MultipleChoiceKnapsack(profits.ravel(), weights.ravel(), classes, capacity, name)
 
 
-class TwoConstraintOptions(BaseModel):
-    """What instance :func:`two_constraints` makes."""
+class MultidimensionalOptions(BaseModel):
+    """What instance :func:`multidimensional` makes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     n: int = Field(100, ge=1, le=1_000_000, description="Number of items.")
+    constraints: int = Field(2, ge=1, le=1000, description="Number of constraints.")
     max_weight: int = Field(100, ge=1, le=10**9, description="Range R: weights are drawn from 1 to R.")
     tightness: float = Field(
         0.5, gt=0, le=1, allow_inf_nan=False, description="Capacities as a fraction of the sums of weights."
@@ -82,10 +84,10 @@ class TwoConstraintOptions(BaseModel):
     seed: Seed = Field(0, description="Seed of the random numbers; the same seed, the same instance.")
 
 
-def two_constraints(options: TwoConstraintOptions) -> TwoConstraintKnapsack:
-    """Make an instance as Chu and Beasley (1998) do, with two constraints.
+def multidimensional(options: MultidimensionalOptions) -> MultidimensionalKnapsack:
+    """Make an instance as Chu and Beasley (1998) do.
 
-    With R = ``max_weight``: both weights of an item are in U[1, R]; its profit is half their sum, rounded down, plus a
+    With R = ``max_weight``: the weights of an item are in U[1, R]; its profit is their mean, rounded down, plus a
     number in U[1, R/2], or without ``correlated`` a number in U[1, R] alone; the capacities are ``tightness`` times the
     sums of weights, rounded down, and at least 1. Numbers are drawn by ``Generator(PCG64(seed)).integers``: weights,
     then profits.
@@ -96,15 +98,15 @@ def two_constraints(options: TwoConstraintOptions) -> TwoConstraintKnapsack:
     (1998) 63-86.
     """
     random = np.random.Generator(np.random.PCG64(options.seed))
-    weights = random.integers(1, options.max_weight, (2, options.n), endpoint=True)
+    weights = random.integers(1, options.max_weight, (options.constraints, options.n), endpoint=True)
     most = max(1, options.max_weight // 2) if options.correlated else options.max_weight
     profits = random.integers(1, most, options.n, endpoint=True)
     if options.correlated:
-        profits = profits + weights.sum(axis=0) // 2
+        profits = profits + weights.sum(axis=0) // options.constraints
     tightness = Fraction(repr(options.tightness))
     capacities = [max(1, int(tightness * total)) for total in weights.sum(axis=1).tolist()]
-    name = f"two-constraints-n{options.n}-R{options.max_weight}-seed{options.seed}"
-    return TwoConstraintKnapsack(profits, list(weights), capacities, name)
+    name = f"constraints{options.constraints}-n{options.n}-R{options.max_weight}-seed{options.seed}"
+    return MultidimensionalKnapsack(profits, list(weights), capacities, name)
 
 
 def write_multiple_choice(problem: MultipleChoiceKnapsack, path: Path) -> None:
@@ -119,12 +121,12 @@ def write_multiple_choice(problem: MultipleChoiceKnapsack, path: Path) -> None:
     formats.write_multiple_choice(path, problem.profits, problem.weights, problem.classes, problem.capacity)
 
 
-def write_two_constraints(problem: TwoConstraintKnapsack, path: Path) -> None:
+def write_multidimensional(problem: MultidimensionalKnapsack, path: Path) -> None:
     """Write an instance in OR-Library's format ``mknap``.
 
     Parameters
     ----------
-    problem : TwoConstraintKnapsack
+    problem : MultidimensionalKnapsack
     path : Path
         Made, or replaced.
     """

@@ -1,8 +1,8 @@
-"""The multiple-choice knapsack problem, and the knapsack problem with two constraints."""
+"""The multiple-choice knapsack problem, and what other problems of sets of items share with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,11 +17,11 @@ from ....text import counted
 from ..checks import Origin, capacity_of, check_range, integers, item_indices
 from ..scaling import scale_of, scaled_profits
 
-__all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
+__all__ = ["ItemProblem", "MultipleChoiceKnapsack"]
 
 
-class _ItemProblem(Problem):
-    """What both problems share: items with profits, and solutions that are sets of items."""
+class ItemProblem(Problem):
+    """Items with profits, and solutions that are sets of items."""
 
     kind: ClassVar[str] = "knapsack"
     sense: ClassVar[str] = "maximize"
@@ -48,7 +48,7 @@ class _ItemProblem(Problem):
         return indices
 
 
-class MultipleChoiceKnapsack(_ItemProblem):
+class MultipleChoiceKnapsack(ItemProblem):
     """Maximize the profit of items, exactly one of each class, whose weight is at most the capacity.
 
     Parameters
@@ -196,158 +196,4 @@ class MultipleChoiceKnapsack(_ItemProblem):
         require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
         problem.scale = scale_of(arrays)
-        return problem
-
-
-class TwoConstraintKnapsack(_ItemProblem):
-    """Maximize the profit of items, each taken once or not, whose weights of two kinds keep within two capacities.
-
-    Parameters
-    ----------
-    profits : array-like of int or float, shape (n,)
-        At least 0. Numbers with a fractional part are scaled to integers exactly (0.1 is a tenth).
-    weights : sequence of two array-likes of int, shape (n,)
-        Of each constraint, at least 0.
-    capacities : sequence of two int
-        At least 0.
-    name : str, optional
-
-    Attributes
-    ----------
-    profits : ndarray of int64, shape (n,)
-        As given, or times ``scale``; read-only.
-    scale : int
-        The least number that makes all given profits integers; objectives and what :meth:`evaluate` returns are in the
-        unit of the given profits.
-    weights : ndarray of int64, shape (2, n)
-    capacities : tuple of int
-    n : int
-    optimum : int or None
-        Optimal profit stated by the file the instance was read from.
-
-    Raises
-    ------
-    ProblemError
-        If a value is not an integer or out of its range, or there are not two constraints.
-
-    Examples
-    --------
-    >>> import engine
-    >>> problem = engine.TwoConstraintKnapsack([3, 4, 5], [[1, 2, 3], [3, 2, 1]], capacities=(4, 4))
-    >>> result = engine.solve(problem)
-    >>> result.objective, result.solution
-    (8, array([0, 2]))
-    """
-
-    read_options = InstanceOption
-
-    def __init__(
-        self, profits: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
-    ) -> None:
-        origin = Origin()
-        if len(weights) != 2 or len(capacities) != 2:
-            given = f"{len(weights)} rows of weights and {len(capacities)} capacities"
-            raise ProblemError(f"there must be two constraints; got {given}")
-        self.profits, self.scale = scaled_profits(profits, origin)
-        rows = [integers(row, "weight", origin) for row in weights]
-        self.n = len(self.profits)
-        if any(len(row) != self.n for row in rows):
-            sizes = f"{self.n} profits, {len(rows[0])} and {len(rows[1])} weights"
-            raise ProblemError(f"profits and weights must have one entry per item; got {sizes}")
-        for row in rows:
-            check_range(row, "weight", 0, origin)
-        self.weights = frozen(np.array(rows).reshape(2, self.n))
-        self.capacities = tuple(capacity_of(capacity, origin) for capacity in capacities)
-        self.name = name if name is not None else self._default_name
-        self.optimum = None
-
-    @property
-    def _default_name(self) -> str:
-        return f"knapsack of {counted(self.n, 'item')} and two constraints"
-
-    def describe(self) -> str:
-        """One line: the sizes."""
-        first, second = self.capacities
-        text = f"{self._title('two-constraint knapsack')}: {counted(self.n, 'item')}, "
-        text += f"capacities {first:,} and {second:,}"
-        return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
-
-    def evaluate(self, items: ArrayLike) -> tuple[int | float, tuple[int, int]]:
-        """Profit and both weights of a set of items; whether it fits is for the caller to compare.
-
-        Parameters
-        ----------
-        items : array-like of int, shape (k,)
-
-        Returns
-        -------
-        profit : int or float
-            The exact sum; where profits are scaled, the float nearest to it.
-        weights : tuple of two int
-            Exact sums.
-
-        Raises
-        ------
-        ProblemError
-            If an index is not one of an item, or is given twice.
-        """
-        profit, weights = self.sums(items)
-        return self.in_units(profit), weights
-
-    def sums(self, items: ArrayLike) -> tuple[int, tuple[int, int]]:
-        """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
-        indices = self._set(items)
-        first, second = self.weights[:, indices].sum(axis=1).tolist()
-        return int(self.profits[indices].sum()), (first, second)
-
-    @classmethod
-    def read(cls, path: str | Path, instance: int = 1) -> Self:
-        """Read an instance of two constraints from a file of OR-Library's format ``mknap``.
-
-        Parameters
-        ----------
-        path : path-like
-        instance : int
-            Which one, counted from 1.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read or breaks its format, or the instance has not two constraints.
-        """
-        found = formats.read_mknap(path, instance)
-        with located(path):
-            name = instance_name(path, instance, found.instances)
-            problem = cls(found.profits, list(found.weights), found.capacities, name)
-        problem.optimum = found.optimum
-        problem.instances_in_file = found.instances
-        return problem
-
-    @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like OR-Library's ``mknap``, with two constraints in its first instance.
-
-        See :meth:`Problem.recognizes`.
-        """
-        return formats.is_mknap(head)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``profits``: shape (n,); ``weights``: (2, n); ``capacities``: (2,); ``optimum``, ``scale`` (if any): ()."""
-        arrays = {
-            "profits": self.profits,
-            "weights": self.weights,
-            "capacities": np.array(self.capacities, np.int64),
-            **self._scale_array(),
-        }
-        if self.optimum is not None:
-            arrays["optimum"] = np.array(self.optimum, np.int64)
-        return arrays
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
-        problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
-        problem.scale = scale_of(arrays)
-        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem

@@ -15,14 +15,15 @@ from ....results import Result, Status
 from ....run import Run, StopRequested
 from ....schema import SchemaError
 from ..checks import Origin, integers, require_host_memory
+from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions
 from ..schema import SCHEMA, CheckpointState
 from .bounds import reduce_stages
-from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from .problems import MultipleChoiceKnapsack
 from .stages import stages_of
 from .table import ChoiceTable, ChoiceWorker
 
-__all__ = ["solve", "validate"]
+__all__ = ["evaluated", "given_solution", "restored_solution", "save_solution", "solve", "validate"]
 
 _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
@@ -30,7 +31,7 @@ _SHARE = 0.6  # of the free memory
 _PIECE = 1 << 25  # cells that are copied at once
 _VALIDATION_SECONDS = 0.2  # for bounds before the run begins
 
-ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
+ChoiceProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 
 
 def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
@@ -38,7 +39,7 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
 
     Parameters
     ----------
-    problem : MultipleChoiceKnapsack or TwoConstraintKnapsack
+    problem : MultipleChoiceKnapsack, or MultidimensionalKnapsack of one or two constraints
     options : ChoiceOptions
     devices : sequence of DeviceInfo
 
@@ -57,7 +58,7 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
         raise ProblemError("the sum of weights must be below 2^55")
     stages = stages_of(problem)
     until = time.monotonic() + _VALIDATION_SECONDS
-    _given(problem, options)
+    given_solution(problem, options)
     for reduce in (False, True) if options.reduce else (False,):  # what fits without bounds needs none here
         reduction = reduce_stages(stages, -1, None, reduce, search=reduce, is_over=lambda: time.monotonic() > until)
         if reduction.solved:
@@ -70,18 +71,18 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
         raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
 
 
-def _given(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
+def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
     """The solution of the option ``initial``, checked, and its profit."""
     if options.initial is None:
         return None
     try:
         items = integers(sorted(options.initial), "solution", Origin())
-        return items, _evaluated(problem, items)
+        return items, evaluated(problem, items)
     except (ProblemError, AuditError) as error:
         raise OptionError(f"initial is not a solution: {error}") from error
 
 
-def _evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
+def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
     """The profit of items, which must fit."""
     weights: tuple[int, ...]
     limits: tuple[int, ...]
@@ -107,7 +108,7 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
 
     Parameters
     ----------
-    problem : MultipleChoiceKnapsack or TwoConstraintKnapsack
+    problem : MultipleChoiceKnapsack, or MultidimensionalKnapsack of one or two constraints
     options : ChoiceOptions
     pool : DevicePool
     run : Run
@@ -121,15 +122,48 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     return _ChoiceRun(problem, options, pool, run).solve()
 
 
+def save_solution(run: Run, best: NDArray[np.int64] | None, objective: int, bound: int, cells: int) -> None:
+    """Write a checkpoint, which holds the best solution alone; none without a solution."""
+    if best is None:
+        return
+    nothing = np.zeros(0, np.int64)
+    state = CheckpointState(phase="items", capacity=0, objective=objective, bound=max(bound, objective), cells=cells)
+    run.save_checkpoint({"taken": nothing, "open": nothing, "best": best}, state.model_dump())
+
+
+def restored_solution(problem: ChoiceProblem, run: Run) -> tuple[NDArray[np.int64] | None, int, int]:
+    """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If the checkpoint does not belong to the problem.
+    """
+    checkpoint = run.restored
+    if checkpoint is None:
+        return None, -1, 0
+    assert SCHEMA.checkpoint is not None
+    try:
+        state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
+        assert isinstance(state, CheckpointState)
+        best = checkpoint.arrays["best"]
+        profit = evaluated(problem, best)
+    except (SchemaError, ProblemError, AuditError) as error:
+        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    if profit != state.objective:
+        raise RunFolderError("the checkpoint cannot be used: its objective is not that of its best solution")
+    return best, profit, state.cells
+
+
 class _ChoiceRun:
     """One solving: what is known, and how it was found."""
 
     def __init__(self, problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> None:
         self._problem, self._options, self._pool, self._run = problem, options, pool, run
-        self._cells = self._bytes = 0
+        self._bytes = 0
         self._route = ""
-        best, objective = self._restored()
-        given = _given(problem, options)
+        best, objective, self._cells = restored_solution(problem, run)
+        given = given_solution(problem, options)
         if given is not None and given[1] > objective:
             best, objective = given
         stages = stages_of(problem)
@@ -279,32 +313,8 @@ class _ChoiceRun:
             self._run.incumbent(units(self._found.objective), units(self._found.bound))
 
     def _save(self) -> None:
-        """A checkpoint holds the best solution alone."""
-        found, nothing = self._found, np.zeros(0, np.int64)
-        if found.best is None:
-            return
-        bound = max(found.bound, found.objective)
-        state = CheckpointState(phase="items", capacity=0, objective=found.objective, bound=bound, cells=self._cells)
-        arrays = {"taken": nothing, "open": nothing, "best": found.best}
-        self._run.save_checkpoint(arrays, state.model_dump())
-
-    def _restored(self) -> tuple[NDArray[np.int64] | None, int]:
-        """The best solution of a checkpoint, after an audit, and its profit."""
-        checkpoint = self._run.restored
-        if checkpoint is None:
-            return None, -1
-        assert SCHEMA.checkpoint is not None
-        try:
-            state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
-            assert isinstance(state, CheckpointState)
-            best = checkpoint.arrays["best"]
-            profit = _evaluated(self._problem, best)
-        except (SchemaError, ProblemError, AuditError) as error:
-            raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
-        if profit != state.objective:
-            raise RunFolderError("the checkpoint cannot be used: its objective is not that of its best solution")
-        self._cells = state.cells
-        return best, profit
+        found = self._found
+        save_solution(self._run, found.best, found.objective, found.bound, self._cells)
 
     def _reason(self) -> str:
         """Why no items can be chosen: one of each class has to be."""
@@ -333,7 +343,7 @@ class _ChoiceRun:
             bound = None if status is Status.INFEASIBLE else units(found.bound)
             reason = self._reason() if status is Status.INFEASIBLE else ""
             return Result(status, None, bound, None, counters=counters, arrays=arrays, reason=reason)
-        if _evaluated(self._problem, found.best) != found.objective:
+        if evaluated(self._problem, found.best) != found.objective:
             raise AuditError(f"the items found do not have the profit {found.objective} that was computed")
         self._publish()
         objective, bound = units(found.objective), units(found.bound)

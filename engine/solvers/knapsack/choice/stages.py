@@ -1,4 +1,4 @@
-"""Stages with options, under one or two constraints: what both problems become, and the answer back."""
+"""Stages with options, under one or two constraints: what problems become, and the answer back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from ..constraints.problem import MultidimensionalKnapsack
+from .problems import MultipleChoiceKnapsack
 
 __all__ = ["Stages", "stages_of"]
 
@@ -75,21 +76,22 @@ class Stages:
         return Stages(self.first, self.profits, self.weights - least[self.stage], self.labels, left)
 
 
-def stages_of(problem: MultipleChoiceKnapsack | TwoConstraintKnapsack) -> Stages:
-    """The stages of a problem: its classes, or for each item the options to leave and to take it."""
+def stages_of(problem: MultipleChoiceKnapsack | MultidimensionalKnapsack) -> Stages:
+    """The stages of a problem: its classes, or for each item the options to leave and to take it (one or two rows)."""
     if isinstance(problem, MultipleChoiceKnapsack):
         order = np.lexsort((np.arange(problem.n), problem.classes))
         first = np.concatenate([[0], np.cumsum(np.bincount(problem.classes, minlength=problem.class_count))])
         weights = np.column_stack([np.zeros(problem.n, np.int64), problem.weights[order]])
         capacities = np.array([0, problem.capacity], np.int64)
         return Stages(first.astype(np.int64), problem.profits[order], weights, order.astype(np.int64), capacities)
-    n = problem.n
+    n, m = problem.n, problem.m
+    rows = np.vstack([np.zeros((2 - m, n), np.int64), problem.weights])  # one row is the second
     taken = np.arange(2 * n) % 2 == 1
     item = np.arange(2 * n) // 2
     return Stages(
         2 * np.arange(n + 1, dtype=np.int64),
         np.where(taken, problem.profits[item], 0),
-        np.where(taken[:, None], problem.weights.T[item], 0),
+        np.where(taken[:, None], rows.T[item], 0),
         np.where(taken, item, -1).astype(np.int64),
-        np.array(problem.capacities, np.int64),
+        np.array([0] * (2 - m) + list(problem.capacities), np.int64),
     )

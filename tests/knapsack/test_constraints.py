@@ -1,0 +1,156 @@
+"""Several constraints: branch and bound on devices and by HiGHS, against enumeration, HiGHS and published optima."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, linprog, milp
+
+from engine import Engine, Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Result, Status
+from engine.solvers.knapsack.choice.generators import MultidimensionalOptions, multidimensional
+from engine.solvers.knapsack.constraints import search
+from engine.solvers.knapsack.constraints import solve as solving
+
+PETERSEN = (  # the first problem of OR-Library's file mknap1, whose optimum is 3800
+    "1\n6 10 3800\n100 600 1200 2400 500 2000\n"
+    "8 12 13 64 22 41\n8 12 13 75 22 41\n3 6 4 18 6 4\n5 10 8 32 6 12\n5 13 8 42 6 20\n"
+    "5 13 8 48 6 20\n0 0 0 0 8 0\n3 0 4 0 8 0\n3 2 4 0 8 4\n3 2 4 8 8 4\n80 96 20 36 44 48 10 18 22 24\n"
+)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> MultidimensionalKnapsack:
+    m, n = draw(st.integers(1, 4)), draw(st.integers(1, 9))
+    weight, profit = st.integers(0, draw(st.sampled_from([3, 30]))), st.integers(0, draw(st.sampled_from([4, 60])))
+    profits = draw(st.lists(profit, min_size=n, max_size=n))
+    weights = [draw(st.lists(weight, min_size=n, max_size=n)) for _ in range(m)]
+    return MultidimensionalKnapsack(profits, weights, [draw(st.integers(0, 60)) for _ in range(m)])
+
+
+def best_of_all(problem: MultidimensionalKnapsack) -> int:
+    choices = np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1
+    fits = (choices @ problem.weights.T <= problem.capacities).all(axis=1)
+    return int((choices @ problem.profits)[fits].max())
+
+
+def by_highs(problem: MultidimensionalKnapsack) -> int:
+    rows = LinearConstraint(problem.weights, ub=problem.capacities)
+    exact = {"mip_rel_gap": 0.0}
+    found = milp(-problem.profits, constraints=rows, bounds=(0, 1), integrality=np.ones(problem.n), options=exact)
+    return round(-found.fun)
+
+
+def assert_solved(problem: MultidimensionalKnapsack, result: Result, value: float) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == value
+    assert result.solution is not None
+    assert (np.diff(result.solution) > 0).all()
+    profit, weights = problem.evaluate(result.solution)
+    assert profit == value
+    assert all(weight <= capacity for weight, capacity in zip(weights, problem.capacities, strict=True))
+
+
+@settings(max_examples=30)
+@given(problem=problems(), reduce=st.booleans(), few=st.booleans())
+def test_the_search_agrees_with_enumeration(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: MultidimensionalKnapsack, reduce: bool, few: bool
+) -> None:
+    with monkeypatch.context() as patch:
+        if few:  # pivots of a slice: searches are divided all the time, and begin again
+            patch.setattr(search, "_FIRST_PIVOTS", 1)
+            patch.setattr(search, "_MOST_PIVOTS", 1)
+            patch.setattr(search, "_FIRST_RESTART", 1)
+        result = one_device.solve(problem, variant="search", reduce=reduce)
+    assert_solved(problem, result, best_of_all(problem))
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize(("m", "n", "correlated"), [(2, 60, True), (3, 40, True), (5, 40, False), (8, 25, True)])
+def test_larger_problems_agree_with_highs(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, m: int, n: int, correlated: bool, few: bool
+) -> None:
+    problem = multidimensional(MultidimensionalOptions(n=n, constraints=m, correlated=correlated, seed=m))
+    if few:
+        monkeypatch.setattr(search, "_MOST_PIVOTS", 20)
+        monkeypatch.setattr(search, "_FIRST_RESTART", 50)
+    result = one_device.solve(problem, variant="search")
+    assert_solved(problem, result, by_highs(problem))
+    assert result.counters["nodes"] > 0
+
+
+def test_a_published_problem_is_read_and_solved(one_device: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "mknap1.txt"
+    path.write_text(PETERSEN)
+    assert MultidimensionalKnapsack.recognizes(path, PETERSEN)
+    problem = MultidimensionalKnapsack.read(path)
+    assert (problem.m, problem.n, problem.optimum) == (10, 6, 3800)
+    assert_solved(problem, one_device.solve(problem), 3800)
+    again = Knapsack.from_ortools(problem.profits, list(problem.weights), problem.capacities)
+    assert isinstance(again, MultidimensionalKnapsack)
+    assert_solved(problem, one_device.solve(again, variant="highs"), 3800)
+
+
+def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device: Engine) -> None:
+    random = np.random.default_rng(1)
+    weights = random.integers(1, 50, (40, 12))
+    problem = MultidimensionalKnapsack(random.integers(1, 50, 12), weights, weights.sum(axis=1) // 2)
+    result = one_device.solve(problem)
+    assert_solved(problem, result, best_of_all(problem))
+    assert "HiGHS" in str(result.arrays["route"])
+    with pytest.raises(OptionError, match="variant = search needs less than 32 constraints; the problem has 40"):
+        one_device.solve(problem, variant="search")
+
+
+def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = multidimensional(MultidimensionalOptions(n=30, max_weight=20, seed=3))
+    monkeypatch.setattr(solving, "_TABLE_SECONDS", 0.0)
+    monkeypatch.setattr(solving, "_TABLE_CELLS_PER_SECOND", {True: 1e30, False: 1e30})
+    result = one_device.solve(problem)
+    assert_solved(problem, result, by_highs(problem))
+    assert "table" in str(result.arrays["route"])
+
+
+@pytest.mark.parametrize("variant", ["search", "highs"])
+def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(
+    one_device: Engine, tmp_path: Path, variant: str
+) -> None:
+    problem = multidimensional(MultidimensionalOptions(n=250, constraints=10, max_weight=1000, seed=5))
+    relaxed = linprog(-problem.profits, A_ub=problem.weights, b_ub=problem.capacities, bounds=(0, 1))
+    first = one_device.solve(problem, variant=variant, time_limit=1.0, run_folder=tmp_path / "run")
+    assert first.status is Status.TIME_LIMIT
+    assert first.solution is not None
+    assert problem.evaluate(first.solution)[0] == first.objective <= -relaxed.fun
+    again = one_device.resume(tmp_path / "run", time_limit=1.2).wait()
+    assert (again.objective or 0) >= (first.objective or 0)
+    assert (again.bound or 0) >= (again.objective or 0)
+    if variant == "search":
+        assert (first.bound or 0) <= -relaxed.fun + 1
+
+
+def test_problems_without_anything_to_choose_are_answered(one_device: Engine) -> None:
+    for profits, weights, capacities, chosen in (
+        ([], [[], []], [3, 0], []),
+        ([5, 6], [[1, 2], [0, 0], [3, 3]], [0, 0, 0], []),
+        ([5, 6, 0], [[1, 2, 1], [0, 0, 0], [3, 3, 9]], [3, 0, 6], [0, 1]),
+        ([5, 6], [[0, 0]], [0], [0, 1]),
+    ):
+        result = one_device.solve(MultidimensionalKnapsack(profits, weights, capacities))
+        assert result.status is Status.OPTIMAL
+        assert result.solution is not None
+        assert result.solution.tolist() == chosen
+
+
+def test_constraints_that_no_method_can_answer_are_refused(one_device: Engine) -> None:
+    with pytest.raises(ProblemError, match="got 0 rows of weights and 0 capacities"):
+        MultidimensionalKnapsack([1, 2], [], [])
+    large = MultidimensionalKnapsack([2**51, 1], [[1, 2]] * 3, [2] * 3)
+    with pytest.raises(ProblemError, match="must be below 2\\^50"):
+        one_device.solve(large)
+    with pytest.raises(OptionError, match="variant = table needs one or two constraints; the problem has 3"):
+        one_device.solve(large, variant="table")
