@@ -24,6 +24,7 @@ __all__ = ["Search"]
 _FIRST_PIVOTS = 400  # of each search in the first launch, and of the first search of all
 _MOST_PIVOTS = 1 << 24
 _BOUND_SECONDS = 0.5  # between two looks at the bounds of all open nodes
+_NEAR = ((30, 50_000), (60, 200_000))  # items among which solutions are looked for first, and pivots for that
 _FEWER = 0.8  # of the items: then the searches begin again
 _FIRST_RESTART, _LAST_RESTART = 2_000, 20_000_000  # pivots after which that is looked at, ten times as many each time
 
@@ -67,6 +68,7 @@ class Search:
         """Search for solutions better than ``objective``."""
         self._objective = objective
         core, multipliers = self._core, self._dive()
+        self._search_near(multipliers)
         next_restart = _FIRST_RESTART
         while True:
             relaxation = core.relax(multipliers)
@@ -92,6 +94,28 @@ class Search:
                     break
         self.bound = self._objective
 
+    def _search_near(self, multipliers: NDArray[np.float64]) -> None:
+        """Look for solutions among the items of least reduced profit, with the others as the relaxation has them.
+
+        After Puchinger, Raidl and Pferschy, INFORMS Journal on Computing 22 (2010) 250-265.
+        """
+        relaxation = self._core.relax(multipliers)
+        gains = relaxation.gains
+        order = np.argsort(np.abs(gains), kind="stable")
+        for size, pivots in _NEAR:
+            if 2 * size > len(self._core.shrink(relaxation, self._objective)):
+                return
+            far = np.ones(len(gains), bool)
+            far[order[:size]] = False
+            near = self._core.decide(far & (gains > 0), far & (gains <= 0))
+            if (near.capacities < 0).any() or not len(near):
+                continue
+            numbers = near.numbers(near.relax(multipliers), self._objective)
+            if numbers:
+                with _Tree(self, near, numbers, is_proof=False) as tree:
+                    while tree.pivots < pivots and tree.step():
+                        pass
+
     def _dive(self) -> NDArray[np.float64]:
         """The multipliers of the linear relaxation, after a short search for a good solution."""
         with _Tree(self, self._core, [(self.bound, -1)]) as tree:
@@ -105,8 +129,8 @@ class Search:
 class _Tree:
     """The searches over one core; a context manager that gives the device's memory back."""
 
-    def __init__(self, search: Search, core: Core, numbers: list[tuple[int, int]]) -> None:
-        self._search, self._core = search, core
+    def __init__(self, search: Search, core: Core, numbers: list[tuple[int, int]], is_proof: bool = True) -> None:
+        self._search, self._core, self._is_proof = search, core, is_proof
         self._unit = core.divisors[0]
         self._queue = [(-bound, place, number) for place, (bound, number) in enumerate(numbers)]
         heapq.heapify(self._queue)
@@ -174,6 +198,8 @@ class _Tree:
     def _bound(self, is_open: NDArray[np.bool_]) -> int:
         """Upper bound on what the searches and the queue may still find; computed anew now and then."""
         search, core = self._search, self._core
+        if not self._is_proof:
+            return search.bound
         now = time.monotonic()
         if now - self._bounded_at > _BOUND_SECONDS and is_open.any():
             self._bounded_at = now
