@@ -70,6 +70,7 @@ SCHEMA = Schema(
         ArraySpec("expansion", "float64", ("chains", "draws"), title="Factor of the expansion", optional=True),
         ArraySpec("prior", "text", (), title="Prior of the coefficients", optional=True),
         ArraySpec("slab", "float64", ("chains", "draws"), title="Draws of the slab's scale", optional=True),
+        ArraySpec("kernel", "text", (), title="Kernel and storage, which auto chooses by the devices", optional=True),
         ArraySpec("interval", "float64", (), title="Probability of the intervals"),
         ArraySpec("ess_target", "float64", (), title="ESS asked for", unit="draws", optional=True),
         ArraySpec("r_hat_target", "float64", (), title="R-hat asked for", optional=True),

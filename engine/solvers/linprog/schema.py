@@ -59,6 +59,7 @@ SCHEMA = Schema(
         ArraySpec("cost_to", "float64", ("variables",), title="Greatest cost with this basis", optional=True),
         ArraySpec("side_from", "float64", ("rows",), title="Least side with this basis", optional=True),
         ArraySpec("side_to", "float64", ("rows",), title="Greatest side with this basis", optional=True),
+        ArraySpec("method", "text", (), title="Method, which auto chooses by program and host", optional=True),
         ArraySpec("racers", "text", ("racers",), title="Methods of a race, the winner first", optional=True),
         ArraySpec(
             "racer_outcomes", "text", ("racers",), title="Won, stopped, or ended without an answer", optional=True

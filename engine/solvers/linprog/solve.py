@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...devices import DevicePool
+from ...devices.host import host_cores
 from ...devices.pool import PROMPT_THREADS
 from ...errors import DeviceError, ProblemError, RelaxationWarning
 from ...results import Result, Status
 from ...run import Run, StopRequested
+from ...text import counted
 from .checkpoint import check_restored, restored_of, saved
 from .forms.balance import balanced
 from .forms.standard import NoOptimum, Prepared, prepare
@@ -431,6 +433,9 @@ class _Solving(Race):
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
         result.arrays.update(self.factor_arrays)
+        if "method" not in result.arrays:
+            chosen = f"race on {counted(host_cores(), 'core')} of the host" if self.method == "race" else self.method
+            result.arrays["method"] = np.array(chosen)
         if self.method == "race" and not self._solved_at_once:
             report_race(self.run, self.winner, self._closed, self.finished, result)
         if self.history:

@@ -88,6 +88,7 @@ def posterior_of(
         "beta": draws.some(),
         "log_tau": log_tau,
         "interval": np.array(options.interval),
+        "kernel": np.array(f"{options.kernel}, X as {design.storage}"),
         "y": problem.y,
     }
     if not state.design.intercept:  # a column of zeros says nothing

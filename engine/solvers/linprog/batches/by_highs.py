@@ -55,6 +55,7 @@ def _solved(problem: LinearProgram, options: Options) -> Result | None:
     counters: Counters = {"rows": problem.m, "variables": problem.n}
     result = replace(verdict.result(Status.ITERATION_LIMIT, options, counters), seconds=time.perf_counter() - began)
     error = np.nan if verdict.proof is not None or verdict.best is None else verdict.best.audit.error
+    result.arrays["method"] = np.array("HiGHS simplex alone, in a batch")
     result.arrays["racers"] = np.array(["HiGHS simplex"])
     result.arrays["racer_outcomes"], result.arrays["racer_errors"] = np.array(["won"]), np.array([error])
     return result

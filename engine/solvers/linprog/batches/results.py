@@ -86,6 +86,7 @@ class Solved:
                 "row_duals": sign * audits.y[place],
                 "reduced_costs": sign * audits.reduced_costs[place],
                 "activities": audits.activities[place],
+                "method": np.array("mpc, in a batch"),
             },
         )
 

@@ -262,6 +262,7 @@ def _solve_share(
         counters |= {"rows": data.m, "variables": data.n}
         problem = share[k].prepared.problem
         result = answer.result(problem, options, Status.ITERATION_LIMIT, counters)
+        result.arrays["method"] = np.array("mpc, in a batch")
         if result.status is Status.OPTIMAL:
             results[share[k].index] = result
     return results

@@ -132,6 +132,7 @@ def solve_at_once(
         return AtOnce(iterations=iterations)
     error = verdict.best.audit.error if optimal and verdict.best is not None else np.nan
     arrays = {
+        "method": np.array("HiGHS simplex alone, as the program is small"),
         "racers": np.array(["HiGHS simplex"]),
         "racer_outcomes": np.array(["won"]),
         "racer_errors": np.array([error]),
