@@ -17,7 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from engine.devices import DevicePool, Member, available, opencl, templates
+from engine.devices import DeviceInfo, DevicePool, Member, available, opencl, templates
 from tests.support.engines import close_engines
 from tests.support.examples import PROFILES
 from tests.support.installation import Installation, install
@@ -42,6 +42,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 _FOUND, _MISSING = available()
 _NO_DEVICE = pytest.param(None, marks=pytest.mark.skip(reason="; ".join(_MISSING.values())))
 _left_out = pytest.StashKey[int]()
+_reporters: list[Any] = []
 
 
 def pytest_report_header() -> list[str]:
@@ -54,27 +55,33 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples Hypothesis tries, before files of tests are imported."""
     whole = "full" in str(config.option.markexpr).replace("not full", "") or not config.option.markexpr
     hypothesis.settings.load_profile("full" if whole else "quintet")
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    _reporters[:] = [reporter] if reporter is not None and not hasattr(config, "workerinput") else []
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Mark what ``few`` leaves to the whole suite; count the tests that absent backends would have run."""
+    """Mark what ``few`` leaves to the whole suite, and what a GPU runs; count what absent backends would have run."""
     cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("few") is not None:
-            on = item.callspec.params.get("device") if hasattr(item, "callspec") else None
-            cases.setdefault((item.path, item.originalname, on and on.id), []).append(item)
+            cases.setdefault((item.path, item.originalname, _device_of(item)), []).append(item)
     for group in cases.values():
         (most,) = group[0].get_closest_marker("few").args  # type: ignore[union-attr]
         for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
             item.add_marker("full")
+    for item in items:
+        device = _device_of(item)
+        if device is not None and device.capabilities.kind == "gpu" and item.get_closest_marker("full") is None:
+            item.add_marker("gpu")
     yield
-    on = [
-        item.callspec.params.get("device")
-        for item in items
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-    ]
-    config.stash[_left_out] = sum(info is not None and info == _FOUND[0] for info in on)
+    config.stash[_left_out] = sum(_device_of(item) is not None and _device_of(item) == _FOUND[0] for item in items)
+
+
+def _device_of(item: pytest.Item) -> DeviceInfo | None:
+    """Where a test runs, if it takes the fixture ``device``."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("device") if callspec is not None else None
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -87,6 +94,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Take what a worker has counted."""
     node.config.stash[_left_out] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name what fails as it happens."""
+    if report.failed and _reporters:
+        _reporters[0].ensure_newline()
+        _reporters[0].write_line(f"FAILED {report.nodeid} ({report.when})", red=True)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -48,6 +48,7 @@ def test_files_are_those_of_the_folder_where_the_batch_is_started(
     assert list(batch.failures) == [0]
 
 
+@pytest.mark.full
 def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
     from distributed import Client, LocalCluster
 

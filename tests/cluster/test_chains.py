@@ -64,6 +64,7 @@ def different(one: Result, other: Result) -> list[str]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "given",
     [

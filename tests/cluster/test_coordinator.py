@@ -40,6 +40,7 @@ class Slices:
         return time.monotonic() - began, answer
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alone: engine.Engine, seed: int) -> None:
     problem = engine.Queens(13)

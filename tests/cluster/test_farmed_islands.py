@@ -42,6 +42,7 @@ def farmed(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Resu
     return result, transport
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "given",
     [

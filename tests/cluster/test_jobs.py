@@ -127,6 +127,7 @@ def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path, caplog: pyte
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
+@pytest.mark.full
 def test_jobs_connect_by_tls_from_any_folder(cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed.security import Security
 

@@ -238,6 +238,7 @@ def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(
 # --- the process that started the run -----------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
     expected = alone.solve(engine.Queens(13))
     path = tmp_path / "queens.txt"

@@ -62,6 +62,7 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
     assert not any(event.name in ("explored_here", "nodes_left", "exchanged_intervals") for event in metrics)
 
 
+@pytest.mark.full
 def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
     with ClusterEngine("opencl", [cpu], cluster="local:1", timing=QUICK) as owner:
         assert owner.solve(engine.Queens(8)).devices == ("worker-0",)
@@ -226,6 +227,7 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
                 break
 
 
+@pytest.mark.full
 def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
     with ClusterEngine("opencl", [cpu], cluster="local:1", timing=LASTING) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
@@ -238,6 +240,7 @@ def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
         assert len(owner.workers) == 1
 
 
+@pytest.mark.full
 def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine) -> None:
     expected = alone.solve(engine.Queens(13))
     with ClusterEngine("opencl", [cpu], cluster="local:2", timing=QUICK) as owner:

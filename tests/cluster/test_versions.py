@@ -62,6 +62,7 @@ def test_a_worker_without_quintet_is_named(address: str, tmp_path: Path) -> None
             Connection(address)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "fault"),
     [
