@@ -59,6 +59,7 @@ def sampled(
     return member.submit(work).result()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("upper", [2122984497, 10**9, INFINITY])
 def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device: Member, upper: int) -> None:
     tree = engine.Flowshop(engine.Flowshop.taillard(21).times[:, :14]).tree()
@@ -66,6 +67,7 @@ def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device:
     assert found == pytest.approx(sum(math.perm(14, level) for level in range(13)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("number", "upper", "nodes"), KNOWN)
 def test_estimates_of_flowshops_are_within_a_factor_of_two(device: Member, number: int, upper: int, nodes: int) -> None:
     tree = engine.Flowshop.taillard(number).tree()
@@ -117,6 +119,7 @@ def test_a_forecast_has_an_amount_a_rate_and_a_time(device: Member) -> None:
     assert 1.4e9 < forecast.amount < 5.8e9
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(device: Member, gpu: bool) -> None:
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
@@ -387,6 +390,7 @@ def test_the_command_prints_a_forecast(device: Member, capsys: pytest.CaptureFix
     assert "nodes/s, as measured on these devices" in click.unstyle(capsys.readouterr().out)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("jobs", [12, 70])
 def test_samples_are_the_same_with_the_kernels_of_gpus(device: Member, jobs: int) -> None:
     problem = engine.Flowshop(np.random.default_rng(jobs).integers(1, 100, (5, jobs)))

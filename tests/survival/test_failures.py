@@ -19,6 +19,7 @@ SEED = seed_of_today()
 pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("limit", [{"at_launch": 40}, {"at_allocation": 5}])
 @pytest.mark.parametrize("name", sorted(CASES))
@@ -54,6 +55,7 @@ def test_a_device_that_fails_leaves_an_answer_or_one_error(
     assert differences(name, again, _whole(name)) == []
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ["at_launch", "at_allocation"])
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_device_may_fail_at_any_launch_or_allocation(name: str, kind: str) -> None:
