@@ -47,6 +47,7 @@ def opened(unoptimized: None) -> Iterator[None]:
         yield
 
 
+@pytest.mark.few(36)
 @pytest.mark.parametrize("name", [name for name, text in DOCUMENTED.items() if ">>> " in text])
 def test_an_example_does_what_it_shows(
     name: str, opened: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
