@@ -12,6 +12,8 @@ from engine.cli import command_line
 from engine.errors import OptionError
 from engine.events import Event, Incumbent
 
+pytestmark = pytest.mark.smoke
+
 TIMES = np.random.default_rng(4).integers(1, 100, (5, 9))
 COSTS = np.random.default_rng(5).integers(1, 100, (8, 8))
 

@@ -8,6 +8,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.smoke
+
 WITHOUT_OPTIONAL_PACKAGES = """
 import importlib.util, inspect, pydoc, sys
 from importlib.machinery import PathFinder

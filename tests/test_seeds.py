@@ -15,6 +15,8 @@ from engine.errors import OptionError
 from engine.problem import Problem
 from engine.solvers import discover
 
+pytestmark = pytest.mark.smoke
+
 LARGEST = 2**64 - 1
 
 

@@ -16,6 +16,8 @@ from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, fo
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 
+pytestmark = pytest.mark.smoke
+
 
 def every(n: int) -> np.ndarray:
     return np.array(list(itertools.product((0, 1), repeat=n)), np.uint8)

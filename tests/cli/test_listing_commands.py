@@ -19,7 +19,7 @@ from engine.devices.backends import backends
 from engine.solvers import discover
 from tests.support import counting
 
-pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
 def command(name: str) -> click.Command:

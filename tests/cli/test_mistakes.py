@@ -11,7 +11,7 @@ from engine import events
 from tests.support import counting
 from tests.support.printed import value
 
-pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
 @pytest.mark.parametrize(("trouble", "code"), [("device", 3), ("audit", 4), ("bug", 1)])

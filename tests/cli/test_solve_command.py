@@ -18,7 +18,7 @@ from engine.run import Run
 from tests.support import counting
 from tests.support.printed import value
 
-pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
 def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) -> None:

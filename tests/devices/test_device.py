@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from engine.devices import Device, DevicePool, Member
 from engine.errors import DeviceError, KernelError
 
+pytestmark = pytest.mark.smoke
+
 Trial = Callable[[str, str], str]
 
 ADD = """

@@ -16,6 +16,8 @@ from engine.devices import Capabilities, DeviceInfo, available, by_backend, cuda
 from engine.devices.backends import backends
 from engine.errors import BackendUnavailable, DeviceNotFound
 
+pytestmark = pytest.mark.smoke
+
 GPU = Capabilities("gpu", True, True, False, "cusolver", 132, 49152, 233472, 256, 1024)
 CPU = Capabilities("cpu", True, True, True, "lapack", 2, 65536, 65536, 64, 4096)
 H200 = DeviceInfo("cuda", 0, "NVIDIA H200", "NVIDIA CUDA", "CUDA 13.0", "GPU-aaaa", 1 << 37, 1 << 37, GPU)

@@ -16,6 +16,8 @@ from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.smoke
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 SAMPLES = ROOT / "samples" / "knapsack"

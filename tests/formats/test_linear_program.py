@@ -15,6 +15,8 @@ from engine.errors import ProblemError
 from engine.formats import linear_program as formats
 from engine.formats.lp_fault import faulty_line
 
+pytestmark = pytest.mark.smoke
+
 GOOD = """* a comment
 NAME          SMALL
 OBJSENSE

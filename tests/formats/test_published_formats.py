@@ -15,6 +15,8 @@ from engine.errors import ProblemError
 from engine.formats.source import limited
 from engine.solvers import recognize
 
+pytestmark = pytest.mark.smoke
+
 N = 9
 STRINGS = np.array(list(itertools.product((0, 1), repeat=N)), np.uint8)
 SPINS = 2 * STRINGS.astype(np.int64) - 1

@@ -39,6 +39,8 @@ from tests.support import counting
 from tests.support.app import SAMPLES
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.smoke
+
 STARTED = counting.STARTED
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.solvers.knapsack.bounds import Relaxation, greedy
 from engine.solvers.knapsack.ordering import by_efficiency
+
+pytestmark = pytest.mark.smoke
 
 
 @st.composite

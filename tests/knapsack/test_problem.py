@@ -21,6 +21,8 @@ from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, g
 from engine.solvers.knapsack.problem import Knapsack
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.smoke
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 LIMIT = 2**63 - 1
 TYPES = [name for name in get_args(InstanceType) if name != "exponential-groups"]  # which has a test of its own

@@ -11,6 +11,8 @@ import engine
 from engine.devices import Member
 from engine.errors import ProblemError
 
+pytestmark = pytest.mark.smoke
+
 
 def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device: Member) -> None:
     cp = pytest.importorskip("cvxpy")

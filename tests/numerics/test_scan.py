@@ -16,7 +16,7 @@ from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.scan import Scanner, exclusive_scan, host_exclusive_scan
 from tests.support.examples import examples
 
-pytestmark = pytest.mark.usefixtures("unoptimized")
+pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("unoptimized")]
 
 PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))
 SIZES = (0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 7919, 65_537, 1_048_583)

@@ -12,6 +12,8 @@ from engine import config
 from engine.errors import OptionError
 from tests.support import counting
 
+pytestmark = pytest.mark.smoke
+
 LAYERS = ("default", "file", "environment", "argument")
 VALUES: dict[str, tuple[Any, Any, str, Any]] = {
     "backend": ("auto", "cuda", "opencl", "cuda"),

@@ -13,6 +13,8 @@ from pydantic import BaseModel
 
 from engine import events
 
+pytestmark = pytest.mark.smoke
+
 NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**70), 2**70)
 FLOATS = st.floats(allow_nan=False)
 TIMES = st.floats(min_value=0, allow_nan=False, allow_infinity=False)

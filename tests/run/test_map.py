@@ -21,6 +21,8 @@ from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
 
+pytestmark = pytest.mark.smoke
+
 
 def test_results_come_in_the_order_of_the_problems() -> None:
     found = engine.map([Counting(target) for target in (30, 10, 20)], slice_seconds=0)

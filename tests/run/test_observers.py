@@ -14,6 +14,8 @@ from engine import events
 from engine.observers import JsonLines, ProgressBar, Recorder
 from tests.support.counting import STARTED
 
+pytestmark = pytest.mark.smoke
+
 FINISHED = events.Finished(time=9, status="optimal")
 FAILED = events.Failed(time=9, error="KeyError", message="bead", exit_code=1)
 

@@ -15,6 +15,8 @@ from engine.results import result_class
 from engine.solvers.gibbs.posterior import Posterior
 from engine.tables import describe_result
 
+pytestmark = pytest.mark.smoke
+
 RESULT = engine.Result(
     status=engine.Status.OPTIMAL,
     objective=220,

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from engine.results import Result, Status
 from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema, SchemaError
 
+pytestmark = pytest.mark.smoke
+
 
 class State(BaseModel):
     model_config = ConfigDict(extra="forbid")
