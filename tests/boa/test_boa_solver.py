@@ -334,6 +334,7 @@ def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Eng
     assert history(results[0]) == history(results[1])
 
 
+@pytest.mark.full
 def test_every_sample_is_solved_with_nothing_but_defaults(running: engine.Engine) -> None:
     folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
     for path in sorted(folder.iterdir()):

@@ -17,8 +17,6 @@ from engine.folder import read_problem
 from engine.solvers import discover
 from tests.support import third_backend
 
-pytestmark = pytest.mark.smoke
-
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 

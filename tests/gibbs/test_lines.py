@@ -18,8 +18,6 @@ from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.samplers import sampling, state_of
 
-pytestmark = pytest.mark.smoke
-
 
 def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Two features of 3 and 4 levels, a copy, a rare column, one that is nested in another, and two of normals."""

@@ -113,6 +113,7 @@ def drawn(device: Member, problem: Any) -> tuple[NDArray[np.float64], dict[str, 
         return np.concatenate(found), sampler.adapted()
 
 
+@pytest.mark.full
 def test_whatever_changes_between_iterations_takes_effect(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
     played, chosen = drawn(device, problem_of("probit"))

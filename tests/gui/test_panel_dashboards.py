@@ -41,6 +41,7 @@ def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot: A
     assert type(panel) is GenericPanel
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
 def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, part: float) -> None:

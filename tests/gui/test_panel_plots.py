@@ -338,6 +338,7 @@ def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
     assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["100", "10⁴", "10⁶", "10¹⁶"]
 
 
+@pytest.mark.full
 def test_networks_of_thousands_of_nodes_are_drawn_with_shades_and_larger_ones_are_not(qtbot: Any) -> None:
     blocks = np.array([(first + a, first + b) for first in range(0, 1500, 5) for a in range(5) for b in range(a)])
     view = NetworkView("Network", theme=LIGHT)

@@ -416,6 +416,7 @@ def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(
     assert method_for(problem, Options()) == "pdhg"
 
 
+@pytest.mark.full
 def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) -> None:
     rows = 300_000
     problem = engine.LinearProgram(
