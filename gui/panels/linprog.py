@@ -143,6 +143,9 @@ class LinearProgramPanel(Panel):
         self._group.flush()
         if event.status in NO_SOLUTION:
             self._explain_certificate(event.status)
+        elif event.status == "optimal" and not counters.get("iterations") and not counters.get("pdhg_iterations"):
+            for plot in {plot for plot, _ in self._places.values()}:
+                plot.explain("HiGHS has solved the program before an iteration was needed; see the page Solution.")
         if event.gap is not None and self.gap.curves_have_data:
             self.gap.set_unit(f"relative, of the iterates; of the result {gap_text(event.gap)}")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]

@@ -14,10 +14,10 @@ from gui.panels import Panel, RunInfo, panel_for
 from tests.support.app import SAMPLES
 
 
-def dashboard(qtbot: Any, problem: Any, folder: Path) -> Panel:
+def dashboard(qtbot: Any, problem: Any, folder: Path, **options: Any) -> Panel:
     """The dashboard of a run after its events and its result, as read from its folder."""
     events: list[Any] = []
-    engine.solve(problem, run_folder=folder, on_event=events.append)
+    engine.solve(problem, run_folder=folder, on_event=events.append, **options)
     solver = discover()[events[0].solver]
     panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
     qtbot.addWidget(panel)
@@ -42,13 +42,21 @@ def test_a_knapsack_solved_by_bounds_shows_its_items_and_why_there_is_no_table(q
 
 
 def test_a_linear_program_shows_the_time_of_its_parts(qtbot: Any, tmp_path: Path) -> None:
-    panel = dashboard(qtbot, engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps"), tmp_path / "run")
+    problem = engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps")
+    panel = dashboard(qtbot, problem, tmp_path / "run", method="mpc")
     _, rows = panel.totals.table()
     shares = {name.partition(",")[0]: share for name, share in rows}
     measured = {name: panel.result.counters[f"seconds_{name}"] for name in shares}
     assert np.isclose(sum(shares.values()), 1.0)
     assert all(np.isclose(shares[name], measured[name] / sum(measured.values())) for name in shares)
     assert panel.objectives.curves_have_data
+
+
+def test_a_linear_program_that_highs_solves_at_once_says_so(qtbot: Any, tmp_path: Path) -> None:
+    panel = dashboard(qtbot, engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps"), tmp_path / "run")
+    assert "HiGHS has solved the program before an iteration" in panel.objectives._hint_text
+    assert panel.result.arrays["racers"].tolist() == ["HiGHS simplex"]
+    assert panel.variables.table()[1]
 
 
 def test_a_population_that_has_the_optimum_says_that_no_generation_was_needed(qtbot: Any, tmp_path: Path) -> None:

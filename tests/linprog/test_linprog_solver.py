@@ -136,7 +136,6 @@ def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
         ({"c": [1.0], "A_eq": [[1.0]], "b_eq": [np.inf]}, "entry 0 of b_eq must be finite"),
         ({"c": [1.0, 1.0, 1.0], "bounds": [(0, 1), (0, 1)]}, "bounds must be a pair"),
         ({"c": [1.0], "bounds": (0, "x")}, "bounds must be pairs of numbers"),
-        ({"c": [1.0], "integrality": 1}, "integrality must be zero"),
         ({"c": [1.0], "method": "ellipsoid"}, "unknown method 'ellipsoid'"),
         ({"c": "text"}, "c must be an array of numbers"),
     ],
