@@ -195,7 +195,8 @@ class Engine(Displayed):
         ----------
         problem : Problem
         time_limit : float, optional
-            Seconds, pauses left out; the best found by then is the result.
+            Seconds of work, from when the devices are open and it is the run's turn; the best found by then is
+            the result.
         seed : int, optional
             Of every random choice; 0 by default.
         on_event : callable or sequence of callables, optional

@@ -23,6 +23,9 @@ class Owner:
     def incumbent(self, *values: Any) -> None:
         pass
 
+    def offer(self, result: Any) -> None:
+        pass
+
     def progress(self, *values: Any, **more: Any) -> None:
         pass
 

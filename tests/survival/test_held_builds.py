@@ -1,0 +1,58 @@
+"""A run of any solver that is to end returns what it has, though a kernel is still being built for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.devices.program import Program
+from engine.errors import DeviceError
+from engine.results import Status
+from tests.support.patience import PATIENCE
+
+WEIGHTS = np.random.default_rng(3).integers(20, 90, 40)
+ROWS = np.random.default_rng(3).uniform(1, 2, (30, 60))
+SOLVERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
+    "knapsack": (engine.Knapsack(WEIGHTS + 7, WEIGHTS, 900), {"reduce": False, "variant": "rows"}, True),
+    "flowshop": (engine.Flowshop(np.random.default_rng(3).integers(1, 99, (5, 12))), {}, True),
+    "boa": (engine.BOA("trap-5", 60), {"population": 200}, False),
+    "linprog": (engine.LinearProgram(-ROWS.max(axis=0), A_ub=ROWS, b_ub=ROWS.sum(axis=1)), {"method": "mpc"}, False),
+    "gibbs": (engine.HorseshoeProbit(np.eye(8), np.arange(8) % 2), {}, False),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SOLVERS))
+def test_no_solver_holds_its_run_while_a_kernel_is_built(
+    device: Member, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, options, has_solution = SOLVERS[name]
+    monkeypatch.setattr("engine.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
+    building, released = threading.Event(), threading.Event()
+
+    def build(program: Program, kernel: str) -> Any:
+        building.set()
+        released.wait(PATIENCE)
+        raise DeviceError(f"{kernel} is not needed any more")
+
+    monkeypatch.setattr(Program, "kernel", build)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        run = owner.start(problem, seed=1, **options)
+        try:
+            assert building.wait(PATIENCE)
+            run.stop()
+            result = run.outcome(PATIENCE)
+        finally:
+            released.set()
+        with owner.exclusive():  # once the solver has ended
+            pass
+    assert result.status == Status.INTERRUPTED
+    assert (result.solution is not None) == has_solution
+    if has_solution:
+        problem.check(result)
+    else:
+        assert result.objective is None
