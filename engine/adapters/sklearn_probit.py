@@ -193,7 +193,8 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likely = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likely])
 
 
 HorseshoeProbitClassifier = HorseshoeClassifier
