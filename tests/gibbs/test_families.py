@@ -173,7 +173,7 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, family: str)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("family", "ridge"), [("normal", None), ("student", None), ("student", 0.3), ("student", 3.0)])
 def test_an_iteration_with_more_columns_than_rows_leaves_the_posterior_as_it_is(
     device: Member, family: str, ridge: float | None

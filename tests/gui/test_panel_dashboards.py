@@ -127,6 +127,7 @@ class Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, folder: Path) -> None:
     panel = played(qtbot, folder, theme=DARK)

@@ -93,6 +93,7 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
         assert (begin[:-1, 1:] >= begin[1:, :-1]).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_figure_is_written_as_png_svg_and_csv(qtbot: Any, tmp_path: Path, theme: Theme) -> None:
     for figure in figures(theme):

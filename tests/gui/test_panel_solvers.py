@@ -236,6 +236,7 @@ def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("search", ["steepest", "none"])
 def test_boa_shows_how_much_the_local_search_flips(qtbot: Any, tmp_path: Path, search: str) -> None:
     problem, folder = engine.BOA.nk(20, 3, 1, seed=1), tmp_path / "run"
@@ -265,6 +266,7 @@ def test_boa_shows_local_search_as_it_goes_on(qtbot: Any) -> None:
     assert points(figure(panel, "local search"), "genes flipped") == [(0, 3), (1, 1), (2, 0)]
 
 
+@pytest.mark.full
 def test_boa_tells_a_known_optimum_from_a_bound(qtbot: Any) -> None:
     problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.BOA.max_sat(2, [[1, 2], [-1], [-2]])}
     for title, problem in problems.items():
