@@ -90,6 +90,7 @@ def test_a_tree_that_is_drawn_whole_is_counted_exactly(device: Member, gpu: bool
     assert sampled(device, tree, FlowshopOptions(), upper, range(1), gpu) == pytest.approx(reference.nodes)
 
 
+@pytest.mark.full
 def test_estimates_from_few_nodes_are_right_on_average(device: Member) -> None:
     tree = engine.Flowshop(np.random.default_rng(1).integers(1, 99, (5, 9))).tree()
     upper = search(tree).best + 30
@@ -310,6 +311,7 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
     assert coarseness[4] == coarseness[5]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_tree_without_a_first_solution_is_forecast_with_what_the_trial_finds(device: Member, count: int) -> None:
     problem = load_assignment().grid(3, 4, seed=1)

@@ -218,6 +218,7 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -
     assert bits == result.arrays["population"].tolist()
 
 
+@pytest.mark.full
 def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
     problem = engine.BOA.max_cut(30, square)
@@ -340,6 +341,7 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("solver", "unit"),
     [

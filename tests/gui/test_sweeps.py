@@ -157,6 +157,7 @@ def test_the_example_in_the_dialog_is_of_the_solver(solver: Any, kind: type) -> 
         assert getattr(chosen, name) == value
 
 
+@pytest.mark.full
 def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window: Any) -> None:
     window = open_window()
     load(qtbot, window, SAMPLES / "boa" / "onemax.boa")

@@ -146,6 +146,7 @@ def test_panes_that_share_a_place_have_styled_tabs_from_the_beginning(qtbot: Any
     qtbot.waitUntil(lambda: bar.styleSheet() == style_sheet(window.theme), timeout=5_000)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("action", ["new_instance", "new_sweep", "runs_at_once", "rename", "delete"])
 def test_buttons_of_dialogs_have_no_icons_though_the_desktop_has_them(
     qtbot: Any, open_window: Any, counting_files: Path, action: str
