@@ -64,7 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what ``few`` leaves to the whole suite, and what a GPU runs; count what absent backends would have run."""
     cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("few") is not None:
+        marked = item.get_closest_marker("few") is not None and item.get_closest_marker("full") is None
+        if isinstance(item, pytest.Function) and marked:
             cases.setdefault((item.path, item.originalname, _device_of(item)), []).append(item)
     for group in cases.values():
         (most,) = group[0].get_closest_marker("few").args  # type: ignore[union-attr]

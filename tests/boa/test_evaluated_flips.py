@@ -66,6 +66,7 @@ def flipped(device: Device, fitness: Fitness, bits: np.ndarray, genes: np.ndarra
         population.close()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fitness", FITNESSES, ids=lambda fitness: f"{fitness.text} {fitness.scale}")
 def test_devices_evaluate_flips_as_the_host_does(device: Member, fitness: Fitness) -> None:
     random = np.random.default_rng(5)
@@ -107,6 +108,7 @@ def test_improved_individuals_of_a_hierarchy_are_local_optima(device: Member) ->
     assert result.arrays["history"][0, 4] > without.arrays["history"][0, 4], "the mean of the first population"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("islands", [1, 2])
 @pytest.mark.parametrize("rule", RULES)
 def test_evaluations_of_flips_keep_the_limit_and_a_resumed_run_is_the_same(

@@ -89,6 +89,7 @@ CASES: list[tuple[engine.BOA, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("problem", "options"), CASES, ids=["worst", "rtr", "auto", "function"])
 def test_islands_do_not_depend_on_the_devices(device: Member, problem: engine.BOA, options: dict[str, Any]) -> None:
     alone = solve_as_paper(problem, devices=[device.info.id], seed=2, **options)

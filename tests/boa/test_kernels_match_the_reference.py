@@ -127,6 +127,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_generations_are_those_of_the_reference(device: Member, variant: str) -> None:
     parameters = dataclasses.replace(BASE, **VARIANTS[variant])
@@ -164,6 +165,7 @@ def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
     device.submit(follow, BASE, functions.trap(30, 5), slots=7).result()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
 def test_networks_without_a_table_of_all_pairs_are_the_same(
     device: Member, counting: Counting, monkeypatch: pytest.MonkeyPatch

@@ -77,6 +77,7 @@ def test_other_rules_take_the_way_of_one_too(device: Member, options: dict[str, 
     assert history(engine_of(device, 2).solve(problem, share="always", **given)) == history(alone)
 
 
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("at_launch", [3, 20, 40, 61, 63, 66, 68, 70, 73])
 def test_a_device_that_fails_leaves_the_others_on_their_way(device: Member, at_launch: int) -> None:

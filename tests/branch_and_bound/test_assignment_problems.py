@@ -56,6 +56,7 @@ def least_tardiness(problem: engine.Tardiness) -> int:
 TREES = [assignment(7, 1).tree(), assignment(6, 2, largest=1000).tree(), tardiness(8, 3).tree(), tardiness(9, 4).tree()]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("tree", TREES, ids=["qap 7", "qap 6", "tardiness 8", "tardiness 9"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gpu: bool) -> None:

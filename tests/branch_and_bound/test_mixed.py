@@ -72,6 +72,7 @@ def lasting(device: Member) -> tuple[int, ...]:
     return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14, 15, 15)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("slow_second")
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
 @pytest.mark.parametrize("seed", range(2))

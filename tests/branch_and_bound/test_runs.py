@@ -176,6 +176,7 @@ def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member)
     assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == results[0].objective
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "optimum"), [("br17", 39), ("ftv33", 1286), ("ftv35", 1473)])
 def test_the_assignment_bound_solves_tsplib_instances(
     device: Member, shared_data: Path, name: str, optimum: int

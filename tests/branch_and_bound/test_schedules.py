@@ -67,6 +67,7 @@ def test_the_objective_is_that_of_a_simulation(kind: Any, jobs: int, machines: i
         assert tree.lower_bound() <= value
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 2), (2, 3), (3, 1), (6, 3), (7, 5)])
 def test_the_optimum_is_that_of_all_orders(device: Member, kind: Any, jobs: int, machines: int) -> None:

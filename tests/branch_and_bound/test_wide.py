@@ -104,6 +104,7 @@ def test_two_machines_are_scheduled_as_by_johnson(device: Member) -> None:
 
 
 # The groups of the assignment bound take the compiler of a CPU a minute.
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("bound", "gpu"),
     [("assignment", False), ("subtour", False), ("cheapest_arcs", False), ("cheapest_arcs", True)],

@@ -91,6 +91,7 @@ def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Membe
     assert abs(spearmanr(local, of_rows**2).statistic) < 0.1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("slab", "storage"),
     [(None, "sparse"), (2.0, "sparse"), (None, "float32"), (2.0, "float32"), (None, "float16"), (None, "bfloat16")],

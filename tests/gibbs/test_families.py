@@ -265,6 +265,7 @@ def test_a_linear_regression_finds_its_coefficients_in_the_units_of_the_data(dev
     )  # of the end of the trajectory, before sigma moves
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("columns", "family", "unit", "options"),
     [

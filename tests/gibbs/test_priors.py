@@ -65,6 +65,7 @@ def filled(member: Member, kind: str, entry: str, count: int, **arguments: Any) 
     return found[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("kind", "k"), [("half_t", 0.0), *(("regularized", k) for k in SPREADS)])
 def test_densities_are_the_integrals_over_the_local_scales(device: Member, kind: str, k: float) -> None:
     found = filled(device, kind, "fill_densities", 72, k=k)

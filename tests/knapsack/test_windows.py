@@ -96,6 +96,7 @@ def test_several_devices_solve_them_too(
     assert_solved(three_devices, problem, variant=variant, keep_memory=keep_memory, minimum_share=share)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("total", [2**30 - 1, 2**61 - 2**16])
 @pytest.mark.parametrize("gpu", [False, True])
 def test_their_profile_is_exact_up_to_the_largest_profits(

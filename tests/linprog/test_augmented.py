@@ -68,6 +68,7 @@ def data(m: int, n: int, long: int) -> ShardData:
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40)])
 def test_solutions_are_those_of_the_normal_equations(

@@ -54,6 +54,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return start
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [{"method": "mpc"}, {"method": "pdas"}, {"method": "pdhg"}, {"method": "race"}])
 def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
     device: Member, stopped: Callable[..., Path], options: dict[str, Any]

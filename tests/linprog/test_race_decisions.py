@@ -63,6 +63,7 @@ _PLACES: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("place", _PLACES)
 def test_highs_decides_a_race_whatever_the_others_do(
     owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str

@@ -140,6 +140,7 @@ def folders(installed: Installation, tmp_path_factory: pytest.TempPathFactory) -
     return folder
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solve_prints_json_or_a_table_or_events_and_nothing_else(
     name: str, installed: Installation, tmp_path: Path
@@ -152,6 +153,7 @@ def test_solve_prints_json_or_a_table_or_events_and_nothing_else(
     assert finished["status"] == result["status"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=FULL if kind in LIKE_A_SAMPLE else ()) for kind in GENERATED]
 )

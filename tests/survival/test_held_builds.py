@@ -26,6 +26,7 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", sorted(SOLVERS))
 def test_no_solver_holds_its_run_while_a_kernel_is_built(
     device: Member, name: str, monkeypatch: pytest.MonkeyPatch
