@@ -154,7 +154,10 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
             prices = solution.arrays.get("row_duals")  # none with integer variables
             return Solution(status, objective, primal, {} if prices is None else duals(prices), attributes)
         farkas = solution.arrays.get("farkas")
-        return failure_solution(status, attributes, None if farkas is None else duals(farkas))
+        failed = failure_solution(status, attributes)
+        if farkas is not None:
+            failed.dual_vars = duals(farkas)
+        return failed
 
 
 def _solved(problem: LinearProgram, options: dict[str, Any]) -> Result:

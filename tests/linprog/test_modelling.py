@@ -77,7 +77,7 @@ def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkey
 def test_cvxpy_refuses_what_is_no_linear_program() -> None:
     cp = pytest.importorskip("cvxpy")
     x = cp.Variable(2)
-    with pytest.raises(cp.error.SolverError, match="QUINTET cannot solve"):
+    with pytest.raises(cp.error.SolverError, match="QUINTET"):
         cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1.0]).solve(solver=engine.QUINTET)
 
 
