@@ -105,7 +105,7 @@ def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_r
     first, *others = errors.splitlines()
     assert (code, output) == (2, "")
     assert first == "error: cannot tell what kind of problem mine.data holds; --as KIND chooses one of those below"
-    assert "  knapsack: Knapsack, MultipleChoiceKnapsack, TwoConstraintKnapsack" in others
+    assert any(line.startswith("  knapsack: Knapsack, MultipleChoiceKnapsack, ") for line in others)
     assert all(line.startswith("  ") for line in others)
     for kind in ("counting", "Counting"):
         code, output, errors = quintet("solve", "mine.data", "--step", "9", "--as", kind)
