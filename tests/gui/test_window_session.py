@@ -468,6 +468,7 @@ def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot: Any, ope
     assert QGuiApplication.clipboard().text() == window.pane.python_text()
 
 
+@pytest.mark.full
 def test_a_tab_that_is_closed_is_forgotten(qtbot: Any, notes: list[Any], window: Any, counting_files: Path) -> None:
     shown: list[weakref.ref[QWidget]] = []
 

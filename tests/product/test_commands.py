@@ -164,6 +164,7 @@ def test_what_is_generated_is_solved(kind: str, installed: Installation, tmp_pat
     assert result["solution"] is not None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", IN_PYTHON)
 def test_a_run_folder_of_each_other_class_is_solved_again(name: str, installed: Installation, folders: Path) -> None:
     result = only_json(installed.quintet("resume", name, "--from-start", "--json", cwd=folders))
