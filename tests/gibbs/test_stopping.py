@@ -73,6 +73,7 @@ def test_a_target_that_a_cap_cuts_short_is_named(device: Member) -> None:
     assert "ess_target" not in owner.solve(problem, seed=3, draws=100).arrays
 
 
+@pytest.mark.full
 def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
     device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -109,7 +110,7 @@ def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("launch", [1, 3000])
 @pytest.mark.parametrize("lost", [1, 2])
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg"])
