@@ -308,6 +308,7 @@ def test_run_with_a_function_goes_on_once_the_function_is_given_again(running: e
     assert resumed.counters == whole.counters
 
 
+@pytest.mark.full
 def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.Engine) -> None:
     code = "for (i32 i = 0; i < N; ++i) fitness += BIT(i);"
     result = running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=ones)), population=200)
@@ -456,6 +457,7 @@ def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engi
         assert solved(running, glass, range(2), population=3000 if glass.n <= 100 else 12_000) == 2, path.name
 
 
+@pytest.mark.full
 def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_data: Path) -> None:
     for name, population in (("uf20-01.cnf", 1000), ("uf50-01.cnf", 4000)):
         formula = engine.BOA.read(shared_data / "boa" / "sat" / name)

@@ -67,7 +67,7 @@ def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device:
     assert found == pytest.approx(sum(math.perm(14, level) for level in range(13)))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("number", "upper", "nodes"), KNOWN)
 def test_estimates_of_flowshops_are_within_a_factor_of_two(device: Member, number: int, upper: int, nodes: int) -> None:
     tree = engine.Flowshop.taillard(number).tree()
@@ -321,6 +321,7 @@ def test_a_tree_without_a_first_solution_is_forecast_with_what_the_trial_finds(d
     assert nodes / 3 < forecast.amount < 3 * nodes
 
 
+@pytest.mark.full
 def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
     monkeypatch.setattr(_Forecaster, "trial", recorded(_Forecaster.trial, limits))

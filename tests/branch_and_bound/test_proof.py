@@ -243,7 +243,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
     assert resumed.bound >= stopped.bound
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", trees())
 def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
     tree = trees()[name]

@@ -62,7 +62,7 @@ def few_ivms(device: Member) -> dict[str, int]:
     return {"ivms": 256} if device.info.capabilities.simt else {}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
     problem = engine.Flowshop.taillard(number)
@@ -83,6 +83,7 @@ def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> Non
     assert result.counters["nodes"] == 2_415_747
 
 
+@pytest.mark.full
 def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
     problem = engine.Flowshop.taillard(30)
     result = solve(device, problem, upper_bound=2179)
@@ -132,7 +133,7 @@ def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
         solve(device, engine.Queens(6), upper_bound=3)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sharing", ["farmer", "symmetric"])
 @pytest.mark.parametrize("granularity", ["half", "speed"])
 @pytest.mark.parametrize("devices", [2, 3])
@@ -246,6 +247,7 @@ def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
     assert value is not None or result.counters["nodes"] == 2_415_747
 
 
+@pytest.mark.full
 def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)

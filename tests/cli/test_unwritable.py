@@ -33,6 +33,7 @@ def board(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.few(2)
 @needs_full
 @pytest.mark.parametrize("words", [["solve"], ["solve", "--json"], ["solve", "--events", "-"], ["solvers"]])
 def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) -> None:

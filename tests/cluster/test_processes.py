@@ -75,6 +75,7 @@ def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
     assert (result.objective, result.devices) == (365_596, ("worker-0", "worker-1"))
 
 
+@pytest.mark.full
 def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alone: engine.Engine) -> None:
     best = alone.solve(flowshop())
     assert best.objective is not None

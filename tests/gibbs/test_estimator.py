@@ -64,6 +64,7 @@ def test_a_default_fit_on_easy_data_does_not_warn(seed: int) -> None:
     assert fitted.coef_[0, 0] > 0 > fitted.coef_[0, 1]
 
 
+@pytest.mark.full
 def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
     from sklearn.linear_model import LogisticRegression
 

@@ -194,7 +194,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("family", ["normal", "student"])
 def test_hmc_with_many_more_columns_than_rows_leaves_the_posterior_as_it_is(device: Member, family: str) -> None:
     """The kernel hmc with twice as many columns as rows moves sigma and tau with beta integrated out."""
@@ -345,7 +345,7 @@ def test_a_target_that_is_not_of_the_family_is_refused(y: Any, family: str, mess
         HorseshoeRegression(np.arange(8.0).reshape(4, 2), y, family)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize(
     ("family", "shift", "options"),

@@ -126,7 +126,7 @@ def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: st
         assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=draws), one[:, :draws])
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of(400, 230)

@@ -68,6 +68,7 @@ def test_both_trajectories_have_the_same_posterior(device: Member) -> None:
     np.testing.assert_allclose(first["sd"], second["sd"], rtol=0.15)
 
 
+@pytest.mark.full
 def test_a_separable_wide_problem_mixes(device: Member) -> None:
     result = engine_of(device).solve(wide(60, 160), draws=400, seed=1)
     assert result.counters["least_ess"] > 70  # 27 with trajectories of beta

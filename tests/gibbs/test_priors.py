@@ -170,7 +170,7 @@ def data(rows: int = 300, seed: int = 2) -> tuple[NDArray[np.float64], NDArray[n
     return X, X @ [1.2, -0.8, 0.4, 0.0, 0.0, 0.0] + random.standard_normal(rows) > 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["regularized", "half_t", "lasso", "ridge"])
 def test_two_exact_samplers_agree(device: Member, kind: str) -> None:
     X, y = data()

@@ -122,7 +122,7 @@ def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot: Any
     assert "there is no folder" in dialog.error.text()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "odd",
     [

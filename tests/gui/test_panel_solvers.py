@@ -237,7 +237,7 @@ def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("search", ["steepest", "none"])
 def test_boa_shows_how_much_the_local_search_flips(qtbot: Any, tmp_path: Path, search: str) -> None:
     problem, folder = engine.BOA.nk(20, 3, 1, seed=1), tmp_path / "run"
@@ -341,7 +341,7 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("solver", "unit"),
     [

@@ -54,6 +54,7 @@ def information(tab: Any) -> list[tuple[str, str, str, str]]:
     return [tuple(row) for row in tab.panel.info.listing.table()[1]]
 
 
+@pytest.mark.full
 def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repeat_it(
     qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

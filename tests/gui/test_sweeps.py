@@ -55,6 +55,7 @@ def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, countin
     qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=120_000)
 
 
+@pytest.mark.full
 def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
     (counting_files / "sweep.toml").write_text('problems = ["*.txt"]\nseeds = 1\ntime_limit = 0.5\n')
@@ -104,6 +105,7 @@ def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_
     assert [notes[seed].state for seed in (1, 2, 3, 4)] == ["optimal", "optimal", "cancelled", "optimal"]
 
 
+@pytest.mark.full
 def test_a_run_is_started_again_with_the_same_options(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")

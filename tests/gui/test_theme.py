@@ -116,6 +116,7 @@ def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: 
     assert not label.font().bold()
 
 
+@pytest.mark.full
 def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_shown(open_window: Any, qtbot: Any) -> None:
     window = open_window()
     window.appearance.choose("light")

@@ -113,7 +113,7 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
     assert weight <= problem.capacity
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @examples(15)
 @given(problem=problems(), slots=st.sampled_from([8, 1000]))
 @pytest.mark.parametrize("value", ["i32", "i64"])

@@ -118,6 +118,7 @@ def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     found.close()
 
 
+@pytest.mark.full
 def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparse_cholesky, "_LOST", 0.0)
     given = data(300, 400, 60)

@@ -101,7 +101,7 @@ def factorised(device: Device, columns: Any, theta: np.ndarray, added: float) ->
     return found
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", list(MATRICES))
 def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyPatch, name: str, large: bool) -> None:

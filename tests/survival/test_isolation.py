@@ -76,6 +76,7 @@ def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
         assert owner.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), reduce=False).objective == 220
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answers", [True, False])
 def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
     """The run ends without the snippet; only a process that does not answer at all is an error."""
@@ -96,6 +97,7 @@ def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
             run.wait(PATIENCE)
 
 
+@pytest.mark.full
 def test_a_stop_is_heard_however_many_events_there_are() -> None:
     with engine.Engine(devices=CPUS[:1]) as owner:
         seen: list[Any] = []
@@ -109,6 +111,7 @@ def test_a_stop_is_heard_however_many_events_there_are() -> None:
         assert run.outcome().status == "interrupted"
 
 
+@pytest.mark.full
 def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
