@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from engine.errors import RunFolderError
-from engine.solvers.boa.checkpoint import audit
+from engine.errors import AuditError, RunFolderError
+from engine.results import Status
+from engine.run import Run
+from engine.solvers.boa.checkpoint import audit, restore
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import PopulationState
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Options, resolve
+from engine.solvers.boa.record import Record
+from engine.solvers.boa.schema import CheckpointState
+from engine.storage import Checkpoint
 
 PARAMETERS = resolve(Options(max_parents=2), 6, 40, seed=1)
 
@@ -38,6 +45,40 @@ def with_status(name: str, value: int) -> Callable[[PopulationState], Population
 
 def with_network(**arrays: Any) -> Callable[[PopulationState], PopulationState]:
     return lambda given: dataclasses.replace(given, network=dataclasses.replace(given.network, **arrays))
+
+
+FITNESS = Decomposable(2, [[0], [1]], [[0, 1], [0, 2]])
+BEST = np.array([1, 1], np.uint8)
+KEY = int(FITNESS.keys(BEST[None])[0])
+
+
+def restored(record: Record, **changed: Any) -> None:
+    counts = {"step": 3, "barren": 1, "evaluations": 8, "flips": 0, "generations": 1, "populations": 1}
+    given = CheckpointState(**({"best_key": KEY, "before": 1, "population": 4, "islands": 1} | counts | changed))
+    arrays = {"best": BEST, "rows": np.zeros((0, 11)), "numbers": np.zeros(0, np.int64)}
+    restore(cast(Run, SimpleNamespace(restored=Checkpoint(arrays, given, 0.0))), record, 9)
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_the_best_individual_of_a_checkpoint_has_its_value(off: int) -> None:
+    with pytest.raises(RunFolderError, match="does not have the value that it is said to have"):
+        restored(Record(FITNESS), best_key=KEY + off)
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_an_answer_with_another_value_than_the_devices_found_is_an_error(off: int) -> None:
+    with pytest.raises(AuditError, match="but the devices found"):
+        Record(FITNESS, best_key=KEY + off, best=BEST).result(Status.OPTIMAL)
+
+
+def test_a_resumed_population_is_compared_with_those_before_it() -> None:
+    record = Record(FITNESS)
+    with pytest.raises(RunFolderError, match="islands"):  # that is looked at last
+        restored(record)
+    record.begin(PARAMETERS, 1)
+    assert record.before == 1
+    record.end()
+    assert record.barren == 0
 
 
 def test_a_consistent_state_is_accepted() -> None:

@@ -116,6 +116,7 @@ ARRAYS: dict[str, tuple[Callable[[dict[str, NDArray[Any]]], Any], str]] = {
     "a digit": (lambda a: a["begin"].__setitem__((0, 5), 1), "a digit of an interval is out of range"),
     "behind the end": (lambda a: a["end"].__setitem__((3, 1), 1), "ends behind the last leaf"),
     "explored": (lambda a: a["explored"].__setitem__(0, 1), "covers 600 of the tree's 720 leaves"),
+    "explored twice": (lambda a: a["explored"].__setitem__(0, 3), "covers 840 of the tree's 720 leaves"),
     "level": (lambda a: a["fresh"].__setitem__(0, 9), "a level of an interval is out of range"),
     "solution": (lambda a: a.update(solution=a["solution"][::-1].copy()), "does not have the value"),
     "no permutation": (lambda a: a["solution"].__setitem__(0, 3), "does not have the value"),

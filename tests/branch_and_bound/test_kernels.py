@@ -103,6 +103,15 @@ def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, 
             assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
+def test_a_pair_of_machines_begins_when_each_is_done(device: Member) -> None:
+    times = random_flowshop(8, 4, seed=5).times * np.array([[1], [2], [1], [1]])  # the second is busy when a job comes
+    tree = Flowshop(times).tree("two_machine", "forward")
+    upper = brute_force(tree)
+    expected = counts(search(tree, upper, share_best=False))
+    assert expected[0] > 10
+    assert counts(explore(device, tree, upper)) == expected
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
 def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:

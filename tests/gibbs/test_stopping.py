@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from engine.devices import Member
 from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
+from engine.solvers.gibbs.checkpoint import RunState, Snapshot, checkpoint_of
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
@@ -147,6 +150,10 @@ def test_too_little_memory_on_a_device_is_an_error_of_the_run(device: Member, mo
 
 def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_path: Path) -> None:
     options: dict[str, Any] = {"seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
+    owner = engine_of(device)
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
+        assert owner.solve(problem_of(), run_folder=tmp_path / "stopped", **options).status == "interrupted"
     for fault, change in (
         ("not finite", lambda arrays, state: arrays["beta"].fill(np.nan)),
         ("not above 0", lambda arrays, state: arrays["local_precision"].fill(0.0)),
@@ -154,17 +161,10 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
         ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),
         ("shares of small", lambda arrays, state: arrays["small"].fill(1.5)),
         ("outside the run", lambda arrays, state: state.update(iteration=10**6)),
+        ("a draw is not finite", lambda arrays, state: arrays["draws.draws_all"].flat.__setitem__(5, np.nan)),
     ):
         folder = tmp_path / fault
-        stopped: list[Any] = []
-
-        def stop(event: Any, stopped: list[Any] = stopped) -> None:
-            if event.type == "progress" and event.phase == "sampling" and event.done > 110:
-                stopped[0].stop()
-
-        owner = engine_of(device)
-        stopped.append(owner.start(problem_of(), run_folder=folder, on_event=stop, **options))
-        assert stopped[0].wait().status == "interrupted"
+        shutil.copytree(tmp_path / "stopped", folder)
         opened = RunFolder.open(folder)
         checkpoint = opened.checkpoint()
         assert checkpoint is not None
@@ -176,6 +176,14 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
         opened.release()
         with pytest.raises(RunFolderError, match=fault):
             owner.resume(folder).wait()
+
+
+def test_a_checkpoint_keeps_the_checks_that_were_passed() -> None:
+    none = np.zeros(0, np.int64)
+    state = cast(RunState, SimpleNamespace(mode=none, traced=none, kept=list))
+    snapshot = Snapshot({}, 7, {}, {}, passed=1, watched=none, small=np.zeros(0), failed=2, passes=3)
+    kept = {"kernel": "latent", "iteration": 7, "passed": 1, "failed": 2, "passes": 3, "exchanged_bytes": 5}
+    assert checkpoint_of(state, snapshot, 5)[1] == kept
 
 
 def test_chains_that_have_not_mixed_are_a_python_warning() -> None:

@@ -55,8 +55,25 @@ def test_every_better_solution_has_the_fixed_choices(instance: tuple[np.ndarray,
     if weights.sum() <= capacity:
         return
     objective = int(profits[greedy(profits, weights, capacity, by_efficiency(profits, weights))].sum())
-    taken, left = Relaxation.at_break_item(profits, weights, capacity, by_efficiency(profits, weights)).fixed(objective)
-    for profit, choice in solutions(profits, weights, capacity):
-        if profit > objective:
+    assert_no_better_solution_is_lost(profits, weights, capacity, objective)
+
+
+def assert_no_better_solution_is_lost(
+    profits: np.ndarray, weights: np.ndarray, capacity: int, objective: int | None
+) -> None:
+    """Of those better than the objective, by default the best alone."""
+    known = solutions(profits, weights, capacity)
+    least = max(known)[0] if objective is None else objective + 1
+    relaxation = Relaxation.at_break_item(profits, weights, capacity, by_efficiency(profits, weights))
+    taken, left = relaxation.fixed(least - 1)
+    for profit, choice in known:
+        if profit >= least:
             assert all(choice[i] for i in np.flatnonzero(taken))
             assert not any(choice[i] for i in np.flatnonzero(left))
+
+
+def test_a_solution_better_by_one_is_not_lost() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(30):
+        profits, weights = random.integers(1, 9, (2, 6))
+        assert_no_better_solution_is_lost(profits, weights, int(weights.sum()) // 2, None)

@@ -113,6 +113,17 @@ def test_multiple_choice_agrees_with_enumeration(
         assert_solved(problem, result, best)
 
 
+@pytest.mark.parametrize("seed", [50, 79])
+def test_options_that_fill_the_capacity_exactly_are_chosen(one_device: Engine, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    weights, profits = random.integers(1, 40, (4, 4)), random.integers(1, 60, 16)
+    capacity = int(weights[np.arange(4), random.integers(0, 4, 4)].sum())
+    problem = MultipleChoiceKnapsack(profits, weights.ravel(), np.repeat(np.arange(4), 4), capacity)
+    result = one_device.solve(problem, reduce=False)
+    assert "table" in str(result.arrays["route"])
+    assert_solved(problem, result, best_choice(problem) or 0)
+
+
 @some
 @given(problem=two(), reduce=st.booleans())
 def test_two_constraints_agree_with_all_reachable_weights(

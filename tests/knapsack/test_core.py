@@ -83,6 +83,16 @@ def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem: K
         assert found.bound >= best
 
 
+def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one() -> None:
+    random = np.random.default_rng(6)
+    for _ in range(40):
+        weights = random.integers(1, 30, 12)
+        problem = Knapsack(weights + 10, weights, int(weights.sum()) // 2)
+        best = optimal_value(problem)
+        found = Relaxation.with_cardinality(problem.profits, problem.weights, problem.capacity, best - 1)
+        assert found is None or found.bound >= best
+
+
 def test_the_papers_instances_are_proved_by_the_number_of_items() -> None:
     """p = w + 50: no more items fit than the lightest, and an exchange of two items fills the capacity."""
     for seed in range(3):

@@ -188,6 +188,12 @@ def test_rows_of_bits_find_the_greatest_sum_and_its_items(
     assert_solved(result, problem, optimal_value(problem))
 
 
+def test_items_heavier_than_a_tile_are_added_to_rows_of_bits(one_device: Engine) -> None:
+    weights = np.random.default_rng(1).integers(33_000, 60_000, 12)
+    problem = Knapsack(weights, weights, int(weights.sum()) // 2)
+    assert_solved(one_device.solve(problem, variant="bits", reduce=False), problem, optimal_value(problem))
+
+
 def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device: Engine) -> None:
     """Bounds cannot prove it: the relaxation fills the capacity, but sums are multiples of ten, or one more."""
     weights = np.append(10 * np.random.default_rng(5).integers(200, 2000, 200), 1)

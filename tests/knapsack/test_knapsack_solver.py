@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from engine import Engine, Knapsack, Status
 from engine.devices import Device, Member
 from engine.devices.templates import Source
-from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
+from engine.errors import OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
 from engine.run import Run
@@ -27,6 +27,7 @@ from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import Shapes, ValueType
 from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.resume import Progress as Earlier
 from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from engine.storage import Checkpoint
@@ -328,6 +329,21 @@ def test_open_items_of_a_checkpoint_that_all_fit_are_taken() -> None:
     assert reduced.solved
     assert start is None
     assert (sorted(reduced.best.tolist()), reduced.objective) == ([0, 1, 2], 12)
+
+
+def test_a_checkpoint_counts_what_earlier_starts_did_and_its_solution_must_fit() -> None:
+    problem = Knapsack([5, 4, 3, 6], [5, 4, 3, 6], 14)
+    done = {"items_fixed": 2, "cells": 40, "exchanged_bytes": 8}
+
+    def restored(best: list[int], objective: int) -> Earlier:
+        arrays = {"taken": [], "open": [0, 1, 2, 3], "best": best}
+        state = {"phase": "items", "capacity": 14, "objective": objective, "bound": 18, **done}
+        given = {name: np.array(values, np.int64) for name, values in arrays.items()}
+        return restore(problem, Checkpoint(given, state, 0.0))[1]
+
+    assert restored([3, 0], 11) == Earlier(**done)
+    with pytest.raises(RunFolderError, match="its best solution does not fit the capacity"):
+        restored([0, 1, 3], 15)
 
 
 @pytest.mark.parametrize("variant", ["rows", "sparse"])

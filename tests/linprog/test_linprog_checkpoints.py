@@ -70,8 +70,7 @@ def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
     if options["method"] in ("mpc", "pdas"):
         assert result.counters["iterations"] == unstopped.counters["iterations"]
         iterations = SCHEMA.column(result, "iteration")
-        assert iterations[0] == 0
-        assert set(iterations) == set(range(int(iterations[-1]) + 1))
+        assert iterations.tolist() == list(range(int(iterations[-1]) + 1))
 
 
 def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
@@ -104,6 +103,7 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
     assert checkpoint.state.iteration == checkpoint.state.counters["iterations"] == 1
     resumed = engine.resume(tmp_path / "run")
     assert resumed.counters["iterations"] == unstopped.counters["iterations"]
+    assert SCHEMA.column(resumed, "iteration").tolist() == SCHEMA.column(unstopped, "iteration").tolist()
 
 
 def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterate_it_began_with(

@@ -14,6 +14,7 @@ from engine.devices import Member
 from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
+from engine.solvers.linprog.verification.verdict import Verdict
 from tests.support.random_programs import program
 
 FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
@@ -69,6 +70,14 @@ def test_the_audit_does_not_depend_on_the_scale(size: float) -> None:
     assert audit(problem, np.array([1.0, 1.04 * size]), np.array([-1.0, -1.0 / size])).error > 0.01
     assert audit(problem, np.array([1.0, size]), np.array([-1.0, -0.96 / size])).error > 0.01
     assert audit(problem, np.array([1.0, size]), np.array([-1.0, -1.04 / size])).error > 0.01
+
+
+def test_a_point_outside_its_bounds_is_not_taken_for_the_best() -> None:
+    problem = engine.LinearProgram([1.0, 1.0], A_ub=np.array([[-1.0, -1.0]]), b_ub=[-1.0])
+    verdict = Verdict(problem, 1e-6)
+    assert verdict.consider(np.array([1.0, 0.0]), np.array([-1.0])) <= 1e-15
+    assert verdict.consider(np.array([1.5, -0.5]), np.array([-1.0])) > 0.1
+    assert verdict.best_is(1e-15)
 
 
 def test_an_error_of_the_objective_is_never_larger_than_the_audit_says() -> None:
