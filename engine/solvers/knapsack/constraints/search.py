@@ -24,9 +24,10 @@ __all__ = ["Search"]
 _FIRST_PIVOTS = 400  # of each search in the first launch, and of the first search of all
 _MOST_PIVOTS = 1 << 24
 _BOUND_SECONDS = 0.5  # between two looks at the bounds of all open nodes
-_NEAR = ((30, 50_000), (60, 200_000))  # items among which solutions are looked for first, and pivots for that
+_NEAR = 30, 50_000  # items among which solutions are looked for first, and pivots for that
+_NEAR_SHARE = 0.5  # of the pivots so far, for more such items each time
 _FEWER = 0.8  # of the items: then the searches begin again
-_FIRST_RESTART, _LAST_RESTART = 2_000, 20_000_000  # pivots after which that is looked at, ten times as many each time
+_FIRST_RESTART = 20_000  # pivots after which that is looked at, four times as many each time
 
 
 class Search:
@@ -68,7 +69,8 @@ class Search:
         """Search for solutions better than ``objective``."""
         self._objective = objective
         core, multipliers = self._core, self._dive()
-        self._search_near(multipliers)
+        size, pivots = _NEAR
+        self._search_near(multipliers, size, pivots)
         next_restart = _FIRST_RESTART
         while True:
             relaxation = core.relax(multipliers)
@@ -86,35 +88,36 @@ class Search:
                 break
             with _Tree(self, core, numbers) as tree:
                 while tree.step():
-                    if self._reduce and next_restart <= min(tree.pivots, _LAST_RESTART):
-                        next_restart *= 10
-                        if len(core.shrink(core.relax(multipliers), self._objective)) < _FEWER * len(core):
-                            break
+                    if tree.pivots < next_restart:
+                        continue
+                    next_restart *= 4
+                    size += _NEAR[0] // 2
+                    self._search_near(multipliers, size, int(_NEAR_SHARE * tree.pivots))
+                    if self._reduce and len(core.shrink(core.relax(multipliers), self._objective)) < _FEWER * len(core):
+                        break
                 else:
                     break
         self.bound = self._objective
 
-    def _search_near(self, multipliers: NDArray[np.float64]) -> None:
+    def _search_near(self, multipliers: NDArray[np.float64], size: int, pivots: int) -> None:
         """Look for solutions among the items of least reduced profit, with the others as the relaxation has them.
 
         After Puchinger, Raidl and Pferschy, INFORMS Journal on Computing 22 (2010) 250-265.
         """
         relaxation = self._core.relax(multipliers)
+        if 2 * size > len(self._core.shrink(relaxation, self._objective)):
+            return
         gains = relaxation.gains
-        order = np.argsort(np.abs(gains), kind="stable")
-        for size, pivots in _NEAR:
-            if 2 * size > len(self._core.shrink(relaxation, self._objective)):
-                return
-            far = np.ones(len(gains), bool)
-            far[order[:size]] = False
-            near = self._core.decide(far & (gains > 0), far & (gains <= 0))
-            if (near.capacities < 0).any() or not len(near):
-                continue
-            numbers = near.numbers(near.relax(multipliers), self._objective)
-            if numbers:
-                with _Tree(self, near, numbers, is_proof=False) as tree:
-                    while tree.pivots < pivots and tree.step():
-                        pass
+        far = np.ones(len(gains), bool)
+        far[np.argsort(np.abs(gains), kind="stable")[:size]] = False
+        near = self._core.decide(far & (gains > 0), far & (gains <= 0))
+        if (near.capacities < 0).any() or not len(near):
+            return
+        numbers = near.numbers(near.relax(multipliers), self._objective)
+        if numbers:
+            with _Tree(self, near, numbers, is_proof=False) as tree:
+                while tree.pivots < pivots and tree.step():
+                    pass
 
     def _dive(self) -> NDArray[np.float64]:
         """The multipliers of the linear relaxation, after a short search for a good solution."""
