@@ -22,6 +22,7 @@ from ...reports.record import BenchConsole
 from ...reports.scaling import Request, bench_scaling, scaling_options
 from ...results import Status
 from .bench_family import measure_batches, measure_family
+from .bench_mip import measure_beside_highs
 from .bench_scaling import scaling_cases
 from .generators import GeneratorOptions, generate
 from .problem import Knapsack
@@ -30,6 +31,7 @@ from .reference import optimal_value, optimum_by_cut_rows
 __all__ = ["bench"]
 
 _JOOKEN = Path("../shared/data/knapsack/jooken")
+_CHU_BEASLEY = Path("../shared/data/knapsack/multiple_constraints/mknapcb1.txt")
 
 
 @click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
@@ -54,6 +56,7 @@ _JOOKEN = Path("../shared/data/knapsack/jooken")
 )
 @click.option("--batch", type=click.IntRange(2), help="Instead: so many small problems at once through engine.map.")
 @click.option("--family", is_flag=True, help="Instead: subset sums, multiple choice and two constraints.")
+@click.option("--highs", is_flag=True, help="Instead: multiple choice and several constraints, beside HiGHS.")
 @click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
 @click.option("--quick", is_flag=True, help="Of --scaling, what a CPU does in seconds.")
 @scaling_options
@@ -68,6 +71,7 @@ def _command(
     chosen_set: str,
     batch: int | None,
     family: bool,
+    highs: bool,
     limit: float,
     quick: bool,
     scaling: Request,
@@ -85,7 +89,7 @@ def _command(
         found, _ = available(backend)
         gpus = [info for info in found if info.capabilities.simt]
         chosen = gpus or select(backend)
-    if instances is not None or batch is not None or family:
+    if instances is not None or batch is not None or family or highs:
         good = True
         for info in chosen:
             with Engine(devices=[info.id]) as engine:
@@ -93,6 +97,8 @@ def _command(
                     good &= _solve_folder(engine, instances, pattern, limit, repeat, console)
                 if batch is not None:
                     good &= measure_batches(engine, batch, repeat, console)
+                if highs:
+                    good &= measure_beside_highs(engine, limit, _CHU_BEASLEY, console)
                 if family:
                     n = max(sizes, default=100_000 if info.capabilities.simt else 10_000)
                     good &= measure_family(engine, n, repeat, console)

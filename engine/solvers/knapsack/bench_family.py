@@ -22,7 +22,7 @@ from .choice.generators import (
 from .generators import GeneratorOptions, generate
 from .problem import Knapsack
 
-__all__ = ["measure_batches", "measure_family"]
+__all__ = ["is_proved", "measure_batches", "measure_family"]
 
 _CHECKED = 20  # problems of a batch that are solved alone as well
 _KINDS: tuple[tuple[Any, int], ...] = (
@@ -65,7 +65,7 @@ def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -
             batch = engine.map(problems)
             times.append(time.perf_counter() - began)
         seconds = statistics.median(times[1:])
-        right = len(batch.results) == count and all(_is_proved(p, r) for p, r in zip(problems, batch, strict=True))
+        right = len(batch.results) == count and all(is_proved(p, r) for p, r in zip(problems, batch, strict=True))
         for place in range(0, count, max(1, count // _CHECKED)):
             right &= engine.solve(problems[place]).objective == batch.results[place].objective
         good &= right
@@ -113,7 +113,7 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
         (sums, {"variant": "bits", "reduce": False}),
         (sums, {"variant": "dense", "reduce": False}),
         *((multiple_choice(options), {}) for options in classes),
-        *((multidimensional(options), {}) for options in pairs),
+        *((multidimensional(options), {"variant": "table"}) for options in pairs),
     ]
     good = True
     table = Table(title=f"Related problems, items included: medians of {repeat}")
@@ -126,9 +126,9 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
             result = engine.solve(problem, **options)
             times.append(time.perf_counter() - began)
         seconds = statistics.median(times[1:])
-        right = _is_proved(problem, result) and (problem is not sums or result.objective == odd - 1)
+        right = is_proved(problem, result) and (problem is not sums or result.objective == odd - 1)
         good &= right
-        cells = result.counters["cells"]
+        cells = result.counters.get("cells", 0)
         named = ", ".join(f"{name} = {value}" for name, value in options.items())
         row = (problem.name, named, f"{seconds:.3f}", f"{cells:.3g}", f"{cells / seconds:.3g}", f"{result.objective:,}")
         table.add_row(*row, "yes" if right else "NO")
@@ -136,7 +136,7 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
     return good
 
 
-def _is_proved(problem: Any, result: Any) -> bool:
+def is_proved(problem: Any, result: Any) -> bool:
     """Whether a result is optimal, and its items add up to its value."""
     if not isinstance(result, Result) or result.status is not Status.OPTIMAL or result.solution is None:
         return False
