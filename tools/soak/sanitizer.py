@@ -83,7 +83,7 @@ def _choices(devices: list[str]) -> None:
     engine.solve(engine.MultipleChoiceKnapsack(profits, weights, classes, 260), devices=devices)
     two = RANDOM.integers(5, 60, (2, 25))
     capacities = [int(row.sum() // 2) for row in two]
-    engine.solve(engine.TwoConstraintKnapsack(RANDOM.integers(1, 40, 25), list(two), capacities), devices=devices)
+    engine.solve(engine.MultidimensionalKnapsack(RANDOM.integers(1, 40, 25), list(two), capacities), devices=devices)
 
 
 def _assignment(devices: list[str]) -> None:

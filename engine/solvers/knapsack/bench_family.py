@@ -137,7 +137,13 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
 
 
 def is_proved(problem: Any, result: Any) -> bool:
-    """Whether a result is optimal, and its items add up to its value."""
+    """Whether a result is optimal, and its items add up to its value.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : Result
+    """
     if not isinstance(result, Result) or result.status is not Status.OPTIMAL or result.solution is None:
         return False
     return bool(problem.evaluate(result.solution)[0] == result.objective == result.bound)

@@ -119,7 +119,15 @@ class ZeroOne:
         return order, self.kind[order]
 
     def is_for_mip(self, most: int, variant: str) -> bool:
-        """Whether the packs are those of few items with copies, and no table was chosen."""
+        """Whether the packs are those of few items with copies, and no table was chosen.
+
+        Parameters
+        ----------
+        most : int
+            How many different items there may be.
+        variant : str
+            The option.
+        """
         return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
 
     def copies_of(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:

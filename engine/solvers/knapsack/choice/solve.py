@@ -72,7 +72,13 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
 
 
 def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
-    """The solution of the option ``initial``, checked, and its profit."""
+    """The solution of the option ``initial``, checked, and its profit.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : ChoiceOptions
+    """
     if options.initial is None:
         return None
     try:
@@ -83,7 +89,18 @@ def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDAr
 
 
 def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
-    """The profit of items, which must fit."""
+    """The profit of items, which must fit.
+
+    Parameters
+    ----------
+    problem : Problem
+    items : ndarray of int64
+
+    Raises
+    ------
+    engine.errors.AuditError
+        If they do not.
+    """
     weights: tuple[int, ...]
     limits: tuple[int, ...]
     if isinstance(problem, MultipleChoiceKnapsack):
@@ -123,7 +140,14 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
 
 
 def save_solution(run: Run, best: NDArray[np.int64] | None, objective: int, bound: int, cells: int) -> None:
-    """Write a checkpoint, which holds the best solution alone; none without a solution."""
+    """Write a checkpoint, which holds the best solution alone; none without a solution.
+
+    Parameters
+    ----------
+    run : Run
+    best : ndarray of int64 or None
+    objective, bound, cells : int
+    """
     if best is None:
         return
     nothing = np.zeros(0, np.int64)
@@ -133,6 +157,11 @@ def save_solution(run: Run, best: NDArray[np.int64] | None, objective: int, boun
 
 def restored_solution(problem: ChoiceProblem, run: Run) -> tuple[NDArray[np.int64] | None, int, int]:
     """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed.
+
+    Parameters
+    ----------
+    problem : Problem
+    run : Run
 
     Raises
     ------

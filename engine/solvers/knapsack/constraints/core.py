@@ -68,7 +68,12 @@ class Core:
         return len(self.items)
 
     def decide(self, take: NDArray[np.bool_], leave: NDArray[np.bool_]) -> Core:
-        """Take and leave items, and those that then do not fit; capacities below zero leave no item."""
+        """Take and leave items, and leave those that then do not fit; capacities below zero leave no item.
+
+        Parameters
+        ----------
+        take, leave : ndarray of bool, shape (n,)
+        """
         capacities = self.capacities - self.weights[:, take].sum(axis=1)
         kept = ~(take | leave) & (self.weights <= capacities[:, None]).all(axis=0)
         return Core(
@@ -115,13 +120,27 @@ class Core:
         return self.base + relaxation.bound // relaxation.scale
 
     def shrink(self, relaxation: Relaxation, objective: int) -> Core:
-        """Without the items that no better solution takes, or leaves."""
+        """Without the items that no better solution takes, or leaves.
+
+        Parameters
+        ----------
+        relaxation : Relaxation
+        objective : int
+            Profit of a known solution of the problem.
+        """
         least = relaxation.scale * (objective - self.base + 1)
         settled = relaxation.bound - np.abs(relaxation.gains) < least
         return self.decide(settled & (relaxation.gains > 0), settled & (relaxation.gains <= 0))
 
     def numbers(self, relaxation: Relaxation, objective: int) -> list[tuple[int, int]]:
-        """How many of the items a better solution may take: bounds and numbers, the greatest bound first."""
+        """How many of the items a better solution may take: bounds and numbers, the greatest bound first.
+
+        Parameters
+        ----------
+        relaxation : Relaxation
+        objective : int
+            Profit of a known solution of the problem.
+        """
         ordered = np.sort(relaxation.gains)[::-1]
         constant = relaxation.bound - int(np.maximum(relaxation.gains, 0).sum())
         bounds = self.base + (constant + np.concatenate([[0], np.cumsum(ordered)])) // relaxation.scale

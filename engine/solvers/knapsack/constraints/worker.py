@@ -63,14 +63,28 @@ class Searches:
         return self.values[:, self._counts + names.index(name)]
 
     def begin(self, search: int, number: int, items: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
-        """A new search below some decisions (1: left, 2: taken), with so many items in all (-1: any)."""
+        """A new search below some decisions.
+
+        Parameters
+        ----------
+        search : int
+        number : int
+            How many items a solution has; -1 for any.
+        items, decisions : ndarray of int32, shape (k,)
+            1 for an item that is left, 2 for one that is taken.
+        """
         self.values[search] = 0
         self._roots[search] = (items, decisions)
         self.values[search, items] = decisions
         self.number("number")[search] = number
 
     def split(self, donor: int, level: int, search: int) -> None:
-        """Give the open child of a level to another search."""
+        """Give the open child of a level to another search.
+
+        Parameters
+        ----------
+        donor, level, search : int
+        """
         items = self.level("variable")[donor, : level + 1].copy()
         decisions = self.level("value")[donor, : level + 1].copy()
         decisions[level] = 3 - decisions[level]

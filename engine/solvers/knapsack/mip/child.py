@@ -21,7 +21,15 @@ quiet_highs: Any = runpy.run_path(str(Path(__file__).parents[3] / "numerics" / "
 
 
 def solve(question: dict[str, Any], send: Any) -> dict[str, Any]:
-    """Maximize ``profits x`` subject to ``weights x <= capacities`` and integers ``0 <= x <= upper``."""
+    """Maximize ``profits x`` subject to ``weights x <= capacities`` and integers ``0 <= x <= upper``.
+
+    Parameters
+    ----------
+    question : dict
+        These arrays, a feasible point ``start`` or None, and HiGHS's ``options``.
+    send : callable
+        Given a message's name and content.
+    """
     highs: Any = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=0.99, threads=1, **question["options"])
     weights = np.asarray(question["weights"], np.float64)
     m, n = weights.shape
