@@ -125,6 +125,8 @@ class _PoclFiles:
             with _locked(root / "lock"):
                 crashed, alone = self._take_markers()
                 self._remove_damaged(thoroughly=crashed, unlisted=crashed and alone)
+                if alone:
+                    self._shrink()
                 self._mark()
         atexit.register(self._close)
 
@@ -210,7 +212,6 @@ class _PoclFiles:
         if self._timer is not None:
             self._timer.cancel()
             self._list(settled=0.0)
-            self._shrink()
         if self._marker is not None:
             self._stream.close()
             self._marker.unlink(missing_ok=True)

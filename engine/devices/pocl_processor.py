@@ -2,9 +2,10 @@
 
 PoCL compiles for the processor that LLVM names. An LLVM older than the processor says ``generic``, and then refuses
 that name: every kernel ends with ``unknown target CPU 'generic'`` (PoCL's issue 1049). So do AMD's processors from
-family 26 (Zen 5) on with the PoCL that pip installs, whose LLVM is of 2022. PoCL has no setting for the name, but
-keeps a pointer to it in its description of the device. That pointer is turned to the name of the level of x86-64
-(System V ABI, AMD64 supplement, section 3.1.1) whose instructions the processor has.
+family 26 (Zen 5) on with the PoCL that pip installs, whose LLVM is of 2022. Those of family 25 with AVX-512 (Zen 4) it
+takes for Zen 3, which has none, but links functions for AVX-512: kernels with vectors of 512 bits crash (PoCL 3.0).
+PoCL has no setting for the name, but keeps a pointer to it in its description of the device. That pointer is turned to
+the name of the level of x86-64 (System V ABI, AMD64 supplement, section 3.1.1) whose instructions the processor has.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ passed to its functions in another way than they expect.
 """
 _DESCRIPTION_BYTES = 1024  # of PoCL 3.0; what follows in memory is of others
 _ADDRESSES = range(4096, 1 << 47)
-_UNKNOWN = b"generic\0"
+_MISNAMED = ("generic", "znver3")
 _NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
 """The names given, by the address of the device: PoCL points to them as long as the process runs."""
 
 
 def name_processor(address: int, version: str, system: Path = Path("/proc")) -> str | None:
-    """Give PoCL the name of a processor that its LLVM does not know.
+    """Give PoCL the name of a processor that its LLVM does not know, or takes for an older one.
 
     Parameters
     ----------
@@ -47,14 +48,18 @@ def name_processor(address: int, version: str, system: Path = Path("/proc")) -> 
     Returns
     -------
     str or None
-        The name given; None if PoCL knows the processor, or where nothing can be done.
+        The name given; None if PoCL's name for the processor is right, or where nothing can be done.
     """
-    if not version.rstrip().endswith("-generic"):
+    given = version.rstrip().rpartition("-")[2]
+    if given not in _MISNAMED:
         return None
     if address not in _NAMES:
         with contextlib.suppress(OSError):
-            name = ctypes.create_string_buffer(_level(system).encode())
-            pointers = _pointers(address, system / "self" / "mem")
+            level = _level(system)
+            if given != "generic" and level != "x86-64-v4":  # it has no AVX-512: the name is right
+                return None
+            name = ctypes.create_string_buffer(level.encode())
+            pointers = _pointers(address, given.encode() + b"\0", system / "self" / "mem")
             if len(pointers) == 1:
                 ctypes.c_void_p.from_address(pointers[0]).value = ctypes.addressof(name)
                 _NAMES[address] = name
@@ -71,8 +76,8 @@ def _level(system: Path) -> str:
     return "x86-64"
 
 
-def _pointers(address: int, memory: Path) -> list[int]:
-    """Where in the description a pointer to ``"generic"`` is.
+def _pointers(address: int, name: bytes, memory: Path) -> list[int]:
+    """Where in the description a pointer to a name is.
 
     Memory is read through the kernel, which refuses an address that is none instead of ending the process.
     """
@@ -83,6 +88,6 @@ def _pointers(address: int, memory: Path) -> list[int]:
             target = int.from_bytes(description[offset : offset + 8], "little")
             if target in _ADDRESSES:
                 with contextlib.suppress(OSError):
-                    if os.pread(file.fileno(), len(_UNKNOWN), target) == _UNKNOWN:
+                    if os.pread(file.fileno(), len(name), target) == name:
                         found.append(address + offset)
     return found

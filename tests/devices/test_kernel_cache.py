@@ -133,7 +133,5 @@ def test_the_programs_used_longest_ago_make_room(tmp_path: Path, monkeypatch: py
         (program / "last_accessed").touch()
         os.utime(program / "last_accessed", (number, number))
     monkeypatch.setattr(kernel_cache, "_LARGEST", 250)
-    files = kernel_cache._PoclFiles(tmp_path)
-    files.list_soon()
-    files._close()
+    kernel_cache._PoclFiles(tmp_path)._close()
     assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]

@@ -33,28 +33,34 @@ def main(solvers: tuple[str, ...], most: int, devices: tuple[str, ...], small: b
     for name in solvers or sorted(CASES):
         case, outcomes, slowest = (SMALL if small else CASES)[name], Counter[str](), 0.0
         whole = engine.solve(case.problem(), seed=7, devices=list(devices), **case.options)
-        with engine.Engine(devices=list(devices)) as owner:
-            for limit in [{kind: k} for kind in ("at_launch", "at_allocation") for k in range(1, most + 1)]:
-                with failing(label, **limit) as failures:
-                    run = owner.start(case.problem(), seed=7, **case.options)
-                    while not failures[0] and not run.join(0.001):
-                        pass
-                    began = time.monotonic()
-                    if not run.join(300):
-                        outcomes["HANGS"] += 1
-                        bad += 1
-                        run.stop()
-                    try:
-                        run.wait(300)
-                        outcomes["answer" if failures[0] else "not reached"] += 1
-                    except DeviceError as error:
-                        clear = "fallen off the bus" in str(error)
-                        outcomes["error" if clear else "UNCLEAR error"] += 1
-                        bad += not clear
-                        slowest = max(slowest, time.monotonic() - began)
-                    except Exception as error:
-                        outcomes[f"WRONG {type(error).__name__}"] += 1
-                        bad += 1
+        owner = engine.Engine(devices=list(devices))
+        for limit in [{kind: k} for kind in ("at_launch", "at_allocation") for k in range(1, most + 1)]:
+            with failing(label, **limit) as failures:
+                run = owner.start(case.problem(), seed=7, **case.options)
+                while not failures[0] and not run.join(0.001):
+                    pass
+                began = time.monotonic()
+                if not run.join(300):
+                    outcomes["HANGS"] += 1
+                    bad += 1
+                    run.stop()
+                try:
+                    result = run.wait(300)
+                    right = result.objective == whole.objective or result.objective is None
+                    outcomes[("answer" if right else "WRONG answer") if failures[0] else "not reached"] += 1
+                    bad += not right
+                except DeviceError as error:
+                    clear = "fallen off the bus" in str(error)
+                    outcomes["error" if clear else "UNCLEAR error"] += 1
+                    bad += not clear
+                    slowest = max(slowest, time.monotonic() - began)
+                except Exception as error:
+                    outcomes[f"WRONG {type(error).__name__}"] += 1
+                    bad += 1
+            if failures[0] and len(devices) > 1:  # the engine goes on without the device
+                owner.close()
+                owner = engine.Engine(devices=list(devices))
+        with owner:
             again = owner.solve(case.problem(), seed=7, **case.options)
             found = (
                 differences(name, again, whole) if not small else [] if again.objective == whole.objective else ["?"]
