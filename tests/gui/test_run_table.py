@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt
 from engine.text import value_text
 from gui.runs.columns import COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
+from gui.runs.model import RunModel
 from gui.runs.notes import RunNote
 from gui.runs.query import QueryError, matches, parse
 from tests.support.app import COUNTING, SAMPLES
@@ -30,6 +31,19 @@ NOTES = [
     ),
     RunNote("c", "/c", "strongly 1000", created=3.0, solver="knapsack", problem="0/1 knapsack", state="failed"),
 ]  # fmt: skip
+
+
+def test_a_change_of_a_run_is_announced_for_its_whole_row(qapp: Any) -> None:
+    model = RunModel()
+    for note in NOTES:
+        model.add(note)
+    assert [note.key for note in model.notes] == ["c", "b", "a"]
+    seen: list[tuple[int, int, int, int]] = []
+    model.dataChanged.connect(
+        lambda first, last, _roles: seen.append((first.row(), first.column(), last.row(), last.column()))
+    )
+    model.update(NOTES[0])
+    assert seen == [(2, 0, 2, model.columnCount() - 1)]
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,9 @@ def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem: K
 
 def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one() -> None:
     random = np.random.default_rng(6)
-    for _ in range(40):
-        weights = random.integers(1, 30, 12)
-        problem = Knapsack(weights + 10, weights, int(weights.sum()) // 2)
+    for number in range(20):  # light items are the best, and at most so many fit; or heavy ones, and at least so many
+        weights = random.integers(11, 40, 12)
+        problem = Knapsack(weights + (10 if number % 2 else -10), weights, int(weights.sum()) // 2)
         best = optimal_value(problem)
         found = Relaxation.with_cardinality(problem.profits, problem.weights, problem.capacity, best - 1)
         assert found is None or found.bound >= best
