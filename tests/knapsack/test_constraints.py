@@ -12,7 +12,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 
 from engine import Engine, Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Result, Status
 from engine.solvers.knapsack.choice.generators import MultidimensionalOptions, multidimensional
-from engine.solvers.knapsack.constraints import search
+from engine.solvers.knapsack.constraints import search, worker
 from engine.solvers.knapsack.constraints import solve as solving
 
 PETERSEN = (  # the first problem of OR-Library's file mknap1, whose optimum is 3800
@@ -80,6 +80,17 @@ def test_larger_problems_agree_with_highs(
     result = one_device.solve(problem, variant="search")
     assert_solved(problem, result, by_highs(problem))
     assert result.counters["nodes"] > 0
+
+
+def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = multidimensional(MultidimensionalOptions(n=40, constraints=4, seed=2))
+    shapes = {"lanes": 1, "block": 32, "rows": worker.MOST_ROWS}
+    monkeypatch.setattr(worker, "_constants", lambda capabilities: shapes)
+    monkeypatch.setattr(worker.BranchWorker, "_room", lambda worker, info: 64)
+    monkeypatch.setattr(search, "_MOST_PIVOTS", 100)
+    assert_solved(problem, one_device.solve(problem, variant="search"), by_highs(problem))
 
 
 def test_a_published_problem_is_read_and_solved(one_device: Engine, tmp_path: Path) -> None:
