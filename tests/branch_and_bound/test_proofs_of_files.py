@@ -42,6 +42,7 @@ def interrupted(owner: engine.Engine, folder: Path, problem: engine.Flowshop, se
         prover.prove(problem, None, 30.0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("searched", [False, True])
 def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(
     device: Member, tmp_path: Path, searched: bool
@@ -57,6 +58,7 @@ def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(
             assert (proof.nodes, proof.leaves) == (alone.counters["nodes"], alone.counters["leaves"])
 
 
+@pytest.mark.full
 def test_unfinished_work_is_not_continued_with_other_options(device: Member, tmp_path: Path) -> None:
     problem = flowshop(1)
     with engine.Engine(devices=[device.info.id]) as owner:

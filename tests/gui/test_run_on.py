@@ -50,6 +50,7 @@ def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
         qtbot.waitUntil(lambda expected=expected: bar.values() == expected, timeout=120_000)
 
 
+@pytest.mark.full
 def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(
     qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
