@@ -208,6 +208,8 @@ def p_values(
         "intercept_scale": INTERCEPT_SCALE,
     }
     options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc"}.get(kernel, kernel)
+    if kernel == "cg":
+        options["storage"] = "sparse"  # its signs are set apart from the entries
     with sampling(
         member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
     ) as sampler:
