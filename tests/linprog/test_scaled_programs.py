@@ -76,6 +76,7 @@ def test_a_point_outside_its_bounds_is_not_taken_for_the_best() -> None:
     problem = engine.LinearProgram([1.0, 1.0], A_ub=np.array([[-1.0, -1.0]]), b_ub=[-1.0])
     verdict = Verdict(problem, 1e-6)
     assert verdict.consider(np.array([1.0, 0.0]), np.array([-1.0])) <= 1e-15
+    assert audit(problem, np.array([1.5, -0.5]), np.array([-1.0])).primal_infeasibility > 0.1
     assert verdict.consider(np.array([1.5, -0.5]), np.array([-1.0])) > 0.1
     assert verdict.best_is(1e-15)
 
