@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_MOST_SECONDS = 600
+_MOST_SECONDS = 300
 
 
 @dataclass(frozen=True)
