@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from .errors import ObserverWarning as ObserverWarning
     from .errors import OptionError as OptionError
     from .errors import OutOfDeviceMemory as OutOfDeviceMemory
+    from .errors import OutputError as OutputError
     from .errors import ProblemError as ProblemError
     from .errors import ProofError as ProofError
     from .errors import QuintetError as QuintetError

@@ -469,7 +469,7 @@ class Run(Displayed, Reporter, Generic[R]):
             overdue = self.overdue
             if overdue <= 0.0:
                 since = None
-                self._wake_up.wait(None if self.time_limit is None else max(self.time_left, 0.01))
+                self._wake_up.wait(min(max(self.time_left, 0.01), threading.TIMEOUT_MAX))
                 continue
             if since is None or self._has_noticed != noticed:
                 since, noticed = (overdue, time.process_time()), self._has_noticed

@@ -59,7 +59,14 @@ class WholeRun(FarmedRun):
         self._is_out = False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take in an incumbent."""
+        """Take in an incumbent; see :class:`FarmedRun`.
+
+        Parameters
+        ----------
+        worker : str
+        values : mapping
+            ``"incumbent"``: objective, bound and solution.
+        """
         if "incumbent" in values:
             self._run.incumbent(*values["incumbent"])
 

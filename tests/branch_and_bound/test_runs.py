@@ -346,7 +346,7 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Memb
         kind = "gone"
 
     solve(device, Gone(15), time_limit=0.01, ivms=1, run_folder=tmp_path / "run")
-    with pytest.raises(RunFolderError, match="names no known problem: 'Gone', module 'test_runs'"):
+    with pytest.raises(RunFolderError, match=r"no known problem: 'Gone', module 'tests\.branch_and_bound\.test_runs'"):
         resume(device, tmp_path / "run", trust=True)
 
 

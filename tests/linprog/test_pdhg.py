@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 import engine
 from engine.devices import Device, Member
-from engine.errors import DeviceError
 from engine.run import Run
 from engine.solvers.linprog import pdhg, pdhg_lines, pdhg_mixed
 from engine.solvers.linprog.forms import scaled as scaling
@@ -248,14 +247,17 @@ def test_strips_of_threads_have_the_norm_of_one(monkeypatch: pytest.MonkeyPatch)
     assert scaled(problem).norm == one
 
 
-def test_a_device_that_fails_ends_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_a_device_fails_the_others_solve_the_program(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     problem = program(5, 600, 900, 0.02)  # work-groups for both on a GPU, too
     names = [device.info.id] * 2
     with engine.Engine(devices=names) as owner, failing(f"{device.info.id}#2", at_launch=20) as failures:
-        with pytest.raises(DeviceError):
-            owner.solve(problem, method="pdhg", presolve=False, tolerance=1e-12)
+        seen: list[engine.events.Event] = []
+        result = owner.solve(problem, method="pdhg", presolve=False, on_event=seen.append)
         assert failures[0]
+    assert result.status == "optimal"
+    notices = [event.message for event in seen if event.type == "notice"]
+    assert f"lost: {device.info.id}#2; the run begins again on {device.info.id}" in notices
 
 
 def test_the_limit_of_iterations_is_kept(device: Member) -> None:
@@ -279,14 +281,6 @@ def test_a_stopped_run_returns_the_latest_point(device: Member, monkeypatch: pyt
     result = engine.solve(problem, devices=[device.info.id], method="pdhg", **options)
     assert result.status == "interrupted"
     assert result.objective == pytest.approx(float(problem.c @ result.solution))
-
-
-def test_numbers_whose_squares_overflow_are_not_solved_wrongly(device: Member) -> None:
-    problem = engine.LinearProgram([1, 1], A_ub=[[-1, -2.0]], b_ub=[-1e200])
-    options = {"presolve": False, "pdhg_iterations": 640}
-    result = engine.solve(problem, devices=[device.info.id], method="pdhg", **options)
-    assert result.status in ("optimal", "iteration_limit")
-    assert result.status != "optimal" or result.objective == pytest.approx(5e199)
 
 
 def test_an_error_that_is_not_a_number_counts_as_infinite() -> None:

@@ -22,9 +22,14 @@ __all__ = ["ConjugateRows"]
 
 
 class ConjugateRows(Rows):
-    """Dense rows with the passes of the kernel ``cg``, as :class:`SparseRows` has them; as for parameters see ``Rows``.
+    """Dense rows with the passes of the kernel ``cg``, as :class:`SparseRows` has them.
 
     The rows are multiplied by their y = +-1 and lie in the units of the design: ``factor`` is 1 and ``centre`` 0.
+
+    Parameters
+    ----------
+    memory, design, shards, streaming, prior, peer
+        As for :class:`Rows`.
     """
 
     def __init__(

@@ -194,13 +194,26 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
 
 
 def gather_constants(capabilities: Capabilities, value: str) -> dict[str, Any]:
-    """Constants of ``gibbs/gather`` for sums of a type, f32 or f64."""
+    """Constants of ``gibbs/gather`` for sums of a type.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+    value : {"f32", "f64"}
+    """
     blocks = _blocks(capabilities)
     return {"block": blocks.gather, "columns": blocks.gather_columns, "value": value}
 
 
 def conjugate_constants(block: int, chains: int, mode: str, storage: str, family: str) -> dict[str, Any]:
-    """Constants of ``gibbs/dense_conjugate``."""
+    """Constants of ``gibbs/dense_conjugate``.
+
+    Parameters
+    ----------
+    block, chains : int
+        Work-items of a group, and chains that share a pass.
+    mode, storage, family : str
+    """
     return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], "family": family}
 
 
