@@ -169,7 +169,9 @@ class AnyOptions(TypedDict, total=False):
     tolerance: float
     tournament_size: int
     upper_bound: int | None
-    variant: Literal["auto", "pte", "pte_peb", "dense", "rows", "tiles", "classes", "sparse", "bits"]
+    variant: Literal[
+        "auto", "pte", "pte_peb", "dense", "rows", "tiles", "classes", "sparse", "bits", "search", "table", "highs"
+    ]
     warmup: int
     window: int | None
 

@@ -121,8 +121,9 @@ class Family:
         from scipy.optimize import minimize
 
         def objective(auxiliary: Floats) -> float:
-            value = self.log_likelihood(margins, target, auxiliary, degrees).sum()
-            return -float(value + self.log_prior(auxiliary))
+            with np.errstate(over="ignore", invalid="ignore"):  # far from the mode, where the density is 0
+                value = self.log_likelihood(margins, target, auxiliary, degrees).sum() + self.log_prior(auxiliary)
+            return np.inf if np.isnan(value) else -float(value)
 
         found = minimize(objective, start, method="Nelder-Mead", options={"maxfev": 60 * len(start), "xatol": 1e-3})
         return np.asarray(found.x)

@@ -71,7 +71,7 @@ class AuditedPoint:
         counters["dual_infeasibility"] = found.dual_infeasibility
         counters["relative_gap"] = found.gap
         arrays = {
-            "row_duals": sign * self.y,
+            "row_duals": sign * self.y + 0.0,  # minus 0 is 0
             "reduced_costs": sign * found.reduced_costs,
             "activities": found.activities,
         }
