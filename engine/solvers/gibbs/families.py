@@ -8,6 +8,7 @@ the same formulas in ``kernels/gibbs/likelihoods.mako``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -100,7 +101,7 @@ class Family:
     def information_at(self, auxiliary: Floats) -> float:
         """About the curvature of a row's log-likelihood."""
         scaled = self.name in ("normal", "student")
-        return self.information * float(np.exp(-2.0 * auxiliary[0])) if scaled else self.information
+        return self.information * math.exp(min(-2.0 * float(auxiliary[0]), 700.0)) if scaled else self.information
 
     def fit(self, margins: Floats, target: Floats, start: Floats, degrees: float) -> Floats:
         """The auxiliary parameters that are most likely given the margins, with their prior.
