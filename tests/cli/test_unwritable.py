@@ -78,7 +78,7 @@ def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: P
         "--run-folder",
         str(tmp_path / "r"),
         "--time-limit",
-        "2",
+        "3" if ignored else "60",
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     handling = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None

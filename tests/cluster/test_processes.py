@@ -150,6 +150,7 @@ def test_a_whole_run_on_a_worker_obeys_the_time_limit(crew: Any) -> None:
     assert 0 < result.objective < 500
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> None:
     with ClusterEngine("opencl", [cpu], cluster="local:2", timing=LASTING) as owner:
         there = {
