@@ -70,7 +70,11 @@ def alternatives(kind: Any) -> Iterator[Any]:
 def line(option: str, words: list[str]) -> str:
     """The declaration of an option, in several lines if it is long."""
     short = f"    {option}: {' | '.join(words)}"
-    return short if len(short) <= 120 else f"    {option}: (\n        " + "\n        | ".join(words) + "\n    )"
+    if len(short) <= 120:
+        return short
+    if len(words) == 1:  # as ruff formats one long Literal
+        return f"    {option}: {words[0].replace('[', '[' + chr(10) + '        ', 1).removesuffix(']')}\n    ]"
+    return f"    {option}: (\n        " + "\n        | ".join(words) + "\n    )"
 
 
 def annotation(kinds: list[Any]) -> list[str]:
