@@ -23,6 +23,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_a_snippet_that_never_returns_is_ended(tmp_path: Path) -> None:
     cpus = [info.id for info in available("opencl")[0] if not info.capabilities.simt]
     if not cpus:
