@@ -16,9 +16,7 @@ from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.design import separation
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
-from tests.support.invariance import COLLINEAR, LEVEL, first_device, mutate, p_values
-
-__all__ = ["first_device"]
+from tests.support.invariance import COLLINEAR, LEVEL, mutate, p_values
 
 REPLICATES = 6000
 SPREADS = (1e-6, 0.02, 1.0, 30.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from engine.devices import Member, available, templates
+from engine.devices import Member, templates
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import REPORT
@@ -260,15 +259,6 @@ def p_values(
             least = (np.minimum(*np.abs(b[:, [j, k]]).T) for b in (scaled, expected))
             values[f"smaller of {name}"] = stats.ks_2samp(*least)
     return {name: float(value.pvalue) for name, value in values.items()}
-
-
-@pytest.fixture(scope="module")
-def first_device() -> Any:
-    """One device for the mutants, whose kernels are compiled for each: they test the test, not the device."""
-    found = [info for info in available()[0] if info.capabilities.fp64]
-    if not found:
-        pytest.skip("this machine has no device with float64")
-    return SimpleNamespace(info=found[0])
 
 
 def some_always(mutants: Iterable[str], *always: str) -> list[Any]:
