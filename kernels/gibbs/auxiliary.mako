@@ -5,6 +5,7 @@
 <%
     points = 16
     counted = ""
+    scaled = family in ("normal", "student")
     if family == "counts":
         counted = ", const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT values, const GLOBAL f64* RESTRICT repeats, i32 distinct"
 %>
@@ -16,7 +17,8 @@
 //
 // auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points}, 16): see likelihoods.mako;
 // partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the `distinct` different values of the
-// target, each of which there is `repeats` times; the steps take eight sizes in turn, as the posterior of r may be narrow or wide. degrees: of Student's t; categories: of an ordinal target.
+// target, each of which there is `repeats` times; the steps take eight sizes in turn, as the posterior of r may be narrow or wide. log sigma is
+// at least `least`, below which errors are those of rounding to f32. degrees: of Student's t; categories: of an ordinal target.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -150,7 +152,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 
 // One of the points. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, const GLOBAL f64* RESTRICT candidates,
-    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees,${" f64 least," if scaled else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
@@ -168,7 +170,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOB
             density += point[k] - log(1.0 + exp(2.0 * point[k]));
 % endif
         }
-        weight[i] = density > -1.0e300 && density < 1.0e300 ? density : -1.0e300;
+        weight[i] = density > -1.0e300 && density < 1.0e300${" && point[0] >= least" if scaled else ""} ? density : -1.0e300;
         most = weight[i] > most ? weight[i] : most;
     }
     f64 total = 0.0;

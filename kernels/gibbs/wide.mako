@@ -200,9 +200,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
     }
 }
 
-// The log-density of the proposed point, from its factor L and x = L^-1 z; with which >= 0 it may be taken, else it is the present one.
+// The log-density of the proposed point, from its factor L and x = L^-1 z, 0 if log sigma is below `least`; with which >= 0 it may be taken, else it is the present one.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary, i64 row_count, f64 inverse_width, i32 which, i32 number, u64 seed,
+    GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary, i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed,
     u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, part, ${block});
@@ -221,7 +221,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
         const f64 precision = before / t[2];
         // half-Cauchy priors of sigma and tau, as densities of their logarithms
         f64 density = part[0] + log_sigma - log(1.0 + exp(2.0 * log_sigma)) - 0.5 * log(precision) - log(1.0 + inverse_width / precision);
-        if (status[chain] != 0 || !(density > -1.0e300 && density < 1.0e300))
+        if (status[chain] != 0 || log_sigma < least || !(density > -1.0e300 && density < 1.0e300))
             density = -1.0e300;
         i32 taken = which < 0;
         if (!taken) {

@@ -289,6 +289,15 @@ def test_as_many_columns_as_rows_do_not_begin_at_a_sigma_of_nothing(
     assert 0.2 * y.std() < sigma < y.std()
 
 
+@pytest.mark.parametrize("family", ["normal", "student"])
+def test_a_target_without_errors_is_fitted_to_the_rounding_of_float32(device: Member, family: str) -> None:
+    data = np.repeat([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]], 4, axis=0)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        result = owner.solve(HorseshoeRegression(data, 5.0 - 2.0 * data[:, 1], family), seed=1, warmup=100, draws=100)
+    assert result.solution == pytest.approx([5.0, 0.0, -2.0], abs=1e-4)
+    assert 1e-6 < result.arrays["sigma"].min() < result.arrays["sigma"].max() < 1e-4
+
+
 def test_counts_find_their_coefficients_and_their_dispersion(device: Member) -> None:
     random = np.random.default_rng(6)
     data = random.standard_normal((500, 6)) * [1, 10, 0.1, 1, 1, 1] + 2.0

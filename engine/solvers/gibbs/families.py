@@ -50,6 +50,11 @@ class Family:
     information: float
     log_likelihood: Callable[..., Floats]
 
+    @property
+    def scaled(self) -> bool:
+        """Whether there is a scale sigma of the errors."""
+        return self.name in ("normal", "student")
+
     def auxiliary_names(self, categories: int) -> list[str]:
         """What the auxiliary parameters are called in results, in the units of the target."""
         if self.name == "ordinal":
@@ -100,8 +105,7 @@ class Family:
 
     def information_at(self, auxiliary: Floats) -> float:
         """About the curvature of a row's log-likelihood."""
-        scaled = self.name in ("normal", "student")
-        return self.information * math.exp(min(-2.0 * float(auxiliary[0]), 700.0)) if scaled else self.information
+        return self.information * math.exp(-2.0 * float(auxiliary[0])) if self.scaled else self.information
 
     def fit(self, margins: Floats, target: Floats, start: Floats, degrees: float) -> Floats:
         """The auxiliary parameters that are most likely given the margins, with their prior.

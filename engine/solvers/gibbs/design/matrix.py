@@ -41,6 +41,7 @@ _SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way 
 DENSE = 0.34
 """No design with a larger share of values that are not 0 takes less time as sparse."""
 
+_ROUNDED = 1e-6  # of a target's spread: targets and margins are float32
 _LEAST_SCALE = 1e-290  # of a column; coefficients are divided by it
 _SHORT = 1 << 16  # numbers below are stored in 16 bits
 
@@ -198,6 +199,20 @@ class Design:
         out = np.zeros(layout.strips * layout.strip_rows, np.float32)
         out[: layout.rows] = (self.problem.y - self.target_mean) / self.target_scale
         return out
+
+    @property
+    def target_spread(self) -> float:
+        """Standard deviation of the target of a linear regression about its mean, or about 0 without an intercept."""
+        target = self.target()[: self.layout.rows].astype(np.float64)
+        return float(target.std() if self.intercept else np.sqrt(np.mean(target**2))) or 1.0
+
+    @property
+    def least_log_sigma(self) -> float:
+        """Log sigma below which errors are rounding errors; where X fits every row, sigma would become 0 without end.
+
+        Minus infinity for families without sigma.
+        """
+        return float(np.log(_ROUNDED * self.target_spread)) if self.family.scaled else -np.inf
 
     def signs(self, begin: int, end: int) -> NDArray[np.float32]:
         """What rows are multiplied by: y = +-1, or 1 if the rows have a target.

@@ -89,16 +89,14 @@ def first_auxiliary(design: Design) -> Floats:
 
 
 def _least_auxiliary(design: Design) -> float:
-    """The least auxiliary parameter at the mode: with as many columns as rows the likelihood is unbounded at sigma = 0.
+    """The least auxiliary parameter at the mode: with as many columns as rows one can fit every row.
 
     Sigma changes by a factor of about exp(1 / sqrt(2 N)) in an iteration, so that chains need thousands of them to
     leave a tiny one.
     """
     if design.problem.family not in ("normal", "student") or design.layout.columns < design.layout.rows:
-        return -np.inf
-    target = design.target()[: design.layout.rows].astype(np.float64)
-    spread = float(target.std() if design.intercept else np.sqrt(np.mean(target**2)))
-    return float(np.log(_LEAST_SIGMA * spread)) if spread > 0 else -np.inf
+        return design.least_log_sigma
+    return float(np.log(_LEAST_SIGMA * design.target_spread))
 
 
 def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float, information: float) -> Floats:

@@ -76,6 +76,7 @@ class AuxiliaryMoves:
             chains=chains.count,
             auxiliaries=self.count,
             degrees=settings.degrees,
+            least=design.least_log_sigma,
             offset=_offset(design.problem.family, settings.degrees),
             seed=settings.seed,
             iteration=chains.iteration,

@@ -164,6 +164,7 @@ class WideMoves:
                 trial_matrix=self._trial,
                 auxiliary=chains.auxiliary,
                 degrees=settings.degrees,
+                least=rows.design.least_log_sigma,
                 intercept_variance=rows.design.first / settings.prior_precision,
             )
 
