@@ -2,7 +2,7 @@
 
 Messages are pickled tuples, of a name and its arguments, between this process and its own parent. From the parent:
 ``begin`` with the whole question, then ``pause``, ``resume`` and ``stop``. To the parent: ``event``, ``checkpoint``,
-``alive`` at most once a second, and at last ``result`` or ``error``.
+``alive`` at most once a second, ``left`` if the snippet has not returned, and at last ``result`` or ``error``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,10 @@ def _work(question: dict[str, Any], parent: _Parent, requests: BinaryIO) -> Resu
     run.parent = parent
     threading.Thread(target=_obey, args=(run, requests), name="quintet-parent", daemon=True).start()
     run.start()
-    return run.outcome()
+    result = run.outcome()
+    if run.was_left:
+        parent.send("left")
+    return result
 
 
 def _obey(run: Run, requests: BinaryIO) -> None:

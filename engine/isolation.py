@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from .errors import DeviceError, QuintetError
+from .errors import DeviceError, QuintetError, QuintetWarning
 from .events import Compiling, DeviceStatus, Incumbent, Metric, Notice, Progress, Trace
 from .run import Run, StopRequested
 
@@ -92,6 +92,9 @@ def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, r
                 if stopped is not None and result.status.stopped:
                     result = replace(result, status=stopped.status)
                 return result
+            if message[0] == "left":
+                run.warn(QuintetWarning("the C snippet had not returned when the run ended; its process was ended"))
+                continue
             if message[0] == "error":
                 raise _error_of(*message[1:])
             _pass_on(run, *message)

@@ -174,6 +174,11 @@ class Run(Displayed, Reporter, Generic[R]):
         """Whether it has ended at its limit, or because it was stopped."""
         return self._result is not None and self._result.status.stopped
 
+    @property
+    def was_left(self) -> bool:
+        """Whether it has ended while its solver could not be interrupted."""
+        return self._is_left
+
     def pause(self) -> None:
         """Hold the run at the end of its present slice."""
         with self._control:

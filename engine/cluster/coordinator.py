@@ -158,6 +158,7 @@ class Coordinator:
         self._answered: dict[str, float] = {}
         self._reported: dict[str, set[str]] = {}
         self._moved: dict[str, set[int]] = {}  # slices that another worker has now, by the worker that had them
+        self._silent: set[str] = set()
         self._idle_since: float | None = None
         self._alone_since: float | None = None
         self.statistics = Statistics()
@@ -179,6 +180,8 @@ class Coordinator:
                 self._hand_out()
                 self._receive(_WAIT)
                 self._look_after()
+            for worker in sorted(set(self._moved) - self._silent):  # nobody has noticed yet that it is gone
+                self._has_left(worker)
         except self._stopped as reason:
             status = getattr(reason, "status", Status.INTERRUPTED)
             self._recall()
@@ -340,6 +343,8 @@ class Coordinator:
             verb = "is" if len(repeated) == 1 else "are"
             again = f"{counted(len(repeated), 'slice')} in progress {verb} computed again"
             self._owner.warn(ClusterWarning(f"{worker} is lost; {again}"))
+        elif not all(one.worker for one in self._out.values()):  # it may have had one, and not reported it yet
+            self._owner.warn(ClusterWarning(f"{worker} is lost; what it had begun is computed again"))
         else:
             self._owner.notice(f"{worker} has left; it had no work in progress")
 
@@ -403,6 +408,7 @@ class Coordinator:
                     level="warning",
                 )
                 self._transport.avoid(one.worker)
+                self._silent.add(one.worker)
             self._submit_again(number, one)
 
     def _require_workers(self) -> None:

@@ -109,6 +109,8 @@ class Member:
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``function(device, ...)`` on the device's thread, after what it was given before.
 
+        NumPy's treatment of floating-point errors is the caller's.
+
         Parameters
         ----------
         function : callable
@@ -122,13 +124,15 @@ class Member:
             In a process that was forked after devices were used: the thread does not exist there.
         """
         require_own_process()
+        float_errors = np.geterr()
 
         def task() -> T:
             self.opened.result()
             assert self._device is not None
             self._working_since = began = time.perf_counter()
             try:
-                return function(self._device, *args, **kwargs)
+                with np.errstate(**float_errors):
+                    return function(self._device, *args, **kwargs)
             except DeviceError:
                 self._has_failed = True
                 raise

@@ -86,12 +86,18 @@ def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone
         coordinator._handle(Reported(second, "w0", {}))  # Dask has given it to another before anybody knew
         coordinator._handle(Left("w1"))
         coordinator._handle(Left("w7"))
+        for number in coordinator._out:
+            coordinator._handle(Reported(number, "w0", {}))
+        coordinator._handle(Left("w8"))
         assert owner.notices == [
             "w1 is lost; 2 slices in progress are computed again",
-            "w7 has left; it had no work in progress",
+            "w7 is lost; what it had begun is computed again",
+            "w8 has left; it had no work in progress",
         ]
         assert coordinator.statistics.repeated == 2
+        coordinator._handle(Reported(first, "w1", {}))  # a new one of that name, which is lost at the very end
         assert coordinator.solve().objective == 724
+    assert "w1 is lost; 1 slice in progress is computed again" in owner.notices[3:]
 
 
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:

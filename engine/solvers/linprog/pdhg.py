@@ -372,7 +372,7 @@ class PdhgWorker:
         )
         residual = float(np.sqrt(max(0.0, primal[0] / tau + by_row[0] / sigma + 2.0 * by_row[2])))
         found = self._measures(by_row, cost)
-        imbalance = abs(np.log((found.primal_infeasibility + 1e-300) / (found.dual_infeasibility + 1e-300)))
+        imbalance = abs(np.log(found.primal_infeasibility + 1e-300) - np.log(found.dual_infeasibility + 1e-300))
         if imbalance < self._best_imbalance:
             self._best_imbalance, self._best_weight = imbalance, self.weight
         if self._since_restart == 0:

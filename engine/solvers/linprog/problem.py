@@ -282,6 +282,18 @@ class LinearProgram(Problem):
         """The size of sides of rows: 1, or the largest one if all are smaller."""
         return _unit(np.concatenate([self.row_lower, self.row_upper]))
 
+    @functools.cached_property
+    def is_extreme(self) -> bool:
+        """Whether its numbers are so large or so small that products of them may overflow."""
+        sizes = np.concatenate([np.abs(self.c), self.row_sizes, self.column_sizes])
+        sizes = sizes[sizes > 0.0]
+        return bool(sizes.size) and not 1e-100 < sizes.min() <= sizes.max() < 1e100
+
+    @property
+    def float_errors(self) -> np.errstate:
+        """How NumPy is to take overflows while the program is solved: where they must be, the audit is enough."""
+        return np.errstate(all="ignore") if self.is_extreme else np.errstate()
+
     @property
     def empty_row_slack(self) -> float:
         """How far the sides of a row without entries may be from zero, as errors of rounding: nothing can mend it."""

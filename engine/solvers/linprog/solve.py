@@ -90,9 +90,10 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         one = problem.relaxed == 1
         which = "1 variable is" if one else f"{problem.relaxed} variables are"
         run.warn(RelaxationWarning(f"{which} declared integer and {'is' if one else 'are'} relaxed"))
-    if problem.integrality is not None:
-        return solve_mixed_integer(problem, options, run)
-    return _Solving(problem, options, pool, run).result()
+    with problem.float_errors:
+        if problem.integrality is not None:
+            return solve_mixed_integer(problem, options, run)
+        return _Solving(problem, options, pool, run).result()
 
 
 class _Solving(Race):

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
+import numpy as np
+
 __all__ = ["call_in_thread", "start_in_kept_thread", "start_thread", "wait_for"]
 
 T = TypeVar("T")
@@ -18,12 +20,14 @@ _LAST_WAIT = 2.0  # seconds that the end of the program waits for a call that no
 
 
 def start_thread(function: Callable[[], T]) -> Future[T]:
-    """Call a function in a thread that may be abandoned."""
+    """Call a function in a thread that may be abandoned; NumPy treats floating-point errors as here."""
     future: Future[T] = Future()
+    float_errors = np.geterr()
 
     def run() -> None:
         try:
-            found = function()
+            with np.errstate(**float_errors):
+                found = function()
         except BaseException as error:  # raised where the future is waited for
             future.set_exception(error)
         else:

@@ -58,7 +58,11 @@ def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | 
     time_limit : float, optional
         Seconds.
     """
-    left = math.inf if time_limit is None else time_limit
+    with problem.float_errors:
+        return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit)
+
+
+def _solved_on_host(problem: LinearProgram, options: Options, left: float) -> Result | None:
     if problem.relaxed:  # a run warns of it
         return None
     if problem.integrality is not None:

@@ -172,6 +172,7 @@ def objective_size(primal: float, dual: float, offset: float, terms: float, prob
         min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
         _CANCELLED * (terms + abs(offset)),
         _ZERO_OBJECTIVE * value_unit * cost_unit,
+        np.finfo(float).tiny,
     )
 
 
