@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 # adapter offers are found at run time (see engine.solvers); the imports below tell type checkers and editors about
 # them, and a test compares both.
 _MODULES = {
-    "engine": ("Engine",),
-    "api": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
-    "batch": ("Batch", "Failure"),
-    "observers": ("ProgressBar",),
-    "results": ("Result", "Status"),
-    "run": ("Run",),
+    "api.engine": ("Engine",),
+    "api.functions": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
+    "base.batch": ("Batch", "Failure"),
+    "runs.observers": ("ProgressBar",),
+    "base.result": ("Result", "Status"),
+    "runs.run": ("Run",),
     "errors": (
         "AuditError",
         "BackendUnavailable",
@@ -50,7 +50,7 @@ _MODULES = {
         "StorageWarning",
         "UntrustedCode",
     ),
-    "problem": ("Problem",),
+    "base.problem": ("Problem",),
 }
 _PACKAGES = ("devices", "errors", "events", "formats", "numerics", "solvers")
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -73,16 +73,19 @@ if TYPE_CHECKING:
     from .adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
     from .adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
     from .adapters.sklearn_regressor import HorseshoeRegressor as HorseshoeRegressor
-    from .api import available_devices as available_devices
-    from .api import available_solvers as available_solvers
-    from .api import estimate as estimate
-    from .api import load as load
-    from .api import map as map
-    from .api import resume as resume
-    from .api import solve as solve
-    from .batch import Batch as Batch
-    from .batch import Failure as Failure
-    from .engine import Engine as Engine
+    from .api.engine import Engine as Engine
+    from .api.functions import available_devices as available_devices
+    from .api.functions import available_solvers as available_solvers
+    from .api.functions import estimate as estimate
+    from .api.functions import load as load
+    from .api.functions import map as map
+    from .api.functions import resume as resume
+    from .api.functions import solve as solve
+    from .base.batch import Batch as Batch
+    from .base.batch import Failure as Failure
+    from .base.problem import Problem as Problem
+    from .base.result import Result as Result
+    from .base.result import Status as Status
     from .errors import AuditError as AuditError
     from .errors import BackendUnavailable as BackendUnavailable
     from .errors import ClusterError as ClusterError
@@ -109,11 +112,8 @@ if TYPE_CHECKING:
     from .errors import RunFolderError as RunFolderError
     from .errors import StorageWarning as StorageWarning
     from .errors import UntrustedCode as UntrustedCode
-    from .observers import ProgressBar as ProgressBar
-    from .problem import Problem as Problem
-    from .results import Result as Result
-    from .results import Status as Status
-    from .run import Run as Run
+    from .runs.observers import ProgressBar as ProgressBar
+    from .runs.run import Run as Run
     from .solvers.boa.network import network_dot as network_dot
     from .solvers.boa.network import network_graph as network_graph
     from .solvers.boa.network import population_image as population_image
@@ -157,14 +157,14 @@ else:
         if name == "__all__":
             return _public()
         if name == "__version__":
-            from .version import version
+            from .util.version import version
 
             return version()
         if not name.startswith("_"):
             if importlib.util.find_spec(f"{__name__}.{name}") is not None:
                 return importlib.import_module(f"{__name__}.{name}")
             from .adapters import PUBLIC
-            from .solver import LazyImport
+            from .base.solver import LazyImport
             from .solvers import public_names
 
             offered = {**public_names(), **PUBLIC}

@@ -147,7 +147,7 @@ class RunFolderError(InputError):
 class UntrustedCode(InputError):
     """A file contains code that would be executed, and the user has not allowed that.
 
-    ``code`` is a :class:`engine.trust.ForeignCode`: what it is, where, and its digest.
+    ``code`` is a :class:`engine.util.trust.ForeignCode`: what it is, where, and its digest.
 
     Parameters
     ----------

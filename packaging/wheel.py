@@ -13,7 +13,7 @@ _OTHER = {"engine": "quintet", "quintet": "engine"}
 
 
 class ExchangedNames(BuildHookInterface):
-    """Adds all that the wheel holds; see engine/layout.py."""
+    """Adds all that the wheel holds; see engine/util/paths.py."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Before the wheel is built; an editable installation uses the repository as it is."""

@@ -13,7 +13,7 @@ else:
     folder = Path(__file__).resolve().parent.with_name("engine")
     found = find_spec("engine")
     if found is not None and found.origin is not None and Path(found.origin).resolve().parent == folder:
-        from engine.layout import also_called
+        from engine.util.paths import also_called
 
         also_called(__name__)
     else:  # something else has that name: the package has this one only

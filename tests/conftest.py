@@ -17,7 +17,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from engine.devices import DeviceInfo, DevicePool, Member, available, opencl, templates
+from engine.devices import DeviceInfo, DevicePool, Member, available
+from engine.devices.kernels import templates
+from engine.devices.opencl import device as opencl
 from tests.support.engines import close_engines
 from tests.support.examples import PROFILES
 from tests.support.installation import Installation, install

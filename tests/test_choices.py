@@ -6,7 +6,7 @@ import numpy as np
 
 import engine
 from engine.devices.host import host_cores
-from engine.text import counted
+from engine.util.text import counted
 
 
 def test_a_result_names_what_auto_chose_on_this_machine() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 import engine
 from engine.devices import Device
-from engine.devices.group import WorkerGroup
-from engine.folder import RunFolder
+from engine.devices.pool.group import WorkerGroup
 from engine.reports.study import Study
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.public_names import (
     members,
 )
@@ -63,7 +63,10 @@ def test_every_public_name_has_a_docstring() -> None:
 
 
 PACKAGE = Path(engine.__file__).parent
-_DESCRIBED = ("adapters", "cli", "cluster", "devices", "formats", "numerics", "reports")
+_DESCRIBED = (
+    *("adapters", "api", "base", "cli", "devices", "execution", "formats", "numerics", "reports", "runs", "settings"),
+    "util",
+)
 
 
 def shared_modules() -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import config
+from engine.settings import config
 from engine.solvers import recognize, solver_named
 from tools import sample_options
 

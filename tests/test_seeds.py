@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 import engine
-from engine.devices import pool
+from engine.base.problem import Problem
+from engine.devices.pool import pool
 from engine.errors import OptionError
-from engine.problem import Problem
 from engine.solvers import discover
 
 pytestmark = pytest.mark.smoke

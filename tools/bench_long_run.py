@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from engine.base.solver import MetricSpec, Solver
 from engine.events import Finished, Metric, Started, to_json
-from engine.folder import RunFolder
-from engine.solver import MetricSpec, Solver
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from tests.support import counting
 

@@ -1,4 +1,4 @@
-"""Writes engine/option_types.py, what type checkers know of the solvers' options: ``python -m tools.option_types``."""
+"""Writes engine/api/option_types.py, what type checkers know of options: ``python -m tools.option_types``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import engine
-from engine.solver import Solver, SolverOptions
+from engine.base.solver import Solver, SolverOptions
 from engine.solvers import discover, solver_named
 
-FILE = Path(engine.__file__).with_name("option_types.py")
+FILE = Path(engine.__file__).parent / "api" / "option_types.py"
 HEAD = '''"""The options of the solvers, for type checkers: made from their models by ``python -m tools.option_types``.
 
 A name that is an option of several solvers has the types of all of them.

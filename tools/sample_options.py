@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.models import field_type
+from engine.base.option_models import field_type
 from engine.solvers import recognize, solver_named
 
 SAMPLES = Path(__file__).parent.parent / "samples"

@@ -17,11 +17,11 @@ from latex2mathml.converter import convert
 from pydantic import BaseModel
 
 from engine import events
+from engine.base.schema import Schema
+from engine.base.solver import Solver
 from engine.cli import COMMANDS, cli
-from engine.config import Settings
 from engine.reports.report import Report
-from engine.schema import Schema
-from engine.solver import Solver
+from engine.settings.config import Settings
 from engine.solvers import discover, solver_named
 
 _ROOT = Path(__file__).resolve().parents[2]

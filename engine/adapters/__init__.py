@@ -6,7 +6,7 @@ module is imported when one of its names is first used, because its package may 
 
 from __future__ import annotations
 
-from ..solver import LazyImport
+from ..base.solver import LazyImport
 
 __all__ = ["PUBLIC"]
 

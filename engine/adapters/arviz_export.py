@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.result import Result, missing_package
 from ..errors import InputError
-from ..results import Result, missing_package
 from ..solvers.gibbs.design.features import is_sparse
 from ..solvers.gibbs.predictive import log_likelihood, posterior_predictive
 from ..solvers.gibbs.problem import HorseshoeProbit

@@ -15,9 +15,9 @@ from cvxpy.reductions.solution import Solution, failure_solution
 from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
-from ..api import solve
-from ..observers import ProgressBar
-from ..results import Result, Status
+from ..api.functions import solve
+from ..base.result import Result, Status
+from ..runs.observers import ProgressBar
 from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
 from .kept_engine import KEPT

@@ -20,7 +20,7 @@ from ..errors import OptionError, ProblemError
 from .minimize_bits import maximize_bits
 
 if TYPE_CHECKING:
-    from ..option_types import BOAOptions
+    from ..api.option_types import BOAOptions
 
     class _SuiteOptions(BOAOptions, total=False):
         backend: Backend | None

@@ -7,8 +7,8 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 
+from ..api.engine import Engine
 from ..devices import Backend
-from ..engine import Engine
 
 __all__ = ["KEPT"]
 

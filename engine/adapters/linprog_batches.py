@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import config
+from ..api.engine import Engine
+from ..base.result import Result
 from ..devices import Backend
-from ..engine import Engine
 from ..errors import OptionError, ProblemError
 from ..events import Progress
-from ..publisher import as_observers
-from ..results import Result
+from ..runs.publisher import as_observers
+from ..settings import config
 from ..solvers import solver_named
 from ..solvers.linprog.batches.by_highs import solved_by_highs
 from ..solvers.linprog.batches.family import VARYING, Family
@@ -29,8 +29,8 @@ from ..solvers.linprog.batches.together import fits
 from ..solvers.linprog.problem import LinearProgram, sp
 
 if TYPE_CHECKING:
-    from ..option_types import LinearProgramOptions
-    from ..run import Observer
+    from ..api.option_types import LinearProgramOptions
+    from ..runs.run import Observer
 
     class _Arguments(LinearProgramOptions, total=False):
         backend: Backend | None

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..api.engine import Engine
+from ..base.result import Result, Status
 from ..devices import Backend
-from ..display import Display, Displayed, entries_text
-from ..engine import Engine
 from ..errors import OptionError, ProblemError
-from ..results import Result, Status
-from ..run import Run
+from ..runs.run import Run
 from ..solvers.boa.problem import BOA
-from ..text import number_text
+from ..util.display import Display, Displayed, entries_text
+from ..util.text import number_text
 
 if TYPE_CHECKING:
-    from ..option_types import BOAOptions
+    from ..api.option_types import BOAOptions
 
 __all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
 

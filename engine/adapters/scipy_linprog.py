@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.result import Result, Status
 from ..devices import Backend
 from ..errors import OptionError, ProblemError
 from ..events import Metric, Progress
-from ..results import Result, Status
 from ..solvers.linprog.arguments import BoundsLike, MatrixLike, bounds_of, infinite_from, vector
 from ..solvers.linprog.options import Options
 from ..solvers.linprog.problem import LinearProgram

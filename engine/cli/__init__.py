@@ -21,11 +21,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..errors import ClusterError, OptionError, OutputError, QuintetError
-from ..layout import PACKAGE
-from ..text import number_text, printable
+from ..util.paths import PACKAGE
+from ..util.text import number_text, printable
 
 if TYPE_CHECKING:
-    from ..observers import JsonLines
+    from ..runs.observers import JsonLines
 
 __all__ = ["COMMANDS", "cli", "command_line", "main"]
 
@@ -69,7 +69,7 @@ def main() -> None:
 
 def _works_on() -> bool:
     """Whether a solver still works that a run has ended without, if devices were used at all."""
-    pool = sys.modules.get(f"{PACKAGE}.devices.pool")
+    pool = sys.modules.get(f"{PACKAGE}.devices.pool.pool")
     return pool is not None and pool.has_work_left()
 
 
@@ -110,7 +110,7 @@ def _invoke(words: Sequence[str], debug: bool) -> int:
 
 
 def _json_lines(stream: IO[str]) -> JsonLines:
-    from ..observers import JsonLines
+    from ..runs.observers import JsonLines
 
     return JsonLines(stream)
 
@@ -119,7 +119,7 @@ def _events_stream(words: Sequence[str]) -> contextlib.AbstractContextManager[IO
     """Where ``--events -`` writes; None if it is not given."""
     if "--events=-" not in words and ("--events", "-") not in itertools.pairwise(words):
         return contextlib.nullcontext()
-    from ..cli_options import own_output
+    from .options import own_output
 
     return own_output()
 
@@ -206,7 +206,7 @@ def _suggestion(word: str) -> str:
 
 def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        from ..version import version
+        from ..util.version import version
 
         click.echo(f"quintet, version {version()}")
         context.exit()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import RunFolderError
-from ..files import temporary_beside
 from ..formats.source import limit
-from ..text import bytes_text
+from ..util.files import temporary_beside
+from ..util.text import bytes_text
 
 __all__ = ["FORMAT", "pack", "replace_files", "unpack"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from ..cli_options import debug_option
+from ..base.solver import LazyImport, Reproduction, Solver
 from ..errors import InputError, OptionError, nearest
-from ..layout import PACKAGE, load_app
-from ..solver import LazyImport, Reproduction, Solver
 from ..solvers import discover, solver_named
+from ..util.paths import PACKAGE, load_app
+from .options import debug_option
 
 __all__ = ["bench", "gui", "reproduce", "tune"]
 
@@ -55,7 +55,7 @@ def reproductions() -> dict[str, Reproduction]:
     return {name: found for solver in discover().values() for name, found in solver.reproductions.items()}
 
 
-_CLUSTER = LazyImport(f"{PACKAGE}.cluster.bench", "bench")
+_CLUSTER = LazyImport(f"{PACKAGE}.benchmarks.cluster.command", "bench")
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 

@@ -8,12 +8,12 @@ from typing import IO, Any
 
 import click
 
-from .. import config
-from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, kind_option, options
-from ..engine import Engine
-from ..forecast import Estimate
+from ..api.engine import Engine
+from ..base.estimate import Estimate
 from ..formats.source import limited
-from ..text import number_text, seconds_text
+from ..settings import config
+from ..util.text import number_text, seconds_text
+from .options import backend_option, config_option, debug_option, devices_option, json_option, kind_option, options
 from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
 

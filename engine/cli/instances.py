@@ -10,8 +10,19 @@ from typing import Any
 
 import click
 
-from .. import config, tables
-from ..cli_options import (
+from ..api.engine import Engine
+from ..base.option_models import Given, validated
+from ..base.problem import Problem
+from ..base.solver import Generator
+from ..devices import select
+from ..errors import InputError, OptionError, QuintetError, nearest
+from ..runs.observers import ProgressBar
+from ..settings import config
+from ..solvers import discover
+from ..util.text import number_text, printable
+from . import tables
+from .control import Controls
+from .options import (
     backend_option,
     debug_option,
     devices_option,
@@ -21,17 +32,7 @@ from ..cli_options import (
     split_options,
     time_limit_option,
 )
-from ..control import Controls
-from ..demo import Outcome, load, samples
-from ..devices import select
-from ..engine import Engine
-from ..errors import InputError, OptionError, QuintetError, nearest
-from ..models import Given, validated
-from ..observers import ProgressBar
-from ..problem import Problem
-from ..solver import Generator
-from ..solvers import discover
-from ..text import number_text, printable
+from .samples import Outcome, load, samples
 
 __all__ = ["demo", "generate"]
 

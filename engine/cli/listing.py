@@ -12,15 +12,16 @@ from typing import IO, Any
 
 import click
 
-from .. import config, tables
-from ..cli_options import backend_option, config_option, debug_option, devices_option, json_option, options
+from ..api.engine import Engine
 from ..devices import available, select
-from ..devices.machine import DeviceState, MachineMonitor
-from ..engine import Engine
+from ..devices.monitor.machine import DeviceState, MachineMonitor
 from ..errors import DeviceError
-from ..hosts import host_named, ssh_words
+from ..execution.hosts import host_named, ssh_words
+from ..settings import config
 from ..solvers import discover, solver_named
-from ..text import bytes_text
+from ..util.text import bytes_text
+from . import tables
+from .options import backend_option, config_option, debug_option, devices_option, json_option, options
 
 __all__ = ["devices", "solvers"]
 
@@ -109,7 +110,7 @@ def _state_text(state: DeviceState) -> str:
 def _cluster_devices(cluster: str, json_output: IO[str] | None, backend: Any, devices: list[str] | None) -> int:
     """The workers of a cluster and what each has."""
     with Engine(backend, devices, cluster=cluster) as owner:
-        from ..cluster.engine import ClusterEngine, worker_rows
+        from ..execution.dask.engine import ClusterEngine, worker_rows
 
         assert isinstance(owner, ClusterEngine)
         connection = owner.look()

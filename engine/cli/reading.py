@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..base.option_models import Given, validated
+from ..base.problem import Problem
 from ..errors import InputError, OptionError
-from ..folder import read_problem
 from ..formats import tables
 from ..formats.source import read_head, without_compression
-from ..models import Given, validated
-from ..problem import Problem
+from ..runs.folder.run_folder import read_problem
 from ..solvers import class_named, discover, recognize
 
 __all__ = ["class_of", "read"]
@@ -71,7 +71,7 @@ def read(path: Path, given: Mapping[str, Any], trust: bool = False, kind: str | 
     given : mapping
         Fields of the problem class's ``read_options``, as written on the command line.
     trust : bool
-        See :func:`engine.folder.read_problem`.
+        See :func:`engine.runs.folder.run_folder.read_problem`.
     kind : str, optional
         The name of the problem class, if the user says it.
 

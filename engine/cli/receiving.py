@@ -25,13 +25,13 @@ from typing import IO, Any, cast
 import click
 import platformdirs
 
-from ..cli_options import debug_option
-from ..control import first_line_of_stdin
 from ..errors import OptionError
-from ..lock import writer_of
-from ..observers import JsonLines
-from ..version import version
+from ..runs.folder.lock import writer_of
+from ..runs.observers import JsonLines
+from ..util.version import version
 from .archive import FORMAT, pack, unpack
+from .control import first_line_of_stdin
+from .options import debug_option
 
 __all__ = ["receive"]
 

@@ -23,19 +23,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from ..cli_options import assignments
-from ..config import Resolved, solver_options
+from ..base.problem import Problem
+from ..base.result import Result
 from ..errors import DeviceError, QuintetError
 from ..events import Event, Failed, Finished, Notice, Started, from_json
-from ..folder import RunFolder
-from ..hosts import Host, host_named, ssh_words
-from ..observers import Recorder
-from ..problem import Problem
-from ..publisher import Observer, Publisher
-from ..results import Result
+from ..execution.hosts import Host, host_named, ssh_words
+from ..runs.folder.run_folder import RunFolder
+from ..runs.observers import Recorder
+from ..runs.publisher import Observer, Publisher
+from ..settings.config import Resolved, solver_options
 from ..solvers import solver_for_class
-from ..text import printable
+from ..util.text import printable
 from .archive import FORMAT, pack, replace_files, unpack
+from .options import assignments
 
 __all__ = ["RemoteRun", "resume_there", "solve_there"]
 
@@ -122,7 +122,7 @@ def resume_there(name: str, folder: str | Path, arguments: Mapping[str, Any], tr
 
 
 class RemoteRun:
-    """A run on another host, with the interface of :class:`engine.run.Run` that the command line uses.
+    """A run on another host, with the interface of :class:`engine.runs.run.Run` that the command line uses.
 
     Use it as a context manager, which ends the connection. ``problem`` is what is solved, ``folder`` the run folder
     here, if one is kept.

@@ -14,9 +14,23 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from .. import config, isolation, tables
-from ..api import engine_to_resume
-from ..cli_options import (
+from ..api.engine import Engine
+from ..api.functions import engine_to_resume
+from ..base.problem import Problem
+from ..base.result import Result
+from ..errors import DeviceError, OptionError, OutputError
+from ..events import Event, Failed
+from ..formats.source import limited
+from ..runs.child import parent as isolation
+from ..runs.folder.run_folder import RunFolder
+from ..runs.observers import JsonLines, ProgressBar
+from ..runs.replay import Replay
+from ..runs.run import Observer, Run
+from ..settings import config
+from ..util.files import write_to
+from . import tables
+from .control import Controls
+from .options import (
     backend_option,
     config_option,
     debug_option,
@@ -26,18 +40,6 @@ from ..cli_options import (
     options,
     time_limit_option,
 )
-from ..control import Controls
-from ..engine import Engine
-from ..errors import DeviceError, OptionError, OutputError
-from ..events import Event, Failed
-from ..files import write_to
-from ..folder import RunFolder
-from ..formats.source import limited
-from ..observers import JsonLines, ProgressBar
-from ..problem import Problem
-from ..replay import Replay
-from ..results import Result
-from ..run import Observer, Run
 from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
 from .standby import hand_over
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["replay", "resume", "solve"]
 
 _PATIENCE = 5.0
-"""Seconds beyond the watchdog of :mod:`engine.isolation` after which this process ends with a snippet on a GPU."""
+"""Seconds after the watchdog of :mod:`engine.runs.child.parent` until this process ends with a snippet on a GPU."""
 
 _UNTIL_DETACHED = 1.0
 """Seconds in which the request to continue without a reader may still come after the reader has gone."""

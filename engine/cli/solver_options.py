@@ -14,13 +14,13 @@ from typing import Any
 
 import click
 
-from .. import config
-from ..cli_options import has_foreign_options, own_options, positionals, split_options
+from ..base.problem import Problem
+from ..base.solver import Solver, SolverOptions
 from ..errors import InputError, OptionError
-from ..folder import RunFolder
-from ..problem import Problem
-from ..solver import Solver, SolverOptions
+from ..runs.folder.run_folder import RunFolder
+from ..settings import config
 from ..solvers import discover, solver_for_class, solver_named
+from .options import has_foreign_options, own_options, positionals, split_options
 from .reading import class_of
 
 __all__ = ["NoProblem", "SolverCommand", "problem_file"]

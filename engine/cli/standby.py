@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from ..api import Engine
-from ..cli_options import backend_option, config_option, debug_option, devices_option, options
-from ..control import first_line_of_stdin
+from ..api.functions import Engine
 from ..errors import OptionError, QuintetError
 from ..solvers import discover
+from .control import first_line_of_stdin
+from .options import backend_option, config_option, debug_option, devices_option, options
 
 __all__ = ["hand_over", "standby"]
 

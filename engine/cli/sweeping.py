@@ -12,16 +12,16 @@ from typing import Any
 
 import click
 
-from ..cli_options import backend_option, debug_option, devices_option, options, time_limit_option
-from ..config import Settings, solver_options
-from ..control import Controls
-from ..engine import Engine
+from ..api.engine import Engine
+from ..api.sweep import Sweep, SweepRun, read_sweep
+from ..base.result import Result
 from ..errors import OptionError, QuintetError, RunFolderError
-from ..files import write_whole
-from ..folder import RunFolder, read_problem
-from ..results import Result
-from ..sweep import Sweep, SweepRun, read_sweep
-from ..text import number_text, printable, seconds_text
+from ..runs.folder.run_folder import RunFolder, read_problem
+from ..settings.config import Settings, solver_options
+from ..util.files import write_whole
+from ..util.text import number_text, printable, seconds_text
+from .control import Controls
+from .options import backend_option, debug_option, devices_option, options, time_limit_option
 
 __all__ = ["sweep"]
 

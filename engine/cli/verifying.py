@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ..cli_options import backend_option, config_option, debug_option, devices_option, options
-from ..engine import Engine
+from ..api.engine import Engine
 from ..errors import InputError, ProofError
-from ..files import read_regular
 from ..solvers import solver_named
+from ..util.files import read_regular
+from .options import backend_option, config_option, debug_option, devices_option, options
 
 __all__ = ["verify"]
 

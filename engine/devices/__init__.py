@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .base import Device
-from .group import Communicator, WorkerGroup
-from .handles import Buffer, StreamEvent
+from .buffer import Buffer, StreamEvent
+from .device import Device
 from .info import Capabilities, DeviceInfo, MemoryInfo
-from .pool import DevicePool, Member, gather
-from .program import BoundKernel, Kernel, Program
+from .kernels.program import BoundKernel, Kernel, Program
+from .pool.group import Communicator, WorkerGroup
+from .pool.pool import DevicePool, Member, gather
+from .pool.slices import SLICE_SECONDS, SliceLength
 from .selection import Backend, available, by_backend, select
-from .slices import SLICE_SECONDS, SliceLength
 
 __all__ = [
     "SLICE_SECONDS",

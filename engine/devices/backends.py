@@ -1,24 +1,24 @@
-"""The backends, found by looking: each module of this package that defines ``BACKEND``.
+"""The backends, found by looking: each module of this package, or ``device`` of a package, that defines ``BACKEND``.
 
-A backend is one module here and one prelude (``kernels/common/prelude.<language>.mako``, or where ``prelude`` says).
-Its driver's package is imported when its devices are listed or opened, not before.
+A backend is one module or package here and one prelude (``kernels/common/prelude.<language>.mako``, or where
+``prelude`` says). Its driver's package is imported when its devices are listed or opened, not before.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .info import DeviceInfo
 
 if TYPE_CHECKING:
-    from .base import Device
+    from .device import Device
 
 __all__ = ["BackendModule", "backends"]
 
@@ -61,17 +61,25 @@ def backends() -> dict[str, BackendModule]:
 
     found = []
     for module in pkgutil.iter_modules(devices.__path__):
-        if not _defines_backend(devices.__path__, module.name):
+        name = f"{devices.__name__}.{module.name}" + (".device" if module.ispkg else "")
+        if not _defines_backend(name):
             continue
-        backend = getattr(importlib.import_module(f"{devices.__name__}.{module.name}"), "BACKEND", None)
+        backend = getattr(importlib.import_module(name), "BACKEND", None)
         if isinstance(backend, BackendModule):
             found.append(backend)
     return {backend.language: backend for backend in sorted(found, key=lambda backend: backend.rank)}
 
 
-def _defines_backend(folders: Iterable[str], module: str) -> bool:
+def _defines_backend(module: str) -> bool:
     """Whether a module's source has a line that begins with ``BACKEND``; true where there is no source to read."""
-    spec = PathFinder.find_spec(module, list(folders))
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    try:
+        spec = importlib.util.find_spec(module)
+    except ModuleNotFoundError as error:  # a package, whose __init__ is imported by this, without a module ``device``
+        if error.name != module:
+            raise
+        spec = None
+    if spec is None or spec.origin is None:
+        return False
+    if not spec.origin.endswith(".py"):
         return True
     return b"\nBACKEND" in Path(spec.origin).read_bytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..text import bytes_text as bytes_text
+from ..util.text import bytes_text as bytes_text
 
 __all__ = ["Capabilities", "DeviceInfo", "Language", "MemoryInfo", "bytes_text"]
 

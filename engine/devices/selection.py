@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ..errors import BackendUnavailable, DeviceNotFound, OptionError, nearest
 from .backends import backends
 from .info import DeviceInfo
-from .processes import require_own_process
+from .pool.processes import require_own_process
 
 __all__ = ["Backend", "available", "by_backend", "select"]
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import ProblemError
-from ..files import open_regular, write_to
-from ..memory import total_memory
-from ..text import bytes_text
+from ..util.files import open_regular, write_to
+from ..util.memory import total_memory
+from ..util.text import bytes_text
 
 __all__ = [
     "COMPRESSED",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..devices.variants import Variant
+from ..devices.kernels.variants import Variant
 
 __all__ = ["kernel_variants"]
 

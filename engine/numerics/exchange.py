@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..devices import Buffer, Device, StreamEvent
-from ..devices.group import Communicator
+from ..devices.pool.group import Communicator
 from .memory import Memory
 
 __all__ = ["Part", "Peer"]

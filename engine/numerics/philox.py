@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..devices import Buffer, Capabilities, Device
-from ..devices.variants import each_once
+from ..devices.kernels.variants import each_once
 
 __all__ = [
     "Output",

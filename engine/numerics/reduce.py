@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..devices import Buffer, Capabilities, Device, Program
-from ..devices.variants import each_once
+from ..devices.kernels.variants import each_once
 from .closing import Closing
 from .groups import group_size
 

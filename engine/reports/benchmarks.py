@@ -13,7 +13,7 @@ from typing import Any
 
 from mako.template import Template
 
-from ..files import write_whole
+from ..util.files import write_whole
 from .figures import can_draw
 from .machine import machine_lines
 from .plots import Plot, bars_of, draw_plot

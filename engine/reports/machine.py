@@ -16,7 +16,7 @@ from typing import Any
 
 from ..devices import DeviceInfo
 from ..devices.host import host_cores
-from ..version import version
+from ..util.version import version
 
 __all__ = ["commit", "describe_machine", "machine_lines"]
 

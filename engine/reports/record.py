@@ -16,7 +16,7 @@ from rich.text import Text as ScreenText
 
 from ..devices import available
 from ..errors import OptionError
-from ..files import write_whole
+from ..util.files import write_whole
 from .machine import describe_machine
 from .report import Report, Section, Table, Text
 

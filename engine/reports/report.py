@@ -11,7 +11,7 @@ from typing import Any, Self
 from mako.template import Template
 
 from ..errors import InputError
-from ..files import write_whole
+from ..util.files import write_whole
 from .machine import machine_lines
 
 __all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]

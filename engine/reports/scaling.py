@@ -1,8 +1,8 @@
 """``quintet bench SOLVER --scaling``: the same work on 1, 2, 4, ... and all of the devices named.
 
 Every case is solved on each number of devices after a short run that compiles. The answers must be equal. Another run
-is recorded (:mod:`engine.devices.timeline`) and shows how the devices' time was used; what the case takes on several
-devices is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
+is recorded (:mod:`engine.devices.monitor.timeline`) and shows how the devices' time was used; what the case takes on
+several devices is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 import click
 
-from ..cli_options import options
+from ..api.engine import Engine
+from ..base.problem import Problem
+from ..base.result import Result
+from ..cli.options import options
 from ..devices import Backend, DeviceInfo, available, select
-from ..devices.timeline import Timeline, recorded
-from ..engine import Engine
-from ..problem import Problem
-from ..results import Result
-from ..text import bytes_text, counted
+from ..devices.monitor.timeline import Timeline, recorded
+from ..util.text import bytes_text, counted
 from .record import BenchConsole, record_table
 from .scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from .timeline import picture, shares_of

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..devices.group import Communicator
-from ..devices.timeline import DeviceTimeline
+from ..devices.monitor.timeline import DeviceTimeline
+from ..devices.pool.group import Communicator
 from .timeline import covered
 
 __all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "all_gather_seconds", "predicted_seconds", "profile_of"]

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as ScreenTable
 
-from ..cli_options import pool_options, run_command
+from ..api.engine import Engine
+from ..cli.options import pool_options, run_command
 from ..devices import DeviceInfo, select
-from ..engine import Engine
 from ..errors import OptionError
 from .figures import can_draw, draw_svg
 from .machine import describe_machine

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from ..devices.timeline import Command, DeviceTimeline, Timeline
+from ..devices.monitor.timeline import Command, DeviceTimeline, Timeline
 
 __all__ = ["Shares", "busiest_window", "covered", "picture", "shares_of"]
 

@@ -1,6 +1,6 @@
 """The solvers: one package each, discovered in this folder; there is no other list of them.
 
-A package here is a solver if it defines ``SOLVER``, an instance of :class:`engine.solver.Solver`.
+A package here is a solver if it defines ``SOLVER``, an instance of :class:`engine.base.solver.Solver`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ..base.problem import Problem
+from ..base.solver import Solver
 from ..errors import InputError, OptionError, ProblemError, nearest
 from ..formats.source import read_beginning, without_compression
-from ..problem import Problem
-from ..solver import Solver
 
 __all__ = [
     "class_named",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import engine
 from engine.errors import InputError
-from engine.files import write_whole
+from engine.util.files import write_whole
 
 __all__ = ["install", "uninstall"]
 

@@ -1,4 +1,4 @@
-"""The question whether code that a file contains may be executed; see :mod:`engine.trust`."""
+"""The question whether code that a file contains may be executed; see :mod:`engine.util.trust`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from engine.errors import UntrustedCode
-from engine.trust import ForeignCode, remember
+from engine.util.trust import ForeignCode, remember
 
 __all__ = ["ask_trust"]
 

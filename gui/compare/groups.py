@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.text import option_text
+from engine.util.text import option_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
-from engine.text import counted
+from engine.util.text import counted
 from gui.app.theme import Theme
 from gui.compare.groups import VALUES, differing_options, grouped, values_of
 from gui.plot.area import Cleanup

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
-from engine.text import gap_text, option_text, seconds_text, value_text
+from engine.util.text import gap_text, option_text, seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
 from gui.compare.counts import Counts

@@ -17,6 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.base.problem import Problem
+from engine.base.result import Result
+from engine.base.schema import Schema
+from engine.base.solver import MetricSpec
 from engine.events import (
     Compiling,
     DeviceStatus,
@@ -31,11 +35,7 @@ from engine.events import (
     StateChanged,
     Trace,
 )
-from engine.problem import Problem
-from engine.results import Result
-from engine.schema import Schema
-from engine.solver import MetricSpec
-from engine.text import gap_text, seconds_text, value_text
+from engine.util.text import gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.base.problem import Problem
+from engine.base.result import Result
+from engine.base.schema import HISTORY, Schema
 from engine.events import Finished, Metric, Trace
-from engine.problem import Problem
-from engine.results import Result
-from engine.schema import HISTORY, Schema
-from engine.text import short_seconds_text, value_text
+from engine.util.text import short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.assignment import AssignmentView

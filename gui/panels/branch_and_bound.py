@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Started, Trace
-from engine.results import Result
-from engine.text import gap_text, share_text, short_number_text, value_text
+from engine.util.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.board import Board, queens_placement

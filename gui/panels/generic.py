@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.base.solver import MetricSpec
 from engine.events import Incumbent, Metric, Progress, Trace
-from engine.solver import MetricSpec
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.live import LivePlot

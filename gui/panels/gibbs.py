@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
+from engine.base.problem import Problem
+from engine.base.result import Result
 from engine.events import Finished, Metric, Progress, Started, Trace
-from engine.problem import Problem
-from engine.results import Result
-from engine.text import short_number_text, value_text
+from engine.util.text import short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.curves import Curve

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.config import Settings
 from engine.errors import QuintetError
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
+from engine.settings.config import Settings
 from engine.solvers import discover
 from gui.plot.listing import Listing
 from gui.problem.command_line import call_of, solve_words

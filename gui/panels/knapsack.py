@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.base.problem import Problem
+from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Progress, Started
-from engine.problem import Problem
-from engine.results import Result
-from engine.text import gap_text, share_text, short_number_text, value_text
+from engine.util.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.charts import BandPlot, Bars

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.base.problem import Problem
+from engine.base.result import Result
+from engine.base.schema import HISTORY, Schema
 from engine.events import Finished, Incumbent, Metric, Progress
-from engine.problem import Problem
-from engine.results import Result
-from engine.schema import HISTORY, Schema
-from engine.text import counted, gap_text, short_number_text, short_seconds_text, value_text
+from engine.util.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.charts import Bars, Pixels

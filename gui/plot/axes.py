@@ -10,7 +10,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QTextOption
 
-from engine.text import short_number_text
+from engine.util.text import short_number_text
 
 __all__ = [
     "Axis",

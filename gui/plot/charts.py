@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from engine.text import share_text, short_number_text
+from engine.util.text import share_text, short_number_text
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import CountAxis
 from gui.plot.figure import Figure

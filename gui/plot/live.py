@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QBrush, QColor
 
-from engine.text import bytes_text, short_number_text, short_seconds_text, value_text
+from engine.util.text import bytes_text, short_number_text, short_seconds_text, value_text
 from gui.app.theme import LIGHT, Theme, pen_of
 from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range
 from gui.plot.curves import Curve, Line

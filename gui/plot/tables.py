@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 
-from engine.text import bytes_text
+from engine.util.text import bytes_text
 
 __all__ = ["ByteCount", "Table", "TableModel", "cell_text"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.text import option_text
+from engine.util.text import option_text
 from gui.problem.instance import Instance
 
 __all__ = ["call_of", "command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]

@@ -10,7 +10,7 @@ from PySide6.QtCore import QProcess, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from engine.errors import InputError
-from engine.text import seconds_text, short_number_text
+from engine.util.text import seconds_text, short_number_text
 from gui.runs.child import child_environment
 
 __all__ = ["SECONDS", "Forecast", "forecast_text"]

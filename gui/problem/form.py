@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.base.option_models import Given, alternatives, field_type, is_flag, validated, value_text
 from engine.errors import OptionError
-from engine.models import Given, alternatives, field_type, is_flag, validated, value_text
 from gui.app.icons import set_icon
 
 __all__ = ["Form", "HelpLine", "form_area"]

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.base.option_models import Given, validated
+from engine.base.problem import Problem, ReadOptions
+from engine.base.solver import Solver
 from engine.cli.reading import class_of
-from engine.config import Resolved, Settings, resolve, solver_options
 from engine.errors import InputError
-from engine.folder import read_problem
-from engine.models import Given, validated
-from engine.problem import Problem, ReadOptions
-from engine.solver import Solver
+from engine.runs.folder.run_folder import read_problem
+from engine.settings.config import Resolved, Settings, resolve, solver_options
 from engine.solvers import solver_for
 
 __all__ = ["Instance", "read_instance", "reader_of"]

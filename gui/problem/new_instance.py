@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.base.option_models import Given, validated
+from engine.base.solver import Generator
 from engine.errors import InputError
-from engine.models import Given, validated
-from engine.solver import Generator
 from engine.solvers import discover
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area

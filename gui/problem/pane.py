@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.config import Settings
-from engine.problem import ReadOptions
+from engine.base.problem import ReadOptions
+from engine.settings.config import Settings
 from gui.app.icons import set_icon
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from engine.text import value_text
+from engine.util.text import value_text
 from gui.app.theme import Theme
 from gui.pictures.board import Board
 from gui.plot.area import Cleanup

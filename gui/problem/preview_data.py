@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problem import Problem
+from engine.base.problem import Problem
 from engine.solvers import solver_for
-from engine.text import share_text, value_text
+from engine.util.text import share_text, value_text
 from gui.pictures.board import queens_placement
 
 __all__ = [

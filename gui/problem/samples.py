@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.config import resolve
-from engine.demo import samples
+from engine.cli.samples import samples
 from engine.errors import QuintetError
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
+from engine.settings.config import resolve
 from engine.solvers import discover
 from gui.problem.instance import read_instance
 

@@ -12,13 +12,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
-from engine.config import Settings, solver_options
+from engine.api.sweep import Sweep, SweepRun, parse_seeds
+from engine.base.option_models import alternatives, is_flag
 from engine.errors import InputError, QuintetError
-from engine.folder import read_problem
-from engine.models import alternatives, is_flag
+from engine.runs.folder.run_folder import read_problem
+from engine.settings.config import Settings, solver_options
 from engine.solvers import solver_for
-from engine.sweep import Sweep, SweepRun, parse_seeds
-from engine.text import counted
+from engine.util.text import counted
 from gui.problem.instance import Instance, read_instance
 
 __all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "example", "parse_options", "plan_sweep"]

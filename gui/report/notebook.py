@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.files import write_whole
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
+from engine.util.files import write_whole
 
 __all__ = ["notebook", "write_notebook"]
 

@@ -11,8 +11,8 @@ from typing import Any
 from PySide6.QtCore import QSize
 
 import engine
-from engine.files import write_whole
-from engine.text import counter_text, seconds_text
+from engine.util.files import write_whole
+from engine.util.text import counter_text, seconds_text
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
 from gui.plot.figure import Figure

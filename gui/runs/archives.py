@@ -12,9 +12,9 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from engine.errors import QuintetError, RunFolderError
-from engine.folder import RunFolder
 from engine.formats.source import limit
-from engine.text import bytes_text
+from engine.runs.folder.run_folder import RunFolder
+from engine.util.text import bytes_text
 
 __all__ = ["unpack_run", "write_zip"]
 

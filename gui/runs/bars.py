@@ -7,7 +7,7 @@ import math
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
-from engine.text import seconds_text
+from engine.util.text import seconds_text
 from gui.app.icons import set_icon
 from gui.runs.player import Player
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.solvers import discover
-from engine.text import counter_text, gap_text, seconds_text, value_text
+from engine.util.text import counter_text, gap_text, seconds_text, value_text
 from gui.runs.notes import RunNote
 from gui.runs.summary import state_text
 

@@ -17,8 +17,8 @@ from typing import BinaryIO
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.events import Event, Failed, Finished, from_json
-from engine.files import open_regular
-from engine.lock import writer_of
+from engine.runs.folder.lock import writer_of
+from engine.util.files import open_regular
 from gui.runs.child import STOP_REQUESTED
 
 __all__ = ["Follower"]

@@ -2,7 +2,7 @@
 
 ::
 
-    <data>/runs/20260102-030405-ta030/        the run folder of the engine (see engine.folder)
+    <data>/runs/20260102-030405-ta030/        the run folder of the engine (see engine.runs.folder.run_folder)
     <data>/runs/20260102-030405-ta030.json    title, colour, what was asked for, the last numbers
     <data>/index.json                         what was read from folders that have no note
     <data>/trash/                             deleted runs, for 30 days
@@ -27,7 +27,7 @@ from typing import Any
 import platformdirs
 
 from engine.errors import QuintetError, RunFolderError
-from engine.files import read_regular, remove_temporaries, write_whole
+from engine.util.files import read_regular, remove_temporaries, write_whole
 from gui.runs.model import RunModel
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 

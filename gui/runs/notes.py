@@ -13,13 +13,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from engine.base.result import relative_gap
 from engine.errors import QuintetError
 from engine.events import Failed, Finished, Notice, Started, from_json
-from engine.files import open_regular, read_regular
-from engine.folder import RunFolder
-from engine.lock import writer_of
-from engine.results import relative_gap
-from engine.text import counted
+from engine.runs.folder.lock import writer_of
+from engine.runs.folder.run_folder import RunFolder
+from engine.util.files import open_regular, read_regular
+from engine.util.text import counted
 from gui.runs.summary import LIVE_STATES, Summary
 
 __all__ = [

@@ -16,7 +16,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.events import Event, Started, from_json
-from engine.files import open_regular
+from engine.util.files import open_regular
 from gui.runs.notes import last_line
 
 __all__ = ["Player"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.base.problem import Problem
+from engine.base.result import Result
 from engine.errors import RunFolderError
 from engine.events import Finished
-from engine.folder import RunFolder
-from engine.problem import Problem
-from engine.reporting import finite
-from engine.results import Result
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.reporter import finite
 
 __all__ = ["Opened", "Recorded", "end_of", "open_run", "read_problem_of", "read_recorded"]
 

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.text import gap_text, seconds_text, value_text
+from engine.util.text import gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library

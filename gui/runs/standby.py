@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from engine.memory import free_memory
+from engine.util.memory import free_memory
 from gui.problem.command_line import option_words
 from gui.runs.child import Child
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.events import Compiling, Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
-from engine.text import counted
+from engine.util.text import counted
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 

@@ -14,12 +14,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.base.problem import Problem
+from engine.base.solver import MetricSpec
 from engine.events import Event, Failed, Notice
-from engine.lock import writer_of
-from engine.problem import Problem
-from engine.solver import MetricSpec
+from engine.runs.folder.lock import writer_of
 from engine.solvers import discover
-from engine.text import counted, seconds_text
+from engine.util.text import counted, seconds_text
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.app.trust import ask_trust

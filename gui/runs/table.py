@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.text import counted
+from engine.util.text import counted
 from gui.app.theme import Theme
 from gui.runs.columns import COLUMNS, DEFAULT_COLUMNS, column_named, extra_columns
 from gui.runs.library import Library

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from engine.errors import RunFolderError
-from engine.text import counted
+from engine.util.text import counted
 from gui.app.jobs import Jobs
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook

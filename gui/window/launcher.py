@@ -11,9 +11,9 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QInputDialog
 
-from engine.problem import Problem
-from engine.sweep import Sweep
-from engine.text import counted
+from engine.api.sweep import Sweep
+from engine.base.problem import Problem
+from engine.util.text import counted
 from gui.problem.command_line import resume_words, solve_words
 from gui.problem.sweep import SweepPlan, plan_sweep
 from gui.runs.child import Child

@@ -11,8 +11,8 @@ from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
-from engine.config import resolve
 from engine.errors import QuintetError
+from engine.settings.config import resolve
 from gui.actions.table import ACTIONS, build_actions, connect_actions, fill_menus, plain
 from gui.app.icons import application_icon, refresh_icons, set_icon
 from gui.app.jobs import Jobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 
-from engine.text import value_text
+from engine.util.text import value_text
 from gui.app.icons import application_icon
 from gui.app.taskbar import TaskbarProgress
 from gui.runs.summary import state_text

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.clusters import saved_clusters
+from engine.base.option_models import Given, validated
 from engine.errors import OptionError
-from engine.hosts import Host, save_host, saved_hosts, ssh_words
-from engine.models import Given, validated
+from engine.execution.clusters import saved_clusters
+from engine.execution.hosts import Host, save_host, saved_hosts, ssh_words
 from gui.window.device_query import DeviceQuery
 
 __all__ = ["HERE", "HostDialog", "PlaceBox"]

@@ -11,10 +11,10 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 
+from engine.api.sweep import is_sweep, read_sweep
+from engine.base.problem import ReadOptions
 from engine.errors import InputError
-from engine.problem import ReadOptions
-from engine.sweep import is_sweep, read_sweep
-from engine.text import counted
+from engine.util.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.command_line import option_words

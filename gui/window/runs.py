@@ -10,7 +10,7 @@ from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
-from engine.text import counted
+from engine.util.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote, named
 from gui.runs.tab import RunTab

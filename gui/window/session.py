@@ -13,8 +13,8 @@ from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QAbstractButton, QMainWindow, QMessageBox
 
-from engine.lock import writer_of
-from engine.text import counted
+from engine.runs.folder.lock import writer_of
+from engine.util.text import counted
 from gui.problem.pane import ProblemPane
 from gui.runs.child import Child
 from gui.runs.library import Library

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
-from engine.text import rate_text, seconds_text
+from engine.util.text import rate_text, seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.summary import remaining_text, state_text

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from engine.config import Settings
+from engine.settings.config import Settings
 from gui.app.icons import set_icon
 from gui.window.places import PlaceBox
 

@@ -10,9 +10,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from engine.base.result import Status
 from engine.errors import AuditError, RunFolderError
-from engine.results import Status
-from engine.run import Run
+from engine.runs.folder.storage import Checkpoint
+from engine.runs.run import Run
 from engine.solvers.boa.checkpoint import audit, restore
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import PopulationState
@@ -21,7 +22,6 @@ from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.record import Record
 from engine.solvers.boa.schema import CheckpointState
-from engine.storage import Checkpoint
 
 PARAMETERS = resolve(Options(max_parents=2), 6, 40, seed=1)
 

@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.devices import Device, Member
-from engine.run import Run
+from engine.runs.run import Run
 from engine.solvers.boa.device.programs import shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.farm import refusal

@@ -12,9 +12,9 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
+from engine.generators.boa import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, formulas, landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
-from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 
 pytestmark = pytest.mark.smoke
 

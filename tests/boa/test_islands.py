@@ -12,6 +12,7 @@ import pytest
 import engine
 from engine.devices import DevicePool, Member
 from engine.errors import DeviceLost, OptionError
+from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
 from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.fitness.tables import onemax, trap
@@ -19,7 +20,6 @@ from engine.solvers.boa.islands import CONVERGED, ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.plan import migration_for
-from engine.solvers.boa.reference import ReferenceRun, migrate
 from engine.solvers.boa.schema import COLUMNS
 from tests.support.faults import failing
 from tests.support.paper import PaperEngine, solve_as_paper

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.devices import Device, Member
+from engine.references.boa import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.device.programs import Shapes, shapes_for
 from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.device.worker import DevicePopulation
@@ -19,7 +20,6 @@ from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet, landscapes
 from engine.solvers.boa.fitness import tables as functions
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Counting, Parameters
-from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
 from tests.support.examples import examples
 

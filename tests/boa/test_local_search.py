@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import engine
 from engine.devices import Device, Member
-from engine.devices.slices import SliceLength
+from engine.devices.pool.slices import SliceLength
 from engine.errors import OptionError
+from engine.references.boa import anneal, improve
+from engine.references.boa_partition import combine, partition_child
 from engine.solvers.boa.device.annealing import annealing_arrays, classes_of
 from engine.solvers.boa.device.local_search import choose_improvement, gain_arrays, improve_program
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_for
@@ -25,8 +27,6 @@ from engine.solvers.boa.fitness import formulas, landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
 from engine.solvers.boa.population import permutations
-from engine.solvers.boa.reference import anneal, improve
-from engine.solvers.boa.reference_partition import combine, partition_child
 from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")

@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.devices.info import DeviceInfo
-from engine.devices.variants import CPU, GPU
+from engine.devices.kernels.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.memory import required_bytes
 from engine.solvers.boa.options import Options

@@ -147,7 +147,7 @@ def test_the_suite_is_measured_by_default_with_bits_that_all_its_optima_are_righ
     device: Member, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ioh = pytest.importorskip("ioh")
-    from engine.solvers.boa import bench
+    from engine.benchmarks.boa import command as bench
 
     (bits,) = (option.default for option in bench._command.params if option.name == "bits")
     suite = [ioh.get_problem(number, 1, bits, ioh.ProblemClass.PBO) for number in range(1, 26)]

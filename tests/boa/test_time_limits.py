@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.devices import Device, Member
-from engine.run import Run
+from engine.runs.run import Run
 from engine.solvers.boa.device import parts as parts_module
 from engine.solvers.boa.device.parts import Parts
 from tests.support.engines import close_engines, engine_of

@@ -8,11 +8,11 @@ import click
 import pytest
 
 import engine
+from engine.benchmarks.boa.command import bench
+from engine.benchmarks.boa.tune import Trial, smallest_population, tune
 from engine.devices import Member
 from engine.errors import OptionError
-from engine.solvers.boa.bench import bench
 from engine.solvers.boa.hard import hard_problems
-from engine.solvers.boa.tune import Trial, smallest_population, tune
 from tests.support.paper import PaperEngine
 
 

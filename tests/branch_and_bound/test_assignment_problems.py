@@ -15,14 +15,14 @@ from scipy.optimize import linear_sum_assignment
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
-from engine.solvers.branch_and_bound.assignment_generators import (
+from engine.generators.assignment import (
     QuadraticAssignmentFamily,
     TardinessFamily,
     generate_quadratic_assignment,
     generate_tardiness,
 )
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import Tree
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore

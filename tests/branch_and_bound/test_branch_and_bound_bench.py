@@ -3,8 +3,8 @@ from __future__ import annotations
 import click
 import pytest
 
+from engine.benchmarks.branch_and_bound.command import bench
 from engine.devices import Member
-from engine.solvers.branch_and_bound.bench import bench
 
 
 def test_the_benchmark_counts_the_published_nodes(device: Member, capsys: pytest.CaptureFixture[str]) -> None:

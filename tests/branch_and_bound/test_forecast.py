@@ -19,10 +19,10 @@ from engine.cli import command_line
 from engine.devices import Capabilities, Device, Member
 from engine.errors import InputError
 from engine.events import Event, Metric, Notice, Progress
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.forecast import _Forecaster
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import coordinator, progress
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.members import WorkerState

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.devices import Member
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
 from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search.stealing import radices, rounds_of
 from tests.support.searching import as_gpu, explore
 

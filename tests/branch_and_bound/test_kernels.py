@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from engine.devices import Device, Member
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.problems import flowshop_tables, queens
@@ -21,7 +22,6 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree, arborescence
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree

@@ -17,11 +17,11 @@ import engine
 from engine.devices import Member
 from engine.errors import InputError, OptionError, ProblemError
 from engine.formats import lolib
-from engine.solvers.branch_and_bound.ordering_generators import LinearOrderingFamily, generate_linear_ordering
+from engine.generators.ordering import LinearOrderingFamily, generate_linear_ordering
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.problems import linear_ordering
 from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
 from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
-from engine.solvers.branch_and_bound.reference import search
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 

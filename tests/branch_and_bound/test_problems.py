@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
+from engine.base.problem import Problem
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.formats import lolib, qaplib, taillard, tsplib
-from engine.problem import Problem
+from engine.generators.branch_and_bound import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
+from engine.references.branch_and_bound import search
 from engine.solvers import problem_classes, recognize
-from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
@@ -25,7 +26,6 @@ from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.validate import first_solution
 from tests.support.examples import examples
 from tests.support.searching import brute_force, held_karp

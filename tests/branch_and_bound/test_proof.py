@@ -14,10 +14,10 @@ import pytest
 import engine
 from engine.devices import Device, Member
 from engine.events import Event, Incumbent
+from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of, empty
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import coordinator, reporting
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot, IntervalBounds, proven_bound
 from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState

@@ -195,7 +195,7 @@ def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:
 
 
 def test_a_makespan_that_is_not_possible_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from engine.solvers.branch_and_bound.generators import write_flowshop
+    from engine.generators.branch_and_bound import write_flowshop
 
     problem = engine.Flowshop([[3, 4, 5], [5, 4, 3]])
     file = tmp_path / "small.txt"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import engine
+from engine.base.result import Result
 from engine.cli import command_line
 from engine.devices import Member
 from engine.errors import ProofError
-from engine.results import Result
-from engine.solvers.branch_and_bound.generators import write_flowshop
+from engine.generators.branch_and_bound import write_flowshop
 from engine.solvers.branch_and_bound.proofs import prove
 from engine.solvers.branch_and_bound.proofs.prove import Prover
 from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest

@@ -15,13 +15,13 @@ import pytest
 
 import engine
 from engine.cli import command_line
-from engine.clock import RunClock
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Event, Incumbent, Metric, Notice, Progress
-from engine.folder import RunFolder
+from engine.references.branch_and_bound import search
+from engine.runs.clock import RunClock
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
-from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing

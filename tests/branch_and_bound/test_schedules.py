@@ -13,9 +13,9 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
+from engine.references.branch_and_bound import search
 from engine.solvers import recognize
 from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
-from engine.solvers.branch_and_bound.reference import search
 from tests.support.searching import as_gpu, counts, explore, factorial_of
 
 pytestmark = pytest.mark.usefixtures("unoptimized")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 
 import engine
+from engine.base.division import Workers
 from engine.devices import DevicePool, Member
 from engine.errors import RunFolderError
 from engine.events import Metric, Started
-from engine.farming import Workers
 from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
 from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
 from engine.solvers.branch_and_bound.intervals import cut

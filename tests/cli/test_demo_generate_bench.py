@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 def sample_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "engine" / "_samples"
     folder.mkdir(parents=True)
-    monkeypatch.setattr("engine.demo.folder_of", lambda part: folder)
+    monkeypatch.setattr("engine.cli.samples.folder_of", lambda part: folder)
     return folder
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.estimate import Estimate
 from engine.cli.estimating import _sentences
-from engine.forecast import Estimate
-from engine.text import seconds_text, short_number_text
+from engine.util.text import seconds_text, short_number_text
 
 
 @pytest.mark.parametrize(("amount", "shown"), [(12_345.0, "12,000"), (3.4e215, "3.4e+215"), (float("inf"), "inf")])

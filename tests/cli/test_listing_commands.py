@@ -12,10 +12,10 @@ import click
 import pytest
 
 from engine.cli import COMMANDS, cli
-from engine.cli_options import own_options
-from engine.config import Settings
+from engine.cli.options import own_options
 from engine.devices import selection
 from engine.devices.backends import backends
+from engine.settings.config import Settings
 from engine.solvers import discover
 from tests.support import counting
 

@@ -15,12 +15,13 @@ from typing import Any
 import platformdirs
 import pytest
 
-from engine import config, errors, events
+from engine import errors, events
 from engine.cli import receiving
 from engine.cli.remote import solve_there
-from engine.folder import RunFolder
-from engine.hosts import Host, host_named, save_host, saved_hosts
-from engine.lock import FolderLock
+from engine.execution.hosts import Host, host_named, save_host, saved_hosts
+from engine.runs.folder.lock import FolderLock
+from engine.runs.folder.run_folder import RunFolder
+from engine.settings import config
 from tests.support import counting, far_host
 from tests.support.environment import with_root
 from tests.support.patience import PATIENCE, wait_until

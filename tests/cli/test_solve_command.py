@@ -13,8 +13,8 @@ import engine
 from engine import events
 from engine.cli import reading, running
 from engine.errors import OptionError, ProblemError
-from engine.folder import RunFolder
-from engine.run import Run
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.run import Run
 from tests.support import counting
 from tests.support.printed import value
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from engine.problem import Problem
-from engine.solver import Solver, SolverOptions
+from engine.base.problem import Problem
+from engine.base.solver import Solver, SolverOptions
 from engine.solvers import discover
 from tests.support import counting
 

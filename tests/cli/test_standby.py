@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine import events
-from engine.engine import Engine
+from engine.api.engine import Engine
 from tests.support import counting
 from tests.support.environment import with_root
 from tests.support.patience import PATIENCE

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from engine import cli
+from engine.api.sweep import Sweep, is_sweep, parse_seeds, read_sweep
 from engine.errors import InputError
-from engine.folder import RunFolder
-from engine.sweep import Sweep, is_sweep, parse_seeds, read_sweep
+from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting
 
 

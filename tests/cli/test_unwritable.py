@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.patience import wait_until
 
 FULL = Path("/dev/full")

@@ -22,7 +22,7 @@ def _cpu() -> str | None:
 @pytest.fixture(scope="session", autouse=True)
 def _patience() -> Iterator[None]:
     """Workers may take minutes to start, and to answer, on a busy machine."""
-    from engine.cluster import connection
+    from engine.execution.dask import connection
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_CONNECT_SECONDS", "_ANSWER_SECONDS", "_START_SECONDS"):

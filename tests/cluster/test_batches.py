@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.batch import Item
-from engine.cluster.batches import MapRun, _load_items, _MapSlices
+from engine.api.map import BatchProgress
+from engine.base.batch import Item
+from engine.base.result import Result, Status
 from engine.errors import AuditError
-from engine.mapping import BatchProgress
-from engine.results import Result, Status
+from engine.execution.dask.batches import MapRun, _load_items, _MapSlices
 
 SLICES = _MapSlices(None, {}, None)  # type: ignore[arg-type]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine.cluster.engine import ClusterEngine
 from engine.errors import ClusterError, InputError
 from engine.events import Event, Notice, Progress
+from engine.execution.dask.engine import ClusterEngine
 from tests.support.environment import ROOT
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import engine
-from engine.cluster.coordinator import Coordinator, Timing
-from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.base.division import SliceControl, Workers
+from engine.base.result import Result
+from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
-from engine.farming import SliceControl, Workers
-from engine.results import Result
+from engine.execution.dask.coordinator import Coordinator, Timing
+from engine.runs.folder.storage import Checkpoint
 from engine.solvers.gibbs.farm import FarmedSampling, SamplingSlices
 from engine.solvers.gibbs.options import Options
-from engine.storage import Checkpoint
 from tests.support.owner import Owner
 
 TIMING = Timing(first=0.05, longest=0.05, least=0.0, patience=5.0)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import engine
-from engine.batch import Failure
-from engine.cluster.columns import dump, load
+from engine.base.batch import Failure
+from engine.base.result import Result, Status
 from engine.errors import InputError
-from engine.results import Result, Status
+from engine.execution.dask.columns import dump, load
 
 
 def knapsacks(count: int) -> list[engine.Knapsack]:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import engine
-from engine.cluster.bench import simulate
-from engine.cluster.coordinator import Coordinator, Timing
-from engine.cluster.simulation import Mishaps, SimulatedTransport
-from engine.cluster.transport import Left, Lost, Reported
+from engine.base.division import SliceControl, Workers
+from engine.benchmarks.cluster.command import simulate
+from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
-from engine.farming import SliceControl, Workers
+from engine.execution.dask.coordinator import Coordinator, Timing
+from engine.execution.dask.transport import Left, Lost, Reported
 from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from tests.support.owner import Owner

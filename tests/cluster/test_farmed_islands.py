@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import engine
-from engine.cluster.coordinator import Timing
-from engine.cluster.rounds import RoundCaller
-from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.base.division import SliceControl, Workers
+from engine.base.result import Result
+from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
-from engine.farming import SliceControl, Workers
-from engine.results import Result
+from engine.execution.dask.coordinator import Timing
+from engine.execution.dask.rounds import RoundCaller
+from engine.runs.folder.storage import Checkpoint
 from engine.solvers.boa.farm import IslandSlices, refusal, solve_farmed
 from engine.solvers.boa.options import Options
-from engine.storage import Checkpoint
 from tests.support.owner import Owner
 
 TIMING = Timing(first=0.05, longest=0.05, least=1e9, patience=5.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.batch_system import slurm
 from tests.support.environment import ROOT, with_root
 from tests.support.patience import PATIENCE, wait_until

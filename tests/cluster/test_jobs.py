@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import engine
-from engine.cluster import connection, jobs
-from engine.cluster.connection import Connection
 from engine.errors import ClusterError, OptionError
+from engine.execution.dask import connection, jobs
+from engine.execution.dask.connection import Connection
 from tests.support.batch_system import slurm
 from tests.support.patience import PATIENCE
 

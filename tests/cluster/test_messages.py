@@ -14,10 +14,10 @@ import pytest
 
 import engine
 from engine.cli import _fail, command_line
-from engine.cluster import connection, jobs
-from engine.cluster.connection import Connection
-from engine.cluster.dask_transport import Roster
 from engine.errors import ClusterError, InputError, OptionError, RunFolderError
+from engine.execution.dask import connection, jobs
+from engine.execution.dask.connection import Connection
+from engine.execution.dask.dask_transport import Roster
 from tests.support.environment import ROOT, with_root
 from tests.support.patience import PATIENCE, wait_until
 
@@ -100,7 +100,7 @@ def test_what_is_no_cluster_is_an_input_error(given: Any) -> None:
 def test_without_the_extra_the_message_names_it(
     problem_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith(("engine.cluster.", "distributed"))]:
+    for name in [name for name in sys.modules if name.startswith(("engine.execution.dask.", "distributed"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert command_line(["solve", str(problem_file), "--cluster", "local:2"]) == 3

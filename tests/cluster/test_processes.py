@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import engine
-from engine.cluster.coordinator import Timing
-from engine.cluster.engine import ClusterEngine
+from engine.base.result import Status
 from engine.errors import ClusterError, ClusterWarning, InputError
 from engine.events import Event, Metric, Notice, Started
-from engine.folder import RunFolder
-from engine.results import Status
+from engine.execution.dask.coordinator import Timing
+from engine.execution.dask.engine import ClusterEngine
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.patience import PATIENCE, wait_until
 
 QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=10.0, backup=4.0, grace=10.0)
@@ -126,7 +126,7 @@ def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.En
         (engine.LinearProgram([-1, -1], A_ub=[[1, 2]], b_ub=[4]), {}, -4, "a run of linprog cannot be divided"),
         (engine.BOA("onemax", 12), {"seed": 3}, 12, "one population is not divided"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, engine.problem.Problem) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, engine.base.problem.Problem) else "",
 )
 def test_what_is_not_divided_is_solved_whole_by_one_worker(
     crew: Any, problem: Any, options: dict[str, Any], objective: float, reason: str

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine.cli import command_line
-from engine.cluster.connection import Connection
 from engine.errors import ClusterError
-from engine.version import version
+from engine.execution.dask.connection import Connection
+from engine.util.version import version
 from tests.support.patience import wait_until
 from tests.support.processes import OLD_QUINTET, WITHOUT_QUINTET, scheduler, worker
 

@@ -17,11 +17,13 @@ from types import SimpleNamespace
 import pytest
 from _pytest.mark import ParameterSet
 
-from engine.devices import Device, Member, nvrtc, templates
-from engine.devices.nvrtc import compile_cubin
-from engine.devices.program import signatures
-from engine.devices.templates import render, template_names
-from engine.devices.variants import Variant
+from engine.devices import Device, Member
+from engine.devices.cuda import compiler as nvrtc
+from engine.devices.cuda.compiler import compile_cubin
+from engine.devices.kernels import templates
+from engine.devices.kernels.program import signatures
+from engine.devices.kernels.templates import render, template_names
+from engine.devices.kernels.variants import Variant
 from engine.errors import BackendUnavailable, KernelError
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.devices import cpu_driver
+from engine.devices.opencl import cpu_driver
 from engine.errors import OptionError
 
 

@@ -10,7 +10,7 @@ from engine.devices import Member
 PROGRAM = """
 import sys
 import engine
-from engine.devices.opencl import OpenCLDevice
+from engine.devices.opencl.device import OpenCLDevice
 
 close = OpenCLDevice.close
 

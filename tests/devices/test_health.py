@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from engine.devices import Device, Member
-from engine.devices import health as health_module
-from engine.devices import pool as pool_module
-from engine.devices.health import Health, HealthMonitor
+from engine.devices.monitor import health as health_module
+from engine.devices.monitor.health import Health, HealthMonitor
+from engine.devices.pool import pool as pool_module
 from engine.events import DeviceStatus, from_json, to_json
 from tests.support.patience import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.devices import kernel_cache
+from engine.devices.kernels import cache as kernel_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """

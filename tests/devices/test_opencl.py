@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from engine.devices import Device, DevicePool, Member, available, select
-from engine.devices import opencl as backend
-from engine.devices import opencl_listing as listing
+from engine.devices.opencl import device as backend
+from engine.devices.opencl import listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 from engine.numerics.scan import Scanner
 from tests.support.environment import with_root

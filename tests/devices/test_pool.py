@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
-from engine.devices.pool import beside_gpus
+from engine.devices.pool.pool import beside_gpus
 from engine.errors import DeviceError, OutOfDeviceMemory
 from tests.support.patience import PATIENCE
 
@@ -67,7 +67,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Diary, set[str]]]:
     """The diary of the fake devices a pool opens, and where they fail."""
     diary: Diary = []
     fails: set[str] = set()
-    pool_module = importlib.import_module("engine.devices.pool")
+    pool_module = importlib.import_module("engine.devices.pool.pool")
     monkeypatch.setattr(pool_module, "_open", lambda info: FakeDevice(info, diary, fails))
     yield diary, fails
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("quintet-opencl:9")]
@@ -275,7 +275,7 @@ def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl: Member)
 PROMPT = """
 import sys
 from engine.devices import available
-from engine.devices.pool import DevicePool
+from engine.devices.pool.pool import DevicePool
 info = next(info for info in available("opencl")[0] if info.id == sys.argv[1])
 before = sys.getswitchinterval()
 assert before > 1e-4

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from engine.devices import Device, Member
-from engine.devices.program import signatures
-from engine.devices.source import Source
+from engine.devices.kernels.program import signatures
+from engine.devices.kernels.source import Source
 from engine.errors import KernelArgumentError, KernelError
 
 TEXT = """

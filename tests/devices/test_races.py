@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.devices.variants import CUDA_GPU, GPU
+from engine.devices.kernels.variants import CUDA_GPU, GPU
 from engine.solvers.boa.device.local_search import gain_arrays, improve_program
 from engine.solvers.boa.device.programs import improve_spec, shapes_for
 from engine.solvers.boa.fitness.formulas import max_sat

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.devices import Device, DevicePool, Member, cuda_graph
-from engine.devices.cuda_graph import GraphRecording
-from engine.devices.recording import CommandList, Recording, Recordings
-from engine.devices.timeline import recorded
+from engine.devices import Device, DevicePool, Member
+from engine.devices.cuda import graph as cuda_graph
+from engine.devices.cuda.graph import GraphRecording
+from engine.devices.graph import CommandList, Recording, Recordings
+from engine.devices.monitor.timeline import recorded
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
 

@@ -12,8 +12,10 @@ from types import ModuleType
 
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, available, by_backend, cuda, nvrtc, select, selection
+from engine.devices import Capabilities, DeviceInfo, available, by_backend, select, selection
 from engine.devices.backends import backends
+from engine.devices.cuda import compiler as nvrtc
+from engine.devices.cuda import device as cuda
 from engine.errors import BackendUnavailable, DeviceNotFound
 
 pytestmark = pytest.mark.smoke

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.devices.slices import SliceLength
+from engine.devices.pool.slices import SliceLength
 
 
 def test_a_slice_grows_at_most_twofold_and_shrinks_at_once() -> None:

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member, StreamEvent
-from engine.devices.handles import Events
+from engine.devices.buffer import Events
 
 Trial = Callable[[str, str], str]
 

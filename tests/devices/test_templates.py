@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from engine.devices import Device, Member, templates
-from engine.devices.nvrtc import compile_cubin
-from engine.devices.program import Program
-from engine.devices.source import compiler_location, dump
-from engine.devices.templates import render, template_names
+from engine.devices import Device, Member
+from engine.devices.cuda.compiler import compile_cubin
+from engine.devices.kernels import templates
+from engine.devices.kernels.program import Program
+from engine.devices.kernels.source import compiler_location, dump
+from engine.devices.kernels.templates import render, template_names
 from engine.errors import BackendUnavailable, KernelError
 
 Trial = Callable[[str, str], str]

@@ -10,10 +10,11 @@ import pytest
 
 import engine
 from engine import devices
-from engine.config import resolve, solver_options
-from engine.devices import available, templates
+from engine.devices import available
 from engine.devices.backends import backends
-from engine.folder import read_problem
+from engine.devices.kernels import templates
+from engine.runs.folder.run_folder import read_problem
+from engine.settings.config import resolve, solver_options
 from engine.solvers import discover
 from tests.support import third_backend
 

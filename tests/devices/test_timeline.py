@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
-from engine.devices.timeline import recorded
+from engine.devices.monitor.timeline import recorded
 
 N = 1 << 16
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import engine
+from engine.base.problem import Problem
 from engine.errors import ProblemError
 from engine.formats.source import limited, read_bytes
-from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
 from tests.support.damaged_files import (
     FILES,

@@ -186,7 +186,7 @@ def test_a_number_that_a_problem_refuses_is_told_with_its_line(
 
 
 def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(tmp_path: Path) -> None:
-    from engine.solvers.gibbs.generators import ProbitOptions, generate, write
+    from engine.generators.gibbs import ProbitOptions, generate, write
 
     problem = generate(ProbitOptions(rows=40, columns=3, correlation=0.5, seed=2))
     write(problem, tmp_path / "made.csv")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, log_ndtr
 
 import engine
+from engine.benchmarks.gibbs.command import follow
 from engine.devices import Buffer, Device, DevicePool, Member, available
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
-from engine.solvers.gibbs.bench import follow
 from engine.solvers.gibbs.checkpoint import Rate
 from engine.solvers.gibbs.design.layout import share_of_chains
 from engine.solvers.gibbs.design.matrix import Design

@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 
 from engine.devices import Member
+from engine.references.gibbs import ReferenceChain
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.reference import ReferenceChain
 from tests.support.invariance import (
     COLLINEAR,
     LEVEL,

@@ -30,7 +30,7 @@ def problem_of(rows: int = 80) -> engine.HorseshoeProbit:
 
 def stopped_in_batch(owner: engine.Engine, number: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Posterior:
     """The result of a run that is stopped while a batch of iterations does not end."""
-    monkeypatch.setattr("engine.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
     advance, hangs, end = Sampler.advance, threading.Event(), threading.Event()
     calls: list[int] = []
 

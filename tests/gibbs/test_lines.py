@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import engine
+from engine.benchmarks.gibbs.mixing import KINDS, mixing_problems
 from engine.devices import Member
-from engine.solvers.gibbs.bench_mixing import KINDS, mixing_problems
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.worker import Worker

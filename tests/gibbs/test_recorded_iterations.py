@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.devices import Member
-from engine.devices.recording import Recording, Recordings
+from engine.devices.graph import Recording, Recordings
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.worker import Worker

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, checkpoint_of
 from engine.solvers.gibbs.device.matrices import Matrices

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from engine.devices import Capabilities
-from engine.devices.templates import render
-from engine.devices.variants import CUDA_GPU, GPU
+from engine.devices.kernels.templates import render
+from engine.devices.kernels.variants import CUDA_GPU, GPU
 from engine.solvers.gibbs.device.programs import Mode, sweep_shape
 
 MODES: tuple[tuple[Mode, int], ...] = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from engine.devices import Device, Member
-from engine.solvers.gibbs.reference import draw_positive_normals
+from engine.references.gibbs import draw_positive_normals
 
 COUNT = 20_000
 LEVEL = 1e-5

@@ -15,8 +15,8 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
 
+from engine.base.solver import MetricSpec
 from engine.events import Metric
-from engine.solver import MetricSpec
 from gui.app.garbage import Collector
 from gui.app.jobs import Job
 from gui.app.theme import LIGHT

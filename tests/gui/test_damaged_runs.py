@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.text import gap_text, seconds_text, value_text
+from engine.util.text import gap_text, seconds_text, value_text
 from gui.app.theme import LIGHT
 from gui.problem.new_instance import NewInstance
 from gui.runs.library import Library

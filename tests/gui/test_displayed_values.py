@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from engine.base.result import Status
+from engine.base.solver import MetricSpec
 from engine.events import Compiling, DeviceStatus, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
-from engine.folder import RunFolder
-from engine.results import Status
-from engine.solver import MetricSpec
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
-from engine.text import value_text
+from engine.util.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
 from gui.compare import statistics

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from engine.lock import writer_of
+from engine.runs.folder.lock import writer_of
 from tests.support.app import COUNTING
 from tests.support.environment import with_root
 from tests.support.interaction import answer, begin, ended, load, opened

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 
 import engine
+from engine.base.solver import MetricSpec
 from engine.events import Compiling, Finished, Metric, Progress, Trace
-from engine.solver import MetricSpec
 from gui.app.theme import DARK, LIGHT
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.axes import NumberAxis, TimeAxis

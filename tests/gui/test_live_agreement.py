@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for

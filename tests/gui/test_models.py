@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 import engine
+from engine.base.option_models import Given, validated
+from engine.cli.options import own_options, split_options
 from engine.cli.running import solve
-from engine.cli_options import own_options, split_options
 from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
-from engine.models import Given, validated
 from engine.solvers import discover
-from engine.text import gap_text, rate_text, seconds_text, value_text
+from engine.util.text import gap_text, rate_text, seconds_text, value_text
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
@@ -386,7 +386,7 @@ def test_an_option_that_is_a_number_or_a_word_takes_both(qtbot: Any) -> None:
 def test_samples_are_found_with_what_their_files_say() -> None:
     found = find_samples()
     assert {sample.path.stem for sample in found if sample.first} == set(discover()) & {
-        path.stem for path in engine.demo.samples()
+        path.stem for path in engine.cli.samples.samples()
     }
     assert all(sample.about for sample in found if sample.first)
     assert len({sample.path for sample in found}) == len(found)

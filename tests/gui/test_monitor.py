@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.devices.machine import MachineMonitor, Process
+from engine.devices.monitor.machine import MachineMonitor, Process
 from tests.support.app import COUNTING
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import engine
+from engine.base.solver import MetricSpec
 from engine.events import DeviceStatus, Failed, Metric, Started, StateChanged, Trace
-from engine.folder import RunFolder
-from engine.solver import MetricSpec
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT
 from gui.panels import GenericPanel, RunInfo, panel_classes, panel_for

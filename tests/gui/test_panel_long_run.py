@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.base.solver import MetricSpec
 from engine.events import Event, Metric, Started
-from engine.solver import MetricSpec
 from gui.app.theme import DARK
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.curves import Line

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text import short_number_text, short_seconds_text, value_text
+from engine.util.text import short_number_text, short_seconds_text, value_text
 from gui.plot.axes import duration, next_end, next_range
 from gui.plot.series import Series
 

@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import engine
+from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Started, Trace
-from engine.results import Result
+from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.boa.schema import COLUMNS
-from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.text import value_text
+from engine.util.text import value_text
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
 from gui.panels.knapsack import chosen_items

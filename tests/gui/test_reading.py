@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox
 
 import engine
+from engine.api.sweep import Sweep
 from engine.errors import InputError
-from engine.sweep import Sweep
 from gui.problem.instance import read_instance, reader_of
 from gui.problem.sweep import plan_sweep
 from tests.support.interaction import begin, drop, ended, load

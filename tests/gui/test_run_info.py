@@ -11,7 +11,7 @@ import pytest
 import quintet
 from engine.cli import command_line
 from engine.events import Finished, Metric, Progress, to_json
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDialogButtonBox
 
 from engine import Flowshop
 from engine.events import DeviceStatus
-from engine.solvers.branch_and_bound.generators import write_flowshop
+from engine.generators.branch_and_bound import write_flowshop
 from gui.window.places import HostDialog
 from tests.support import counting
 from tests.support.app import COUNTING
@@ -78,7 +78,7 @@ def test_a_run_is_resumed_where_it_was_started() -> None:
 
 
 def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.clusters import saved_clusters
+    from engine.execution.clusters import saved_clusters
 
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *names, **more: str(tmp_path))
     assert saved_clusters() == {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 
-from engine.text import value_text
+from engine.util.text import value_text
 from gui.runs.columns import COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
 from gui.runs.model import RunModel

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from engine.base.result import Result
 from engine.cli.listing import _state_text
-from engine.devices.machine import DeviceState
+from engine.devices.monitor.machine import DeviceState
 from engine.events import DeviceStatus, Finished, Incumbent, Metric, to_json
-from engine.observers import _best_text
-from engine.results import Result
-from engine.text import bytes_text, counter_text, gap_text, rate_text, short_number_text
+from engine.runs.observers import _best_text
+from engine.util.text import bytes_text, counter_text, gap_text, rate_text, short_number_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for

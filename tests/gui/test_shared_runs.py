@@ -14,8 +14,8 @@ from PySide6.QtCore import Qt
 
 import engine
 from engine.errors import RunFolderError
-from engine.folder import RunFolder
 from engine.formats.source import limited
+from engine.runs.folder.run_folder import RunFolder
 from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
@@ -191,7 +191,7 @@ def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: A
     for place in range(dialog.kind.count()):
         dialog.kind.setCurrentIndex(place)
         order = dialog.request()
-        assert engine.folder.read_problem(make_instance(order)).describe()
+        assert engine.runs.folder.run_folder.read_problem(make_instance(order)).describe()
     dialog._on_kind()
     assert dialog.error.text() == ""  # another name is suggested for what is there
     dialog.path.setText(str(order.path))

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtWidgets import QDialogButtonBox
 
 import engine
-from engine.config import solver_options
+from engine.api.sweep import Sweep
 from engine.errors import InputError
+from engine.settings.config import solver_options
 from engine.solvers import discover
-from engine.sweep import Sweep
 from gui.problem.sweep import SweepDialog, example, parse_options, plan_sweep
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from engine.errors import InputError, UntrustedCode
-from engine.folder import foreign_code, read_problem
+from engine.runs.folder.run_folder import foreign_code, read_problem
 from gui.app.trust import ask_trust
 
 

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import SHIFT, begin, drop, ended, load
 

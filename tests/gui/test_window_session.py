@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QL
 
 import engine
 from engine.events import Metric, to_json
-from engine.folder import RunFolder
-from engine.text import value_text
+from engine.runs.folder.run_folder import RunFolder
+from engine.util.text import value_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.runs.bars import ReplayBar

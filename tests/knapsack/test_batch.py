@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
-from engine.batch import BatchControl
+from engine.base.batch import BatchControl
+from engine.base.result import Result
 from engine.devices import Device, DevicePool, Member
 from engine.errors import AuditError
-from engine.results import Result
+from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack import SOLVER
 from engine.solvers.knapsack.batch.packed import MOST_CAPACITY, MOST_ITEMS, Packed
 from engine.solvers.knapsack.batch.solve import solve_batch
 from engine.solvers.knapsack.batch.worker import BatchWorker
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import BatchShapes
-from engine.solvers.knapsack.reference import optimal_value
 from tests.support.examples import examples
 
 KINDS = ("uncorrelated", "strong", "inverse", "subset sum", "equal", "even", "without profit", "steep", "too heavy")

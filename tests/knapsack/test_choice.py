@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
 from engine import Engine, Knapsack, MultidimensionalKnapsack, MultipleChoiceKnapsack, Status
+from engine.base.result import Result
 from engine.devices import SliceLength
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Progress
 from engine.formats.knapsack import choice as formats
-from engine.results import Result
-from engine.run import Run
-from engine.solvers.knapsack import checks
-from engine.solvers.knapsack.choice import solve as choice_solve
-from engine.solvers.knapsack.choice import table as choice_table
-from engine.solvers.knapsack.choice.generators import (
+from engine.generators.multiple_choice import (
     MultidimensionalOptions,
     MultipleChoiceOptions,
     multidimensional,
@@ -31,6 +27,10 @@ from engine.solvers.knapsack.choice.generators import (
     write_multidimensional,
     write_multiple_choice,
 )
+from engine.runs.run import Run
+from engine.solvers.knapsack import checks
+from engine.solvers.knapsack.choice import solve as choice_solve
+from engine.solvers.knapsack.choice import table as choice_table
 from tests.support.examples import examples
 from tests.support.stopping import stop_at
 

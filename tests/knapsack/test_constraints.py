@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
 
 from engine import Engine, Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Result, Status
-from engine.solvers.knapsack.choice.generators import MultidimensionalOptions, multidimensional
+from engine.generators.multiple_choice import MultidimensionalOptions, multidimensional
 from engine.solvers.knapsack.constraints import search, worker
 from engine.solvers.knapsack.constraints import solve as solving
 

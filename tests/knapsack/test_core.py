@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Knapsack
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
 from engine.solvers.knapsack.core import Core
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.ordering import by_efficiency
 from engine.solvers.knapsack.presolve import presolve
-from engine.solvers.knapsack.reference import optimal_value
 from tests.support.examples import examples
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import engine
 from engine import Engine, Knapsack, Status, cli
+from engine.base.result import Result
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
-from engine.results import Result
+from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.bits import worker as bit_worker
-from engine.solvers.knapsack.reference import optimal_value
 from tests.support.examples import examples
 
 some = examples(40)

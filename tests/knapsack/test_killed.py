@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine import Engine, Status
-from engine.folder import RunFolder
-from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
+from engine.generators.knapsack import GeneratorOptions, generate, write
+from engine.runs.folder.run_folder import RunFolder
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")

@@ -11,8 +11,8 @@ from engine import Engine, Knapsack, Status
 from engine.devices import Member
 from engine.errors import DeviceError
 from engine.events import Event, Notice
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
-from engine.solvers.knapsack.reference import optimal_value
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.references.knapsack import optimal_value
 from tests.support.faults import failing
 
 

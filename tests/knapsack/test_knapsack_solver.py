@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Engine, Knapsack, Status
+from engine.base.result import Result
 from engine.devices import Device, Member
-from engine.devices.templates import Source
+from engine.devices.kernels.templates import Source
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Progress
-from engine.results import Result
-from engine.run import Run
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.references.knapsack import optimal_value
+from engine.runs.folder.storage import Checkpoint
+from engine.runs.run import Run
 from engine.solvers.knapsack.dense import planning
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.sweep import Sweep
 from engine.solvers.knapsack.dense.worker import RowWorker
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import Shapes, ValueType
-from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.resume import Progress as Earlier
 from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
-from engine.storage import Checkpoint
 from tests.support.examples import examples
 from tests.support.stopping import stop_at
 

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from engine.errors import InputError, ProblemError
 from engine.formats import knapsack as formats
+from engine.generators.knapsack import GeneratorOptions, InstanceType, generate, write
 from engine.solvers import recognize
-from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, generate, write
 from engine.solvers.knapsack.problem import Knapsack
 from tests.support.examples import examples
 

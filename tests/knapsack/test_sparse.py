@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from engine import Engine, Knapsack, Status
 from engine.errors import OptionError
 from engine.events import Progress
-from engine.folder import RunFolder
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.references.knapsack import optimal_value
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack import solve
-from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
-from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import buffers, passes, worker
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table

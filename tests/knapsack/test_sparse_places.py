@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
+from engine.base.result import Result
 from engine.devices import Member
 from engine.errors import DeviceError, OutOfDeviceMemory
 from engine.events import Event, Notice
-from engine.folder import RunFolder
-from engine.results import Result
+from engine.references.knapsack import optimal_value
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack.programs import SparseShapes
-from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
 from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
 from engine.solvers.knapsack.sparse.worker import Decisions

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from engine import Engine, Knapsack, Status
 from engine.devices import Capabilities
 from engine.events import Progress
+from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.launches import RowView
 from engine.solvers.knapsack.dense.schedule import GroupRules, Schedule
@@ -23,7 +24,6 @@ from engine.solvers.knapsack.dense.worker import RowWorker, Step
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.programs import Shapes, ValueType, shapes_for
-from engine.solvers.knapsack.reference import optimal_value
 from tests.support.examples import examples
 from tests.support.stopping import stop_at
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import engine
+from engine.api.engine import Engine
 from engine.devices import Member
-from engine.engine import Engine
 from engine.errors import OptionError
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior import augmented, products, sparse_cholesky

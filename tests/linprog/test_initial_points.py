@@ -12,7 +12,7 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError
 from engine.events import Event, Incumbent
-from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.generators.linprog import GeneratorOptions, generate
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
-from engine.folder import RunFolder
-from engine.run import Run
+from engine.generators.linprog import GeneratorOptions, generate
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.folder.storage import Checkpoint
+from engine.runs.run import Run
 from engine.solvers.linprog import SCHEMA, pdhg, solve
-from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.racers import interior
 from engine.solvers.linprog.racers import pdhg as racer
 from engine.solvers.linprog.racers import start as racing
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.storage import Checkpoint
 from tests.support.faults import failing
 
 PROBLEM = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))

@@ -18,9 +18,9 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
-from engine.run import Run
+from engine.generators.linprog import GeneratorOptions, generate
+from engine.runs.run import Run
 from engine.solvers.linprog import SOLVER
-from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import interior
 from engine.solvers.linprog.validate import method_for

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Device, Member
-from engine.devices.variants import CUDA_GPU
+from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
 from engine.solvers.linprog.interior import driver, long_lines

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import engine
 from engine.devices import Member
+from engine.references.linprog import HostShard
 from engine.solvers.linprog.batches import solve as batch_solve
 from engine.solvers.linprog.batches.equations import PatternEquations, repeated
 from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
@@ -22,7 +23,6 @@ from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.multifrontal.symbolic import analyse
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.reference import HostShard
 from tests.support.matrices import MATRICES, tree_of
 
 FOLLOWING = {"row_lower", "row_upper", "c", "lower", "upper"}

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 import engine
 from engine.devices import Device, Member
-from engine.run import Run
+from engine.generators.linprog import GeneratorOptions, generate
+from engine.runs.run import Run
 from engine.solvers.linprog import pdhg, pdhg_lines, pdhg_mixed
 from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
-from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.options import Precision
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.racers import start

@@ -17,6 +17,7 @@ import engine
 from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
+from engine.references.linprog import HostShard
 from engine.solvers.linprog.forms.standard import Prepared, prepare
 from engine.solvers.linprog.interior import staged_copy
 from engine.solvers.linprog.interior.host_memory import make_shard
@@ -24,7 +25,6 @@ from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.reference import HostShard
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.sums import product
 

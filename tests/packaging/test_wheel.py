@@ -79,7 +79,7 @@ def test_only_two_packages_are_at_top_level(site: Path) -> None:
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, site: Path, others: Path) -> None:
     paths = (site, others) if first == "ours" else (others, site)
-    code = "import engine.devices.templates as t; print(len(list(t.template_names())) > 20)\n"
+    code = "import engine.devices.kernels.templates as t; print(len(list(t.template_names())) > 20)\n"
     code += "import kernels, gui; print(kernels.whose, gui.whose)"
     assert run(code, *paths).split() == ["True", "another", "another"]
 
@@ -87,7 +87,7 @@ def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, si
 def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Path) -> None:
     if not engine.available_devices("opencl"):
         pytest.skip("no OpenCL device")
-    code = SOLVE.format(site=str(site)) + "from engine.demo import samples; print(len(samples()))"
+    code = SOLVE.format(site=str(site)) + "from engine.cli.samples import samples; print(len(samples()))"
     assert run(code, others, site).split() == ["5"]
 
 
@@ -102,11 +102,11 @@ def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
 def test_engine_is_quintet(installed: Installation, site: Path) -> None:
     code = """
 import quintet as qt, engine
-import engine.devices.pool, engine.errors
+import engine.devices.pool.pool, engine.errors
 from engine.errors import OptionError
 from engine.formats import tables
 assert qt is engine
-assert qt.devices.pool is engine.devices.pool
+assert qt.devices.pool is engine.devices.pool.pool
 assert qt.errors is engine.errors and OptionError is engine.OptionError
 assert engine.errors.__spec__.name == engine.errors.__name__ == "quintet.errors"
 assert qt.Knapsack is engine.Knapsack and dir(qt) == dir(engine)
@@ -133,7 +133,9 @@ def test_what_was_pickled_by_either_name_is_read_by_both(installed: Installation
 
 
 def test_an_editable_installation_takes_the_folders_beside_engine(others: Path) -> None:
-    code = "from engine.layout import folder_of; print(*(folder_of(part) for part in ('kernels', 'gui', 'samples')))"
+    code = (
+        "from engine.util.paths import folder_of; print(*(folder_of(part) for part in ('kernels', 'gui', 'samples')))"
+    )
     assert run(code, others, ROOT).split() == [str(ROOT / part) for part in ("kernels", "gui", "samples")]
-    code = "from engine.layout import load_app; print(load_app().__path__[0])"
+    code = "from engine.util.paths import load_app; print(load_app().__path__[0])"
     assert run(code, others, ROOT).split() == [str(ROOT / "gui")]

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.devices import DevicePool, Member
-from engine.devices.timeline import Command, DeviceTimeline, HostSpan, Timeline
+from engine.devices.monitor.timeline import Command, DeviceTimeline, HostSpan, Timeline
 from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
 from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of

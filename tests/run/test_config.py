@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import config
 from engine.errors import OptionError
+from engine.settings import config
 from tests.support import counting
 
 pytestmark = pytest.mark.smoke

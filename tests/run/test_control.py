@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from engine.control import Controls
+from engine.cli.control import Controls
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 

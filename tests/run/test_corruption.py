@@ -14,7 +14,7 @@ import pytest
 import engine
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Event, Notice
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.stopping import stop_at

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.folder import RunFolder
-from engine.schema import HISTORY, ArraySpec
-from engine.solver import Solver
+from engine.base.schema import HISTORY, ArraySpec
+from engine.base.solver import Solver
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 
 SOLVERS = {name: solver for name, solver in discover().items() if name != "counting"}

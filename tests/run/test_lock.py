@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-import engine.lock
+import engine.runs.folder.lock
 from engine.errors import RunFolderError
-from engine.lock import FolderLock, writer_of
+from engine.runs.folder.lock import FolderLock, writer_of
 from tests.support.environment import with_root
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from engine.lock import FolderLock
+from engine.runs.folder.lock import FolderLock
 lock = FolderLock(Path(sys.argv[1]))
 print("locked", flush=True)
 time.sleep(120)
@@ -42,8 +42,8 @@ def held_by_another(folder: Path) -> subprocess.Popen[str]:
 @pytest.fixture(params=["system's lock", "file alone"])
 def _both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "file alone":
-        monkeypatch.setattr(engine.lock, "fcntl", None)
-    elif engine.lock.fcntl is None:
+        monkeypatch.setattr(engine.runs.folder.lock, "fcntl", None)
+    elif engine.runs.folder.lock.fcntl is None:
         pytest.skip("this system has no such locks")
 
 
@@ -87,7 +87,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
 def test_where_the_file_alone_is_the_lock_its_content_decides(
     owner: dict[str, Any], taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.lock, "fcntl", None)
+    monkeypatch.setattr(engine.runs.folder.lock, "fcntl", None)
     FolderLock(tmp_path)  # never released: its process has ended, as far as the content says
     file = tmp_path / "run.lock"
     content = json.loads(file.read_text()) if owner else {}

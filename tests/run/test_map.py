@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import engine
-from engine.batch import Batch, BatchControl, Item, items_of
+from engine.api.map import _groups
+from engine.base.batch import Batch, BatchControl, Item, items_of
+from engine.base.result import Result, Status
 from engine.errors import InputError, OptionError, ProblemError
 from engine.events import Event, Progress
-from engine.mapping import _groups
-from engine.results import Result, Status
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from engine import events
-from engine.observers import JsonLines, ProgressBar, Recorder
+from engine.runs.observers import JsonLines, ProgressBar, Recorder
 from tests.support.counting import STARTED
 
 pytestmark = pytest.mark.smoke

@@ -45,9 +45,9 @@ def test_the_pinned_names_are_there() -> None:
 
 
 def test_devices_and_solvers_are_packages() -> None:
-    import engine.devices.pool
+    import engine.devices.pool.pool
 
-    assert engine.devices.pool.DevicePool.__name__ == "DevicePool"
+    assert engine.devices.pool.pool.DevicePool.__name__ == "DevicePool"
     assert engine.devices is sys.modules["engine.devices"]
     assert engine.solvers is sys.modules["engine.solvers"]
 
@@ -66,9 +66,9 @@ def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
 
 
 def test_a_module_is_imported_when_it_is_named() -> None:
-    code = "import engine; print(engine.folder.RunFolder.__name__)"
+    code = "import engine; print(engine.settings.__name__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout == "RunFolder\n"
+    assert done.stdout == "engine.settings\n"
 
 
 def test_problem_classes_are_found_by_looking() -> None:
@@ -92,7 +92,7 @@ def test_looking_for_the_solvers_imports_no_device_and_no_heavy_package() -> Non
         "from engine.solvers import discover\n"
         "discover()\n"
         "heavy = {'pyopencl', 'pycuda', 'mako', 'scipy.special', 'scipy.linalg', 'rich', 'click', 'highspy'}\n"
-        "heavy |= {'sklearn', 'engine.devices.base', 'engine.run', 'engine.engine', 'engine.api'}\n"
+        "heavy |= {'sklearn', 'engine.devices.device', 'engine.runs', 'engine.api'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run(
@@ -119,7 +119,7 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
         "import sys\n"
         "from engine import cli\n"
         "assert cli.command_line(['--help']) == 0\n"
-        "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.config'} & set(sys.modules)\n"
+        "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.settings.config'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import engine
-import engine.publisher
+import engine.runs.publisher
 from engine import events
-from engine.folder import RunFolder
-from engine.observers import Recorder
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.observers import Recorder
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE, wait_until
 
@@ -90,7 +90,7 @@ def test_another_engine_may_solve_in_an_observer() -> None:
 def test_a_blocked_observer_does_not_hold_the_end_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(engine.publisher, "PATIENCE", 0.3)
+    monkeypatch.setattr(engine.runs.publisher, "PATIENCE", 0.3)
     release = threading.Event()
 
     def blocked(event: events.Event) -> None:

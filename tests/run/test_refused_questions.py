@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.devices import DeviceInfo
 from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, QuintetError, RunFolderError
-from engine.run import Run
+from engine.runs.run import Run
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
@@ -49,7 +49,7 @@ def test_a_refused_question_leaves_no_folder_device_or_thread(
 ) -> None:
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr("engine.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
+        patch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
         with pytest.raises(error):
             engine.solve(problem(), run_folder=tmp_path / "a" / "r", **arguments)
     assert list(tmp_path.iterdir()) == []
@@ -62,8 +62,8 @@ def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(
 ) -> None:
     engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
     kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
-    monkeypatch.setattr("engine.engine.select", lambda *_: [replace(counting.ABACUS, memory=10)])
-    monkeypatch.setattr("engine.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
+    monkeypatch.setattr("engine.api.engine.select", lambda *_: [replace(counting.ABACUS, memory=10)])
+    monkeypatch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
     with pytest.raises(OutOfDeviceMemory, match="does not fit opencl:0"):
         engine.resume(tmp_path / "r")
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept

@@ -10,8 +10,8 @@ import pytest
 
 import engine
 from engine import events
-from engine.folder import RunFolder
-from engine.replay import Replay
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.replay import Replay
 from tests.support.counting import STARTED, Counting
 from tests.support.patience import PATIENCE, wait_until
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import engine
-from engine.batch import Item
-from engine.results import result_class
+from engine.base.batch import Item
+from engine.base.result import result_class
+from engine.cli.tables import describe_result
 from engine.solvers.gibbs.posterior import Posterior
-from engine.tables import describe_result
 
 pytestmark = pytest.mark.smoke
 

@@ -16,10 +16,10 @@ import pytest
 
 import engine
 from engine import events
+from engine.base.result import Result, Status
 from engine.errors import DeviceError
-from engine.folder import RunFolder
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.run import Run, StopRequested
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE, wait_until
@@ -346,7 +346,7 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.engine.select", lambda *_: pytest.fail("looked for a device"))
+    monkeypatch.setattr("engine.api.engine.select", lambda *_: pytest.fail("looked for a device"))
     with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
         engine.solve(LONG, stile="plain")
     with pytest.raises(engine.errors.InputError, match="no solver takes a int"):

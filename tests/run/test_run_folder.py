@@ -17,10 +17,10 @@ import pytest
 
 import engine
 from engine import events
+from engine.base.result import Result, Status
 from engine.errors import RunFolderError
-from engine.files import write_whole
-from engine.folder import Checkpoint, RunFolder
-from engine.results import Result, Status
+from engine.runs.folder.run_folder import Checkpoint, RunFolder
+from engine.util.files import write_whole
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.environment import with_root
@@ -52,7 +52,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
         assert not Path(target).exists()
         rename(source, target)
 
-    monkeypatch.setattr("engine.folder.os.rename", watched)
+    monkeypatch.setattr("engine.runs.folder.run_folder.os.rename", watched)
     (tmp_path / "empty").mkdir()
     RunFolder.create(tmp_path / "empty", Counting(7), DESCRIPTION)
     assert seen == [["problem.npz", "run.toml"]]
@@ -60,7 +60,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     def broken(*_: Any) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr("engine.folder.os.rename", broken)
+    monkeypatch.setattr("engine.runs.folder.run_folder.os.rename", broken)
     with pytest.raises(RunFolderError, match=r"cannot make the run folder .*new: no room"):
         RunFolder.create(tmp_path / "new", Counting(7), DESCRIPTION)
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
@@ -69,7 +69,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
-    monkeypatch.setattr("engine.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
+    monkeypatch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
     for path in (tmp_path / "full", tmp_path / "full" / "thesis.txt"):
         with pytest.raises(RunFolderError, match="exists and is not empty"):
             engine.solve(Counting(7), run_folder=path)
@@ -84,7 +84,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.files.os.fsync", broken)
+        patch.setattr("engine.util.files.os.fsync", broken)
         with pytest.raises(OSError, match="no room"):
             write_whole(path, b"new")
     assert path.read_bytes() == b"old"
@@ -125,7 +125,7 @@ def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monk
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("engine.storage.write_whole", killed)
+    monkeypatch.setattr("engine.runs.folder.storage.write_whole", killed)
     with pytest.raises(KeyboardInterrupt):
         folder.save_checkpoint(Checkpoint({"at": np.array(2)}, {}, 2.0))
     kept = RunFolder.open(folder.path).checkpoint()

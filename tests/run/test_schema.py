@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from engine.results import Result, Status
-from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema, SchemaError
+from engine.base.result import Result, Status
+from engine.base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema, SchemaError
 
 pytestmark = pytest.mark.smoke
 

@@ -18,10 +18,10 @@ import pytest
 import tomlkit
 
 import engine
-from engine import config
 from engine.errors import OptionError, QuintetError, RunFolderError
-from engine.folder import RunFolder, read_problem
-from engine.storage import file_digest, text_digest
+from engine.runs.folder.run_folder import RunFolder, read_problem
+from engine.runs.folder.storage import file_digest, text_digest
+from engine.settings import config
 from tests.support.counting import Counting
 
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
@@ -58,8 +58,8 @@ def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda d: d.update(solver="abacus"), "names the solver 'abacus'; there is none"),
         (lambda d: d["problem"].update({"class": "Knapsack"}), "names no known problem: 'Knapsack'"),
         (
-            lambda d: d["problem"].update({"class": "Problem", "module": "engine.problem"}),
-            "of the class Problem of the module engine.problem, which has no file",
+            lambda d: d["problem"].update({"class": "Problem", "module": "engine.base.problem"}),
+            "of the class Problem of the module engine.base.problem, which has no file",
         ),
         (lambda d: d["options"].update(stepp=5), "unknown option 'stepp'"),
         (lambda d: d["settings"].update(devices=[5.5]), "devices"),

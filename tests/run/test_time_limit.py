@@ -13,11 +13,11 @@ import pytest
 
 import engine
 from engine import events
-from engine.attempt import GRACE, LONGEST_GRACE, is_overdue
+from engine.base.result import Result, Status
 from engine.devices import DevicePool
-from engine.folder import RunFolder
-from engine.results import Result, Status
-from engine.run import Run
+from engine.runs.attempt import GRACE, LONGEST_GRACE, is_overdue
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.run import Run
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE
@@ -34,7 +34,7 @@ def phase() -> Iterator[threading.Event]:
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that leave a solver as soon as they are overdue."""
-    monkeypatch.setattr("engine.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
 
 
 def run_in(pool: DevicePool, solve: Callable[[Run], Result | None], **arguments: Any) -> Run:

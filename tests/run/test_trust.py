@@ -12,8 +12,8 @@ import pytest
 
 import engine
 from engine.errors import RunFolderError, UntrustedCode
-from engine.folder import RunFolder, foreign_code, read_problem
-from engine.trust import remember
+from engine.runs.folder.run_folder import RunFolder, foreign_code, read_problem
+from engine.util.trust import remember
 
 SOURCE = """
 from pathlib import Path

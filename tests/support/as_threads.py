@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.devices.program import signatures
-from engine.devices.templates import render
+from engine.devices.kernels.program import signatures
+from engine.devices.kernels.templates import render
 
 _HEADER = Path(__file__).with_suffix(".hpp")
 _SPECIAL_REGISTER = re.compile(r'asm volatile\("mov\.u32[^;]*;" : "=r"\(id\)\);')

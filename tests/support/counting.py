@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-import engine.devices.pool  # noqa: F401 - patched below
+import engine.devices.pool.pool  # noqa: F401 - patched below
+from engine.base.problem import Problem
+from engine.base.result import Result, Status
+from engine.base.solver import Generator, MetricSpec, Solver, SolverOptions
 from engine.devices import Capabilities, DeviceInfo, selection
 from engine.devices.backends import backends
 from engine.errors import AuditError, DeviceError, ProblemError
 from engine.events import Started
-from engine.problem import Problem
-from engine.results import Result, Status
-from engine.run import Run, StopRequested
-from engine.solver import Generator, MetricSpec, Solver, SolverOptions
+from engine.runs.run import Run, StopRequested
 from engine.solvers import discover
 
 QUINTET = [sys.executable, "-W", "error", "-m", "tests.support.quintet_counting"]
@@ -199,5 +199,5 @@ def install(patch: Any) -> None:
     }
     patch.setattr(selection, "backends", lambda: found)
     patch.setattr(
-        sys.modules["engine.devices.pool"], "_open", lambda info: SimpleNamespace(info=info, close=lambda: None)
+        sys.modules["engine.devices.pool.pool"], "_open", lambda info: SimpleNamespace(info=info, close=lambda: None)
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.events import Event, Metric
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT, Theme
 from gui.panels import Panel, RunInfo, panel_for

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.devices import Device
-from engine.devices.recording import Recording
+from engine.devices.graph import Recording
 from engine.errors import DeviceError
 
 __all__ = ["failing"]

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
+from engine.base.problem import Problem
 from engine.errors import QuintetError
-from engine.problem import Problem
 from engine.solvers.boa.fitness.tables import Decomposable, qubo
 
 __all__ = ["PROBLEMS", "Forgery", "forgeries"]

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from engine.devices import Member, templates
+from engine.devices import Member
+from engine.devices.kernels import templates
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import REPORT

@@ -18,9 +18,9 @@ import numpy as np
 import engine
 from engine.devices import available
 from engine.errors import RunFolderError
-from engine.folder import RunFolder
-from engine.run import Run
-from engine.storage import Checkpoint, RunFiles
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.folder.storage import Checkpoint, RunFiles
+from engine.runs.run import Run
 
 __all__ = [
     "CASES",
@@ -66,7 +66,7 @@ def _in_progress(event: Any) -> bool:
 
 
 def _knapsack() -> Any:
-    from engine.solvers.knapsack.generators import GeneratorOptions, generate
+    from engine.generators.knapsack import GeneratorOptions, generate
 
     return generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=6))
 
@@ -306,7 +306,7 @@ def kill_until_done(
     begin, in turn, so that however long a process takes to start, some are killed at work.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["engine.api", "engine.solvers", "lasting"])
+    context.set_forkserver_preload(["engine.api.functions", "engine.solvers", "lasting"])
     kills = 0
     while True:
         child = context.Process(target=_work, args=(name, str(folder), list(devices)), daemon=True)

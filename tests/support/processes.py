@@ -27,9 +27,9 @@ sys.meta_path.insert(0, Absent())
 """Python code that runs first in a process which is to have no Quintet."""
 
 OLD_QUINTET = """
-import engine.version
+import engine.util.version
 
-engine.version.version = lambda: "0.0.9"
+engine.util.version.version = lambda: "0.0.9"
 """
 
 

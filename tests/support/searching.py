@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities, Device, Member
+from engine.references.branch_and_bound import HostSearch
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.reference import HostSearch
 from engine.solvers.branch_and_bound.search.messages import Report, Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree

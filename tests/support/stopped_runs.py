@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.run import Run
+from engine.runs.run import Run
 from engine.solvers.boa import islands
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.events import Event
-from engine.run import Run
+from engine.runs.run import Run
 
 __all__ = ["stop_at"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from engine.devices import opencl
 from engine.devices.backends import BackendModule
 from engine.devices.info import DeviceInfo
-from engine.devices.opencl import OpenCLDevice
+from engine.devices.opencl import device as opencl
+from engine.devices.opencl.device import OpenCLDevice
 
 __all__ = ["BACKEND"]
 

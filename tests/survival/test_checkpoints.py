@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine.errors import AuditError, RunFolderError
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import solver_named
 from tests.support.lasting import CASES, differences, signed, slow_device, solve_whole, stopped
 

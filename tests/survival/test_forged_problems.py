@@ -12,7 +12,7 @@ import pytest
 import engine
 from engine.devices import available
 from engine.errors import QuintetError
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.forged import PROBLEMS, forgeries
 
 ROOT = Path(__file__).resolve().parents[2]

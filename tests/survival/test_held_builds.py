@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import engine
+from engine.base.result import Status
 from engine.devices import Member
-from engine.devices.program import Program
+from engine.devices.kernels.program import Program
 from engine.errors import DeviceError
-from engine.results import Status
 from tests.support.patience import PATIENCE
 
 WEIGHTS = np.random.default_rng(3).integers(20, 90, 40)
@@ -32,7 +32,7 @@ def test_no_solver_holds_its_run_while_a_kernel_is_built(
     device: Member, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, options, has_solution = SOLVERS[name]
-    monkeypatch.setattr("engine.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
     building, released = threading.Event(), threading.Event()
 
     def build(program: Program, kernel: str) -> Any:

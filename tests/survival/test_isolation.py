@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine import isolation
 from engine.devices import available
 from engine.errors import AuditError, DeviceError, QuintetWarning
+from engine.runs.child import parent as isolation
 from tests.support.patience import PATIENCE
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.folder import RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support.lasting import CASES, differences, kill_until_done, seed_of_today, slow_device, solve_whole
 
 SEED = seed_of_today()

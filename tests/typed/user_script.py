@@ -74,7 +74,7 @@ def under_its_own_name(seen: list[DeviceInfo], progress: Progress) -> float | No
 
 def there() -> list[str]:
     names = [info.name for info in engine.available_devices()] + list(engine.available_solvers())
-    return [*names, engine.__version__, quintet.devices.pool.DevicePool.__name__]
+    return [*names, engine.__version__, quintet.devices.DevicePool.__name__]
 
 
 def with_options(owner: qt.Engine, options: dict[str, Any]) -> None:

@@ -33,8 +33,8 @@ import click
 import numpy as np
 
 import engine
-from engine.cluster.coordinator import Timing
-from engine.cluster.engine import ClusterEngine
+from engine.execution.dask.coordinator import Timing
+from engine.execution.dask.engine import ClusterEngine
 from tests.support.environment import ROOT
 
 TIMING = Timing(first=0.3, longest=1.0, least=0.1, patience=15.0, backup=5.0)

@@ -29,13 +29,15 @@ from pathlib import Path
 import click
 
 import engine
-from engine import config, lock, trust
 from engine.errors import QuintetError
 from engine.events import from_json
-from engine.folder import RunFolder, foreign_code
 from engine.formats import lolib, qaplib
 from engine.formats.source import limited
+from engine.runs.folder import lock
+from engine.runs.folder.run_folder import RunFolder, foreign_code
+from engine.settings import config
 from engine.solvers import problem_classes, recognize
+from engine.util import trust
 from tests.support.damaged_files import FILES, mutant
 from tests.support.lasting import SMALL, resident_bytes, slow_device
 

@@ -299,8 +299,8 @@ def _known(device: str) -> set[str]:
     import importlib
     import pkgutil
 
-    from engine.devices.program import signatures
-    from engine.devices.templates import render
+    from engine.devices.kernels.program import signatures
+    from engine.devices.kernels.templates import render
 
     language = device.partition(":")[0]
     solvers = importlib.import_module("engine.solvers").__path__

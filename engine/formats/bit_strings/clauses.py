@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...text import counted
+from ...util.text import counted
 from ..source import require_memory
 from .lines import Lines, Parsed
 

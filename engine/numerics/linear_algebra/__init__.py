@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...devices import Device
-from ...devices.variants import Variant
+from ...devices.kernels.variants import Variant
 from ...errors import BackendUnavailable, DeviceError
 from .base import LinearAlgebra, Provider
 

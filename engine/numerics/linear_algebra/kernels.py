@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from ...devices import Buffer, Capabilities, Device
-from ...devices.variants import each_once
+from ...devices.kernels.variants import each_once
 from ..groups import group_size
 from .base import LinearAlgebra, Provider
 

@@ -7,8 +7,9 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from ...farming import Farm
-from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...base.division import Farm
+from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...util.paths import PACKAGE
 from .options import PHASES, Options
 from .problem import BOA
 from .schema import SCHEMA
@@ -29,8 +30,8 @@ SOLVER = Solver(
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.plan", "validate"),
     schema=SCHEMA,
-    generators={"nk": Generator.of_module(f"{__name__}.generators", "NKOptions", "generate_nk", "write_nk")},
-    bench=LazyImport(f"{__name__}.bench", "bench"),
+    generators={"nk": Generator.of_module(f"{PACKAGE}.generators.boa", "NKOptions", "generate_nk", "write_nk")},
+    bench=LazyImport(f"{PACKAGE}.benchmarks.boa.command", "bench"),
     farm=Farm(
         unit="islands",
         worker=LazyImport(f"{__name__}.farm", "slice_worker"),
@@ -41,10 +42,10 @@ SOLVER = Solver(
     reproductions={
         "boa": Reproduction(
             "Munawar, Wahib, Munetomo, Akama: a GPU based parallel Bayesian optimization algorithm",
-            LazyImport(f"{__name__}.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.boa", "reproduce"),
         )
     },
-    tune=LazyImport(f"{__name__}.tune", "tune"),
+    tune=LazyImport(f"{PACKAGE}.benchmarks.boa.tune", "tune"),
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

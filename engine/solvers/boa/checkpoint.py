@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RunFolderError
-from ...run import Run
+from ...runs.run import Run
 from .device.programs import HISTORY_FIELDS
 from .device.state import PopulationState
 from .fitness import Fitness, Function, Snippet

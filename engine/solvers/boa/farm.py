@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.division import Rounds, SliceControl, SliceWorker, Workers
+from ...base.result import Result
 from ...devices import DevicePool
-from ...devices.slices import SliceLength
-from ...farming import Rounds, SliceControl, SliceWorker, Workers
-from ...results import Result
-from ...run import Run
+from ...devices.pool.slices import SliceLength
+from ...runs.run import Run
 from .device.memory import SAMPLE_WORDS
 from .device.programs import HISTORY_FIELDS
 from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
@@ -239,7 +239,7 @@ class RemoteIslands(Islands):
 
 
 def solve_farmed(problem: BOA, options: Options, run: Run, workers: Workers, rounds: Rounds) -> Result:
-    """See :attr:`engine.farming.Farm.solve`."""
+    """See :attr:`engine.base.division.Farm.solve`."""
 
     def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:
         return RemoteIslands(parameters, ending, migration, rounds)
@@ -339,5 +339,5 @@ def _advanced(population: Population, count: int) -> Slice:
 
 
 def slice_worker(problem: BOA, options: Options, seed: int, pool: DevicePool) -> IslandSlices:
-    """See :attr:`engine.farming.Farm.worker`."""
+    """See :attr:`engine.base.division.Farm.worker`."""
     return IslandSlices(problem, options, pool)

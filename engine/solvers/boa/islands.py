@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...devices import DevicePool, Member
-from ...devices.slices import SLICE_SECONDS, SliceLength
+from ...devices.pool.slices import SLICE_SECONDS, SliceLength
 from ...errors import DeviceError, DeviceLost
 from .device.programs import HISTORY_FIELDS
 from .device.state import MOST_GENERATIONS, Ending, PopulationState, Slice

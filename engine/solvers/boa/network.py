@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...results import Result, missing_package
+from ...base.result import Result, missing_package
 
 __all__ = ["Network", "bit_planes", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
 

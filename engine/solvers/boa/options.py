@@ -8,8 +8,8 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from ...base.solver import SolverOptions
 from ...errors import OptionError
-from ...solver import SolverOptions
 from .scores import Score
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory
-from ...text import bytes_text
+from ...util.text import bytes_text
 from .device.local_search import choose_improvement, is_pairwise
 from .device.memory import largest_buffer, node_bytes, required_bytes
 from .fitness import Fitness

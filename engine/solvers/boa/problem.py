@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...base.problem import InstanceOption, Problem, frozen
+from ...base.result import Result
 from ...errors import AuditError, ProblemError
 from ...formats import bit_strings
 from ...formats.instances import located
-from ...problem import InstanceOption, Problem, frozen
-from ...results import Result
-from ...text import counted, number_text
-from ...trust import is_bundled, native_code_of, require_trust
+from ...util.text import counted, number_text
+from ...util.trust import is_bundled, native_code_of, require_trust
 from .fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
 from .fitness.files import from_parsed
 from .fitness.landscapes import random_ising, random_nk
@@ -307,7 +307,7 @@ class BOA(Problem):
         ProblemError
             If it cannot be read, or breaks a rule of its format, or it holds fewer instances.
         UntrustedCode
-            If it contains a C snippet that is not trusted; see :mod:`engine.trust`.
+            If it contains a C snippet that is not trusted; see :mod:`engine.util.trust`.
         """
         parsed = bit_strings.read(path, instance)
         name = Path(path).name if parsed.instances == 1 else f"{Path(path).name}-{instance}"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result, Status
 from ...errors import AuditError
-from ...results import Result, Status
-from ...run import Run
+from ...runs.run import Run
 from .device.programs import HISTORY_FIELDS
 from .device.state import PopulationState
 from .fitness import Fitness, Function, Snippet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
+from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
 __all__ = ["COLUMNS", "GRAPH_GENES", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
 

@@ -9,11 +9,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
+from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
-from ...results import Result, Status
-from ...run import Run, StopRequested
-from ...text import counted
+from ...runs.run import Run, StopRequested
+from ...util.text import counted
 from .checkpoint import audit, restore, save
 from .device.local_search import choose_improvement
 from .device.state import Ending, PopulationState

@@ -7,8 +7,9 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from ...farming import Farm
-from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...base.division import Farm
+from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...util.paths import PACKAGE
 from .options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
 from .problems.atsp import ATSP
 from .problems.flowshop import Flowshop
@@ -66,41 +67,41 @@ SOLVER = Solver(
     ),
     generators={
         "flowshop": Generator.of_module(
-            f"{__name__}.generators", "FlowshopFamily", "generate_flowshop", "write_flowshop"
+            f"{PACKAGE}.generators.branch_and_bound", "FlowshopFamily", "generate_flowshop", "write_flowshop"
         ),
         "atsp": Generator.of_module(
-            f"{__name__}.generators", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
+            f"{PACKAGE}.generators.branch_and_bound", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
         ),
         "qap": Generator.of_module(
-            f"{__name__}.assignment_generators",
+            f"{PACKAGE}.generators.assignment",
             "QuadraticAssignmentFamily",
             "generate_quadratic_assignment",
             "write_quadratic_assignment",
             suffix=".dat",
         ),
         "tardiness": Generator.of_module(
-            f"{__name__}.assignment_generators",
+            f"{PACKAGE}.generators.assignment",
             "TardinessFamily",
             "generate_tardiness",
             "write_tardiness",
         ),
         "linear_ordering": Generator.of_module(
-            f"{__name__}.ordering_generators",
+            f"{PACKAGE}.generators.ordering",
             "LinearOrderingFamily",
             "generate_linear_ordering",
             "write_linear_ordering",
             suffix=".lop",
         ),
     },
-    bench=LazyImport(f"{__name__}.bench", "bench"),
+    bench=LazyImport(f"{PACKAGE}.benchmarks.branch_and_bound.command", "bench"),
     reproductions={
         "ivm": Reproduction(
             "Gmys, Mezmaz, Melab, Tuyttens: IVM-based parallel branch-and-bound on multi-GPU systems",
-            LazyImport(f"{__name__}.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.branch_and_bound", "reproduce"),
         ),
         "flowshop": Reproduction(
             "Taillard, and Vallada, Ruiz, Framinan: flowshop benchmarks, with a proof of each optimal makespan",
-            LazyImport(f"{__name__}.proofs.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.flowshop_proofs", "reproduce"),
         ),
     },
     farm=Farm(

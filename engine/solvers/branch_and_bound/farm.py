@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
+from ...base.division import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
-from ...farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
-from ...results import Result, Status
-from ...run import Run, StopRequested
+from ...runs.run import Run, StopRequested
 from . import solve as single
 from .checkpoint import Progress, write
 from .intervals import Units, length_of_levels
@@ -336,10 +336,10 @@ def _announcer(incumbent: Any, control: SliceControl) -> Callable[[], None]:
 
 
 def farmed_search(problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> FarmedSearch:
-    """See :attr:`engine.farming.Farm.run`."""
+    """See :attr:`engine.base.division.Farm.run`."""
     return FarmedSearch(problem, options, run, workers)
 
 
 def slice_worker(problem: PermutationProblem, options: Options, seed: int, pool: DevicePool) -> SearchSlices:
-    """See :attr:`engine.farming.Farm.worker`."""
+    """See :attr:`engine.base.division.Farm.worker`."""
     return SearchSlices(problem, options, seed, pool)

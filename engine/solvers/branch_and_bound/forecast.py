@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.estimate import Estimate
 from ...devices import Device, DevicePool
-from ...devices.group import WorkerGroup
-from ...forecast import Estimate
+from ...devices.pool.group import WorkerGroup
 from .intervals import cut
 from .options import Options
 from .search.messages import Report, Task

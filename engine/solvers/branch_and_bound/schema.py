@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from ...schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 
 __all__ = ["SCHEMA", "SearchState"]
 

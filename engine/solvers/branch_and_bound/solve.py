@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, DeviceError
-from ...results import Result, Status
-from ...run import Run, StopRequested
+from ...runs.run import Run, StopRequested
 from .checkpoint import Progress, audited, write
 from .intervals import Units, cut, length_of_levels
 from .options import Options

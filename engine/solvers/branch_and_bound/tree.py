@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.problem import Problem
 from ...errors import OptionError, ProblemError
-from ...problem import Problem
 
 if TYPE_CHECKING:
     from ...devices import Capabilities

@@ -6,8 +6,9 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from ...farming import Farm
-from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...base.division import Farm
+from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...util.paths import PACKAGE
 from .options import Options
 from .posterior import summary
 from .problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
@@ -32,11 +33,11 @@ SOLVER = Solver(
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.solve", "validate"),
     schema=SCHEMA,
-    bench=LazyImport(f"{__name__}.bench", "bench"),
+    bench=LazyImport(f"{PACKAGE}.benchmarks.gibbs.command", "bench"),
     reproductions={
         "horseshoe": Reproduction(
             "Terenin, Dong, Draper: GPU-accelerated Gibbs sampling, the horseshoe probit model",
-            LazyImport(f"{__name__}.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.gibbs", "reproduce"),
         )
     },
     farm=Farm(
@@ -45,7 +46,9 @@ SOLVER = Solver(
         worker=LazyImport(f"{__name__}.farm", "slice_worker"),
     ),
     generators={
-        "probit": Generator.of_module(f"{__name__}.generators", "ProbitOptions", "generate", "write", suffix=".csv")
+        "probit": Generator.of_module(
+            f"{PACKAGE}.generators.gibbs", "ProbitOptions", "generate", "write", suffix=".csv"
+        )
     },
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RunFolderError
-from ...storage import Checkpoint
+from ...runs.folder.storage import Checkpoint
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.sampler import Sampler

@@ -15,12 +15,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.division import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
-from ...farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
-from ...results import Result, Status
-from ...run import Run, StopRequested
-from ...storage import Checkpoint
+from ...runs.folder.storage import Checkpoint
+from ...runs.run import Run, StopRequested
 from . import solve as single
 from .checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from .choice import with_kernel
@@ -401,10 +401,10 @@ class SamplingSlices(SliceWorker):
 
 
 def farmed_sampling(problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> FarmedSampling:
-    """See :attr:`engine.farming.Farm.run`."""
+    """See :attr:`engine.base.division.Farm.run`."""
     return FarmedSampling(problem, options, run, workers)
 
 
 def slice_worker(problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> SamplingSlices:
-    """See :attr:`engine.farming.Farm.worker`."""
+    """See :attr:`engine.base.division.Farm.worker`."""
     return SamplingSlices(problem, options, seed, pool)

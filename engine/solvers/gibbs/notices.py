@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import DataWarning
-from ...run import Run
-from ...text import counted
+from ...runs.run import Run
+from ...util.text import counted
 from .design.lines import Lines
 from .design.matrix import Design
 from .moves.conjugate import MOST_STEPS

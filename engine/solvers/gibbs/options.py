@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ...solver import SolverOptions
+from ...base.solver import SolverOptions
 from .priors import CONJUGATE, Prior, PriorName
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]

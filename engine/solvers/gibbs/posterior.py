@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...display import ROWS, Display
+from ...base.result import Result, data_frame
 from ...errors import InputError
-from ...results import Result, data_frame
+from ...util.display import ROWS, Display
 
 __all__ = ["Posterior", "Row", "coefficient_count", "summary", "verdict"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result
 from ...errors import InputError
-from ...results import Result
 from .design.features import is_sparse
 from .families import FAMILIES
 from .posterior import coefficient_count

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from ...base.problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
 from ...errors import ProblemError
 from ...formats import tables
-from ...problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
-from ...text import counted
+from ...util.text import counted
 from .design.features import is_sparse
 from .families import AUXILIARY, FAMILIES, FamilyName
 from .posterior import Posterior
@@ -161,7 +161,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; see :meth:`engine.problem.Problem.from_arrays`."""
+        """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
         problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem
@@ -318,7 +318,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; see :meth:`engine.problem.Problem.from_arrays`."""
+        """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
         problem = cls(_features_of(arrays), arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem

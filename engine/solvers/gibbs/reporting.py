@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ...run import Run
+from ...runs.run import Run
 from .checkpoint import RunState
 from .draws.convergence import Mixing
 from .draws.diagnostics import diagnose

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from .families import AUXILIARY
 
 __all__ = ["SCHEMA", "CheckpointState"]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Status
 from ...devices import DeviceInfo, DevicePool, Member
 from ...devices.info import bytes_text
-from ...devices.slices import SliceLength
+from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
-from ...results import Status
-from ...run import Run, StopRequested
-from ...storage import Checkpoint
+from ...runs.folder.storage import Checkpoint
+from ...runs.run import Run, StopRequested
 from .checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
 from .design.lines import find_lines

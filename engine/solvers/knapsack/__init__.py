@@ -7,7 +7,8 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 
 from __future__ import annotations
 
-from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...util.paths import PACKAGE
 from .choice.problems import MultipleChoiceKnapsack
 from .constraints.problem import MultidimensionalKnapsack
 from .options import ChoiceOptions, ConstraintOptions, Options
@@ -40,25 +41,25 @@ SOLVER = Solver(
         MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
     generators={
-        "knapsack": Generator.of_module(f"{__name__}.generators", "GeneratorOptions", "generate", "write"),
+        "knapsack": Generator.of_module(f"{PACKAGE}.generators.knapsack", "GeneratorOptions", "generate", "write"),
         "multiple-choice-knapsack": Generator.of_module(
-            f"{__name__}.choice.generators",
+            f"{PACKAGE}.generators.multiple_choice",
             "MultipleChoiceOptions",
             "multiple_choice",
             "write_multiple_choice",
         ),
         "multidimensional-knapsack": Generator.of_module(
-            f"{__name__}.choice.generators",
+            f"{PACKAGE}.generators.multiple_choice",
             "MultidimensionalOptions",
             "multidimensional",
             "write_multidimensional",
         ),
     },
-    bench=LazyImport(f"{__name__}.bench", "bench"),
+    bench=LazyImport(f"{PACKAGE}.benchmarks.knapsack.command", "bench"),
     reproductions={
         "knapsack": Reproduction(
             "Boyer, El Baz, Elkihel: dense dynamic programming on multi GPU",
-            LazyImport(f"{__name__}.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.knapsack", "reproduce"),
         )
     },
 )

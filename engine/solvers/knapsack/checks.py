@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, ProblemError
-from ...memory import total_memory
-from ...text import bytes_text
+from ...util.memory import total_memory
+from ...util.text import bytes_text
 
 __all__ = [
     "INT64_MAX",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+from ...base.result import Status
 from ...devices import Device, DevicePool, gather
-from ...results import Status
-from ...run import Run, StopRequested
+from ...runs.run import Run, StopRequested
 
 __all__ = ["stops_before_compiling"]
 
 
 @contextlib.contextmanager
 def stops_before_compiling(pool: DevicePool, run: Run) -> Iterator[None]:
-    """Raise :class:`~engine.run.StopRequested` on a device's thread that would compile for a run that must end.
+    """Raise :class:`~engine.runs.run.StopRequested` on a device's thread that would compile for a run that must end.
 
     Parameters
     ----------

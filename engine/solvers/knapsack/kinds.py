@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...solver import LazyImport
+from ...base.solver import LazyImport
 from .choice.problems import MultipleChoiceKnapsack
 from .constraints.problem import MultidimensionalKnapsack
 from .problem import Knapsack
 
 if TYPE_CHECKING:
-    from ...batch import BatchControl
+    from ...base.batch import BatchControl
+    from ...base.result import Result
     from ...devices import DeviceInfo, DevicePool
-    from ...devices.variants import Variant
-    from ...results import Result
-    from ...run import Run
+    from ...devices.kernels.variants import Variant
+    from ...runs.run import Run
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 

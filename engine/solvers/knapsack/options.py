@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from ...solver import SolverOptions
+from ...base.solver import SolverOptions
 
 __all__ = ["ChoiceOptions", "ConstraintOptions", "Options"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
+from ...base.problem import InstanceOption, Problem, frozen, require_arrays
 from ...errors import ProblemError
 from ...formats import knapsack as formats
 from ...formats.instances import instance_name
-from ...problem import InstanceOption, Problem, frozen, require_arrays
-from ...text import counted
+from ...util.text import counted
 from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
 from .constraints.problem import MultidimensionalKnapsack
 from .scaling import scale_of, scaled_profits

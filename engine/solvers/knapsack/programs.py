@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...devices import Capabilities
-from ...devices.variants import each_once
+from ...devices.kernels.variants import each_once
 from .dense.schedule import MOST_FUSED
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.schema import SchemaError
 from ...errors import RunFolderError
-from ...run import Run
-from ...schema import SchemaError
-from ...storage import Checkpoint
+from ...runs.folder.storage import Checkpoint
+from ...runs.run import Run
 from .presolve import Reduced
 from .problem import Knapsack
 from .schema import SCHEMA, CheckpointState

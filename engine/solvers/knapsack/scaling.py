@@ -13,8 +13,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...base.problem import frozen
 from ...errors import ProblemError
-from ...problem import frozen
 from .checks import INT64_MAX, Origin, check_range, integers, shown
 
 __all__ = ["scale_of", "scaled", "scaled_profits"]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result, Status
 from ...devices import DeviceInfo, DevicePool
 from ...errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
-from ...results import Result, Status
-from ...run import Run, StopRequested
+from ...runs.run import Run, StopRequested
 from .bits.table import BitTable, SubsetSums
 from .bounded import ZeroOne
 from .checks import require_host_memory, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...devices import DevicePool
-from ...run import Run
+from ...runs.run import Run
 from .options import Options
 from .presolve import Reduced
 from .problem import Knapsack

@@ -7,7 +7,8 @@ Yang, *Restarted Halpern PDHG for linear programming* (2024).
 
 from __future__ import annotations
 
-from ...solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from ...util.paths import PACKAGE
 from .options import Options
 from .problem import LinearProgram
 from .schema import SCHEMA
@@ -47,13 +48,15 @@ SOLVER = Solver(
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={
-        "linprog": Generator.of_module(f"{__name__}.generators", "GeneratorOptions", "generate", "write", suffix=".mps")
+        "linprog": Generator.of_module(
+            f"{PACKAGE}.generators.linprog", "GeneratorOptions", "generate", "write", suffix=".mps"
+        )
     },
-    bench=LazyImport(f"{__name__}.bench.command", "bench"),
+    bench=LazyImport(f"{PACKAGE}.benchmarks.linprog.command", "bench"),
     reproductions={
         "pdas": Reproduction(
             "Divakar: primal dual affine scaling on GPUs",
-            LazyImport(f"{__name__}.reproduce", "reproduce"),
+            LazyImport(f"{PACKAGE}.reproductions.linprog", "reproduce"),
         )
     },
 )

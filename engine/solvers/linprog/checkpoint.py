@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RunFolderError
-from ...run import Run
+from ...runs.run import Run
 from .forms.standard import Prepared
 from .interior.driver import Counters
 from .options import Options

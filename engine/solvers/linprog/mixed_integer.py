@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result, Status
 from ...errors import ProblemError
-from ...results import Result, Status
-from ...run import Run, StopRequested
+from ...runs.run import Run, StopRequested
 from .highs.model import model_of
 from .highs.presolve import mixed_integer, simplex_here
 from .highs.process import ChildError

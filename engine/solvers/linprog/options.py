@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...solver import SolverOptions
+from ...base.solver import SolverOptions
 
 __all__ = ["Options", "Precision"]
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...devices import Buffer, Capabilities, Device
-from ...devices.group import Communicator
-from ...devices.slices import SliceLength
+from ...devices.pool.group import Communicator
+from ...devices.pool.slices import SliceLength
 from ...numerics.exchange import Part, Peer
 from ...numerics.groups import group_size
 from ...numerics.memory import Memory

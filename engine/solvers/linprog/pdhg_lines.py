@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...devices import Buffer
-from ...devices.program import Kernel
+from ...devices.kernels.program import Kernel
 from ...numerics.memory import Memory
 
 __all__ = ["Pieces", "line_groups", "pieces_bytes", "split_long_lines"]

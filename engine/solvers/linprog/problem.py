@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from ...base.problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
 from ...errors import ProblemError
 from ...formats import linear_program as formats
 from ...formats.source import without_compression
-from ...problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
-from ...text import counted
+from ...util.text import counted
 from .arguments import (
     BoundsLike,
     Matrix,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...devices import Capabilities
-from ...devices.variants import each_once
+from ...devices.kernels.variants import each_once
 from . import pdhg
 from .batches import together
 from .interior import worker

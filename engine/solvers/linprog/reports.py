@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...results import Result, Status
-from ...run import Run
+from ...base.result import Result, Status
+from ...runs.run import Run
 from .options import Options
 from .racers.base import Racer
 from .verification.audit import Audit

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ...schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
+from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
 __all__ = ["SCHEMA", "CheckpointState", "Form", "has_interior", "has_pdhg"]
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...devices.host import host_cores
-from ...devices.pool import PROMPT_THREADS
+from ...devices.pool.pool import PROMPT_THREADS
 from ...errors import DeviceError, ProblemError, RelaxationWarning
-from ...results import Result, Status
-from ...run import Run, StopRequested
-from ...text import counted
+from ...runs.run import Run, StopRequested
+from ...util.text import counted
 from .checkpoint import check_restored, restored_of, saved
 from .forms.balance import balanced
 from .forms.standard import NoOptimum, Prepared, prepare

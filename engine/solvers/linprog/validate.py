@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
-from ...text import counted
+from ...util.text import counted
 from .interior.driver import planned_bytes, require_fit
 from .interior.shard import ShardData
 from .multifrontal.factor import GROUP

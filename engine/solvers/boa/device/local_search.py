@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer
-from ....devices.slices import SliceLength
+from ....devices.pool.slices import SliceLength
 from ....numerics.philox import stream_word
 from ..fitness import Fitness
 from ..fitness.tables import Decomposable

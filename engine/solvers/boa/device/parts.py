@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from ....devices import Device
-from ....devices.slices import SliceLength
+from ....devices.pool.slices import SliceLength
 
 __all__ = ["Parts"]
 

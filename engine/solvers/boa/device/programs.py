@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ....devices import Capabilities, Device
-from ....devices.program import Program
-from ....devices.variants import each_once
+from ....devices.kernels.program import Program
+from ....devices.kernels.variants import each_once
 from ..fitness import Fitness, Hierarchy, Snippet
 from ..fitness.tables import Decomposable, onemax, trap
 from ..options import RULES, Counting, Rule

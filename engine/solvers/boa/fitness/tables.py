@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError, nearest
-from ....problem import frozen, require_arrays
 from .functions import Bits, Fitness, Hierarchy, Keys, check_genes
 
 __all__ = [

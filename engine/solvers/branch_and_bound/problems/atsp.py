@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import frozen, require_arrays
 from ....errors import OptionError, ProblemError
 from ....formats import tsplib
 from ....formats.instances import instance_name, located
-from ....problem import frozen, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import (
     INFINITY,
     LARGEST_TREE,

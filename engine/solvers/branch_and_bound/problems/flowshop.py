@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import OptionError, ProblemError
 from ....formats import taillard
 from ....formats.instances import instance_name, located
-from ....problem import InstanceOption, frozen, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import PermutationProblem
 from .flowshop_beam import beam_search
 from .flowshop_heuristics import iterated_greedy, makespan, neh

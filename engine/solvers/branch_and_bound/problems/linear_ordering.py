@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError
 from ....formats import lolib
 from ....formats.instances import instance_name, located
-from ....problem import frozen, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import DeviceTree, PermutationProblem, Tree
 from .cycle_packing import (
     best_packing,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.problem import require_arrays
 from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.source import lines_of, read_text
 from ....formats.text import Numbers
-from ....problem import require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import DeviceTree, PermutationProblem, Tree
 from .matrices import require_no_choice
 

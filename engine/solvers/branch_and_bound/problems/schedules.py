@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import InstanceOption, require_arrays
 from ....errors import ProblemError
 from ....formats import taillard
 from ....formats.instances import instance_name, located
 from ....formats.source import read_text
-from ....problem import InstanceOption, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import PermutationProblem, Tree
 from .atsp import ATSP
 from .flowshop import Flowshop

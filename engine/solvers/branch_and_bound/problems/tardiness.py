@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import ProblemError
 from ....formats import tardiness
 from ....formats.instances import instance_name, located
-from ....problem import InstanceOption, frozen, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..tree import DeviceTree, PermutationProblem, Tree
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 from .matrices import (

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from ....api.engine import Engine
+from ....base.result import Result, Status
 from ....devices import Device, DevicePool
-from ....engine import Engine
 from ....errors import ProblemError, ProofError
 from ....events import Event, Incumbent
-from ....files import write_whole
 from ....reports.machine import describe_machine
-from ....results import Result, Status
-from ....run import Run
+from ....runs.run import Run
+from ....util.files import write_whole
 from ..options import FlowshopOptions
 from ..problems.flowshop import Flowshop
 from ..tree import Tree
@@ -275,7 +275,7 @@ def _kept(path: Path, problem: Flowshop) -> list[int]:
 
 def _elapsed(folder: Path) -> float:
     """How long the run in a folder has worked."""
-    from ....folder import RunFolder
+    from ....runs.folder.run_folder import RunFolder
 
     checkpoint = RunFolder.open(folder).checkpoint()
     return 0.0 if checkpoint is None else checkpoint.elapsed

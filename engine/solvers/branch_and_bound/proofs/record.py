@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
 from ....errors import ProofError
-from ....files import write_whole
+from ....util.files import write_whole
 
 __all__ = ["Instance", "Proof", "Subtree", "times_digest"]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ....api.engine import Engine
+from ....base.result import Status
 from ....devices import Device, DevicePool
-from ....engine import Engine
 from ....errors import ProblemError, ProofError
-from ....results import Status
 from ..intervals import length_of_levels
 from ..options import FlowshopOptions
 from ..problems.flowshop import Flowshop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices.program import Program
+from ....devices.kernels.program import Program
 from ....numerics.scan import Scanner
 from .ivms import Ivms
 

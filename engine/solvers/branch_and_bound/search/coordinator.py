@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool
-from ....devices.group import WorkerGroup
-from ....devices.slices import SLICE_SECONDS
+from ....devices.pool.group import WorkerGroup
+from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
-from ....run import Run
+from ....runs.run import Run
 from ..intervals import Units
 from ..options import Options
 from ..tree import Tree
@@ -179,7 +179,7 @@ class Coordinator:
 
         Raises
         ------
-        engine.run.StopRequested
+        engine.runs.run.StopRequested
             When the run must end; :meth:`halt` then returns what is open.
         engine.errors.DeviceError
             When every device has failed: the error of the last one. :meth:`halt` then returns what was open at the last

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Device
-from ....devices.program import BoundKernel
+from ....devices.kernels.program import BoundKernel
 from ....numerics.memory import Memory
 from ..intervals import Units, positions
 from ..masks import Masks, bits_of, dtype_for, words_for

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run import Run
+from ....runs.run import Run
 from ..masks import any_of, bytes_for
 from .frontier import FrontierSnapshot
 from .ivms import Ivms

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ....devices import Capabilities, Device
-from ....devices.program import Program
-from ....devices.templates import render_text
-from ....devices.variants import each_once
+from ....devices.kernels.program import Program
+from ....devices.kernels.templates import render_text
+from ....devices.kernels.variants import each_once
 from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 

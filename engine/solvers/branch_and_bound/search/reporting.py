@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ....run import Run
+from ....runs.run import Run
 from ..tree import Tree
 from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from .members import SnapshotSchedule, Store, WorkerState, share_of

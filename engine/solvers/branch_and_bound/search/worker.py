@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device, StreamEvent
-from ....devices.slices import SLICE_SECONDS, SliceLength
+from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from ....errors import OptionError
 from ..intervals import Units
 from ..options import Options

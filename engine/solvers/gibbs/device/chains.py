@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, StreamEvent
-from ....devices.program import BoundKernel
+from ....devices.kernels.program import BoundKernel
 from ....numerics.memory import Memory
 from ..families import AUXILIARY
 from ..options import KernelName

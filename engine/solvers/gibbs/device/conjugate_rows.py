@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....devices import Buffer
-from ....devices.program import Program
+from ....devices.kernels.program import Program
 from ....numerics.exchange import Part, Peer
 from ....numerics.memory import Memory
 from ..design.layout import chain_groups

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from ....devices import Buffer, Capabilities, Device
-from ....devices.program import BoundKernel, Kernel, Program
-from ....devices.variants import each_once
+from ....devices.kernels.program import BoundKernel, Kernel, Program
+from ....devices.kernels.variants import each_once
 from ..design.layout import Layout, chain_groups
 from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from ..priors import Prior, PriorName

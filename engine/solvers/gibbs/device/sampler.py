@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DeviceInfo, DevicePool, Member
-from ....devices.group import Communicator, WorkerGroup
 from ....devices.info import bytes_text
-from ....devices.slices import SLICE_SECONDS
+from ....devices.pool.group import Communicator, WorkerGroup
+from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError, OptionError, OutOfDeviceMemory
 from ..design.entries import SEGMENT, entry_bytes
 from ..design.layout import SHARDS, share_of_chains

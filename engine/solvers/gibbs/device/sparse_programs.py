@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ....devices import Capabilities, Device
-from ....devices.program import Kernel, Program
+from ....devices.kernels.program import Kernel, Program
 from ..design.entries import SEGMENT, Entries, Segments
 from ..design.layout import SHARDS
 from ..design.matrix import Design

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Device
-from ....devices.group import Communicator
+from ....devices.pool.group import Communicator
 from ....numerics.exchange import Peer
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS, share_of

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.result import Status
 from ....errors import ConvergenceWarning
-from ....results import Status
-from ....run import Run
+from ....runs.run import Run
 from ..checkpoint import RunState
 from ..choice import moves_latent
 from ..design.near_copies import missed_differences

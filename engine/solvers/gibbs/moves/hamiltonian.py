@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer
-from ....devices.recording import Recordings
+from ....devices.graph import Recordings
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS

@@ -5,7 +5,7 @@ Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the pro
 
 from __future__ import annotations
 
-from ....devices.recording import Recordings
+from ....devices.graph import Recordings
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..device.chains import Chains, Settings

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer
-from ....devices.recording import Recordings
+from ....devices.graph import Recordings
 from ....numerics.linear_algebra import linear_algebra
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS

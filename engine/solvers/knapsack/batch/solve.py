@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ....batch import BatchControl
+from ....base.batch import BatchControl
+from ....base.result import Result, Status
 from ....devices import DevicePool, Member, WorkerGroup
-from ....results import Result, Status
 from ..bounded import ZeroOne
 from ..options import Options
 from ..problem import Knapsack

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ....devices import DeviceInfo, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ....run import StopRequested
+from ....runs.run import StopRequested
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..runs import cut_into_runs

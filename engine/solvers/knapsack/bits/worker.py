@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
-from ....devices.variants import each_once
+from ....devices.kernels.variants import each_once
 
 __all__ = ["HALO_BITS", "MOST_FUSED", "BitWorker", "kernel_variants"]
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.result import Result, Status
+from ....base.schema import SchemaError
 from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
-from ....results import Result, Status
-from ....run import Run, StopRequested
-from ....schema import SchemaError
+from ....runs.run import Run, StopRequested
 from ..checks import Origin, integers, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions

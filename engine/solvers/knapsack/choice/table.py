@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
 from ....devices.info import bytes_text
-from ....devices.variants import each_once
+from ....devices.kernels.variants import each_once
 from ..runs import cut_into_runs
 from .stages import Stages
 

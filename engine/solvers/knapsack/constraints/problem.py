@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
-from ....problem import InstanceOption, frozen, require_arrays
-from ....text import counted
+from ....util.text import counted
 from ..checks import Origin, capacity_of, check_range, integers
 from ..choice.problems import ItemProblem
 from ..scaling import scale_of, scaled_profits

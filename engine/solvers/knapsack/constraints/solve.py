@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool
 from ....errors import AuditError, OptionError, ProblemError
-from ....results import Result, Status
-from ....run import Run, StopRequested
+from ....runs.run import Run, StopRequested
 from ..choice import solve as stages
 from ..choice.stages import stages_of
 from ..choice.table import ChoiceTable

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
-from ....devices.variants import each_once
+from ....devices.kernels.variants import each_once
 from .core import Core
 
 __all__ = ["DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]

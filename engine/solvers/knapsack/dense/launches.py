@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ....devices import Buffer, Device
-from ....devices.program import Launch
+from ....devices.kernels.program import Launch
 from ..programs import Shapes
 
 __all__ = ["RowPrograms", "RowView"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....devices import DeviceInfo
-from ....devices.slices import SLICE_SECONDS, SliceLength
+from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from .schedule import Goal, Schedule
 from .worker import Part, Step
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool, Member
-from ....devices.group import Communicator, WorkerGroup
-from ....run import Run, StopRequested
+from ....devices.pool.group import Communicator, WorkerGroup
+from ....runs.run import Run, StopRequested
 from ..programs import Shapes
 from .launches import RowView
 from .planning import Planner, Slice

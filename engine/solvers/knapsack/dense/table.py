@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....devices import Capabilities, DeviceInfo
 from ....devices.info import bytes_text
-from ....run import StopRequested
+from ....runs.run import StopRequested
 from ..options import Options
 from ..presolve import Reduced
 from ..problem import Knapsack

@@ -17,7 +17,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-quiet_highs: Any = runpy.run_path(str(Path(__file__).parents[3] / "numerics" / "highspy_banner.py"))["quiet_highs"]
+quiet_highs: Any = runpy.run_path(str(Path(__file__).parents[3] / "util" / "highspy_banner.py"))["quiet_highs"]
 
 
 def solve(question: dict[str, Any], send: Any) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices.group import WorkerGroup
 from ....devices.info import bytes_text
-from ....devices.slices import SliceLength
+from ....devices.pool.group import WorkerGroup
+from ....devices.pool.slices import SliceLength
 from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
-from ....memory import free_memory
-from ....run import Run, StopRequested
+from ....runs.run import Run, StopRequested
+from ....util.memory import free_memory
 from ..programs import TILE
 from ..resume import Progress, StartTiles
 from .host import HostDecisions, HostTable

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Communicator, DeviceInfo
-from ....devices.group import WorkerGroup
 from ....devices.info import bytes_text
-from ....devices.pool import Member
+from ....devices.pool.group import WorkerGroup
+from ....devices.pool.pool import Member
 from ....errors import AuditError, DeviceLost, OutOfDeviceMemory
 from ..presolve import Reduced
 from ..problem import Knapsack

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....base.result import Result, Status
 from ....devices.host import host_cores
-from ....results import Result, Status
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram

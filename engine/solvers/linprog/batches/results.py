@@ -9,9 +9,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ....display import ROWS, Display, Displayed, entries_text
-from ....results import Result, Status
-from ....text import counted, number_text
+from ....base.result import Result, Status
+from ....util.display import ROWS, Display, Displayed, entries_text
+from ....util.text import counted, number_text
 from .audits import Audits
 from .family import Family
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.result import Result, Status
 from ....devices import Device, DevicePool, Member
-from ....results import Result, Status
 from ..forms.standard import Prepared, prepare, shard_data
 from ..interior.dense_columns import DenseColumns
 from ..interior.driver import add_counters, iterate, new_method

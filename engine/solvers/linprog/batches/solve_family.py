@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ....devices import DevicePool
-from ....devices.group import WorkerGroup
+from ....devices.pool.group import WorkerGroup
 from ..options import Options
 from .audits import audit_family
 from .family import Family

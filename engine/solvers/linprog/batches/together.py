@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
-from ....devices.slices import SliceLength
+from ....devices.pool.slices import SliceLength
 from ....numerics.memory import Memory
 from .chunks import places
 from .family import Family

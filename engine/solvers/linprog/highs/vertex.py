@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run import Run, StopRequested
+from ....runs.run import Run, StopRequested
 from ..options import Options
 from ..problem import LinearProgram
 from ..verification.outcome import AuditedPoint

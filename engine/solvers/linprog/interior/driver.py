@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....devices import Device, DeviceInfo, DevicePool, Member
 from ....devices.info import bytes_text
-from ....devices.slices import SLICE_SECONDS
+from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import OutOfDeviceMemory
 from ..multifrontal.choice import dense_for_a_while, is_surely_dense
 from ..multifrontal.equations import MultifrontalNormalEquations

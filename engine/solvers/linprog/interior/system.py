@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Device, DevicePool, Member
-from ....devices.group import WorkerGroup
+from ....devices.pool.group import WorkerGroup
 from .loading import PhaseSeconds, devices_of
 from .normal_equations import NormalEquations
 from .shard import Shard, ShardData, Target, cut

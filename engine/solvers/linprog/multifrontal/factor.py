@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device
-from ....devices.program import BoundKernel
-from ....devices.recording import Recordings
+from ....devices.graph import Recordings
+from ....devices.kernels.program import BoundKernel
 from ....numerics.linear_algebra.kernels import Kernels
 from ..interior.long_lines import Chunks, chunks_of
 from ..problem import sp

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....results import Result, Status
+from ....base.result import Result, Status
 from ..highs.presolve import simplex_here
 from ..highs.process import ChildError
 from ..highs.vertex import basis_arrays, lacks_basis

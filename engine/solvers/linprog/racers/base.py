@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run import Run
+from ....runs.run import Run
 from ..interior.driver import Counters
 from ..problem import LinearProgram
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run import Run
+from ....runs.run import Run
 from ..highs.model import Scaling, model_of
 from ..highs.presolve import HighsHere
 from ..highs.process import ChildError, new_child

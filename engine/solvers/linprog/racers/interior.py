@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool, Member
-from ....devices.slices import SLICE_SECONDS
-from ....run import Run
+from ....devices.pool.slices import SLICE_SECONDS
+from ....runs.run import Run
 from ..forms.standard import Prepared, Standard, big_m, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL, InteriorPoint, Measures

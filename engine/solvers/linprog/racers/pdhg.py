@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool, Member
-from ....devices.group import Communicator, WorkerGroup
-from ....run import Run
+from ....devices.pool.group import Communicator, WorkerGroup
+from ....runs.run import Run
 from ..forms.scaled import ScaledProgram, scaled
 from ..highs.threads import start_thread
 from ..interior.driver import Counters

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ....devices import DevicePool
 from ....errors import DeviceError
-from ....run import Run
+from ....runs.run import Run
 from ..highs.process import ChildError
 from ..highs.threads import start_thread
 from ..interior.driver import Counters

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ....devices import DevicePool, Member
 from ....devices.host import host_cores
-from ....run import Run
+from ....runs.run import Run
 from ..highs.process import ChildError, keep_children, release_children
 from ..highs.threads import start_thread
 from ..multifrontal import orders

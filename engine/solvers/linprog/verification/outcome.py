@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....results import Result, Status
+from ....base.result import Result, Status
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram

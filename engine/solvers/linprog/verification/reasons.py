@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....text import counted
+from ....util.text import counted
 from ..problem import LinearProgram
 from .rays import proves_infeasible, reach_is_enough
 from .sums import product, term_sizes, transposed

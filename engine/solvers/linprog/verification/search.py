@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool
-from ....run import Run
+from ....runs.run import Run
 from ..forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....results import Result, Status
+from ....base.result import Result, Status
 from ..forms.standard import NoOptimum
 from ..interior.driver import Counters
 from ..options import Options

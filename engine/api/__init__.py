@@ -1,0 +1,1 @@
+"""The engine from Python: its functions, and the class :class:`Engine`."""

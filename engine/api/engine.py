@@ -1,0 +1,631 @@
+"""The class :class:`Engine`: opened devices, and the runs that take turns on them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, Unpack, cast
+
+from ..base.batch import Batch, items_of
+from ..base.estimate import Estimate
+from ..base.problem import Problem
+from ..base.result import Result
+from ..base.solver import LazyImport, Solver, SolverOptions
+from ..devices import Backend, DeviceInfo, DevicePool, select
+from ..errors import ClusterError, DeviceError, InputError
+from ..runs.child.parent import needs_isolation, solve_isolated
+from ..runs.folder.run_folder import RunFolder
+from ..runs.folder.storage import Checkpoint
+from ..runs.publisher import as_observers, require_other_thread
+from ..runs.run import Observer, Run, wait_or_stop
+from ..settings import config
+from ..solvers import discover, solver_for
+from ..util.display import Display, Displayed
+from ..util.paths import PACKAGE
+from .map import BatchProgress, as_batch, check_options, solve_items
+from .resume import earlier_result, recorder_of, resumed_settings
+
+if TYPE_CHECKING:
+    from .option_types import AnyOptions, BatchOptions
+
+    class RunArguments(AnyOptions, total=False):
+        """The keyword arguments of :meth:`Engine.start`."""
+
+        time_limit: float | None
+        seed: int | None
+        on_event: Observer | Sequence[Observer] | None
+        run_folder: str | Path | None
+        checkpoint_interval: float | None
+
+
+__all__ = ["Engine", "wait_or_stop"]
+
+R = TypeVar("R", bound=Result)
+
+_PATIENCE = 0.05
+"""Seconds for the devices of a run that had to end, which a user does not wait for longer."""
+
+_CLOSED = "the engine is closed; use it inside its with block, or make another"
+
+
+class Engine(Displayed):
+    """Opened devices with their compiled kernels, reused from one run to the next.
+
+    Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
+
+    Parameters
+    ----------
+    backend : {"auto", "cuda", "opencl"}, optional
+        By default what the configuration says (see :mod:`engine.settings.config`), else ``"auto"``.
+    devices : sequence of str, optional
+        Names of devices (see :func:`engine.devices.select`); the same may be named twice. By default every GPU of the
+        backend, or its first device if there is no GPU.
+    config_file : path-like, optional
+        A TOML file to read instead of ``quintet.toml``.
+    cluster : str, path-like or distributed.Client, optional
+        Where to run instead of this process: ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a Dask scheduler,
+        ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.execution.dask.jobs`), or a
+        client. ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration.
+        Needs the extra ``cluster``.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the configuration is wrong. The devices themselves are looked for when they are first needed.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> with engine.Engine() as owner:
+    ...     one = owner.solve(problem)
+    ...     run = owner.start(problem)  # returns at once
+    ...     other = run.wait()
+    >>> one.objective, other.objective
+    (220, 220)
+    """
+
+    __signature__: ClassVar[inspect.Signature]
+
+    def __new__(cls, *arguments: Any, cluster: Any = None, **keywords: Any) -> Self:
+        """An engine of this process, or one of a cluster."""
+        kind = cls if cluster is None else _cluster_engine()
+        return cast(Self, object.__new__(kind))
+
+    def __init__(
+        self,
+        backend: Backend | None = None,
+        devices: Sequence[str] | None = None,
+        *,
+        config_file: str | Path | None = None,
+        cluster: Any = None,
+    ) -> None:
+        self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
+        self._pool: DevicePool | None = None
+        self._turn = threading.Lock()
+        self._opening = threading.RLock()
+        self._runs: list[Run] = []
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Engine cannot be pickled, since it owns open devices: make one in each process")
+
+    def display(self) -> Display:
+        """What is shown of it: its devices, without looking for them, and what it does."""
+        settings = self._resolved.settings
+        devices = "default" if settings.devices is None else ", ".join(settings.devices)
+        running = sum(run.state != "ended" for run in list(self._runs))
+        facts = [("devices", devices), *([("runs", str(running))] if running else [])]
+        return Display(f"Engine {settings.backend}", [*facts, ("state", "closed" if self._closed else "open")])
+
+    def alike(self, other: Engine) -> bool:
+        """Whether both have the same devices and settings, from the same sources."""
+        return self._resolved == other._resolved
+
+    @property
+    def is_open(self) -> bool:
+        """Whether devices have been opened, and not closed since."""
+        return self._pool is not None
+
+    @functools.cached_property
+    def device_infos(self) -> list[DeviceInfo]:
+        """The devices this engine uses, described."""
+        settings = self._resolved.settings
+        return select(settings.backend, settings.devices)
+
+    @property
+    def backend(self) -> str:
+        """What runs are labelled with: ``"cuda"``, ``"opencl"``, or ``"mixed"``."""
+        languages = {info.language for info in self.device_infos}
+        return languages.pop() if len(languages) == 1 else "mixed"
+
+    def close(self, wait: bool = True) -> None:
+        """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program.
+
+        Raises
+        ------
+        RuntimeError
+            If an observer of one of its runs calls it: the run ends only after its observers have returned.
+        """
+        with self._opening:
+            runs = list(self._runs)
+            for run in runs:
+                run.require_other_thread()
+            self._closed = True
+        for run in runs:
+            run.stop()
+        if not wait:
+            return
+        for run in runs:
+            run.join()
+        with self._opening:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                pool.close(_PATIENCE if any(run.was_stopped for run in runs) else None)
+
+    def start(
+        self,
+        problem: Problem[R],
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        run_folder: str | Path | None = None,
+        checkpoint_interval: float | None = None,
+        **options: Unpack[AnyOptions],
+    ) -> Run[R]:
+        """Begin to solve a problem and return its :class:`engine.runs.run.Run` at once.
+
+        Parameters
+        ----------
+        problem : Problem
+        time_limit : float, optional
+            Seconds of work, from when the devices are open and it is the run's turn; the best found by then is
+            the result.
+        seed : int, optional
+            Of every random choice; 0 by default.
+        on_event : callable or sequence of callables, optional
+            Called with each :mod:`engine.events` event, on a thread of the run.
+        run_folder : path-like, optional
+            Where to keep the run; made here, must not exist or be empty.
+        checkpoint_interval : float, optional
+            Seconds between checkpoints in the run folder.
+        **options
+            The solver's own (``quintet solvers NAME`` lists them).
+
+        Raises
+        ------
+        engine.errors.InputError
+            If an option is unknown or not allowed, or no solver takes the problem.
+        engine.errors.DeviceError
+            If a device cannot be opened.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> events = []
+        >>> with engine.Engine() as owner:
+        ...     result = owner.start(problem, on_event=events.append, run_folder="first").wait()
+        >>> type(events[0]).__name__, type(events[-1]).__name__
+        ('Started', 'Finished')
+        """
+        arguments = {
+            "time_limit": time_limit,
+            "seed": seed,
+            "run_folder": None if run_folder is None else str(run_folder),
+            "checkpoint_interval": checkpoint_interval,
+        }
+        resolved = self._resolved.with_arguments(arguments)
+        solver = solver_for(problem)
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        settings = resolved.settings
+        observers = as_observers(on_event)
+        path = settings.run_folder
+        if path is not None:
+            RunFolder.require_free(path)
+        self._validate(solver, problem, chosen)
+        pool = self._open()
+        if path is None:
+            began = self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
+            return cast("Run[R]", began)
+        folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+        try:
+            folder.acquire()
+            began = self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
+            return cast("Run[R]", began)
+        except BaseException:  # the engine was closed meanwhile, or the folder was taken
+            with contextlib.suppress(OSError):
+                folder.discard()
+            folder.release()
+            raise
+
+    def resume(
+        self,
+        run_folder: str | Path,
+        *,
+        problem: Problem | None = None,
+        time_limit: float | None = None,
+        checkpoint_interval: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        trust: bool = False,
+        from_start: bool = False,
+    ) -> Run:
+        """Resume a run that was stopped or killed from its last checkpoint, on this engine's devices.
+
+        A run that has ended is not run again: the :class:`engine.runs.run.Run` returns the result it had. A run
+        that wrote no checkpoint begins from the start, with a warning.
+
+        Parameters
+        ----------
+        run_folder : path-like
+        problem : Problem, optional
+            Needed where the folder cannot keep all of it: a Python function.
+        time_limit : float, optional
+            Seconds, counted from the run's first start; the run's former limit no longer holds.
+        checkpoint_interval, on_event
+            As in :meth:`start`.
+        trust : bool
+            Whether code that the folder brings may be executed; remembered for exactly that code.
+        from_start : bool
+            Begin from the start; the run's checkpoints and result are removed.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If the folder is none, is damaged, is of another problem, or is in use by another run.
+        engine.errors.UntrustedCode
+            If the folder brings code that is not trusted.
+        engine.errors.InputError, engine.errors.OutOfDeviceMemory
+            If the run does not fit this engine's devices.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     result = owner.start(problem, run_folder="first").wait()
+        ...     again = owner.resume("first").wait()  # it has ended, so it is not run again
+        >>> again.objective
+        220
+        """
+        folder = RunFolder.open(run_folder)
+        settings = resumed_settings(folder, time_limit, checkpoint_interval)
+        observers = as_observers(on_event)
+        solver, instance = folder.solver, folder.problem(problem, trust)
+        chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
+        finished, damage = (None, None) if from_start else earlier_result(folder)
+        if finished is not None and not finished.status.stopped:
+            keep = not folder.has_ended()
+            return self._begin(
+                instance, solver, chosen, DevicePool([]), settings,
+                folder=folder, observers=observers, keep=keep, finished=finished,
+            )  # fmt: skip
+        self._validate(solver, instance, chosen)
+        folder.acquire()
+        try:
+            if from_start:
+                folder.restart()
+            restored = folder.checkpoint()
+            if damage is not None and restored is None:
+                raise damage
+            if damage is not None and restored is not None:
+                restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
+            return self._begin(
+                instance, solver, chosen, self._open(), settings,
+                folder=folder, observers=observers, keep=True, restored=restored, from_start=from_start,
+            )  # fmt: skip
+        except BaseException:
+            folder.release()
+            raise
+
+    def solve(self, problem: Problem[R], **arguments: Unpack[RunArguments]) -> R:
+        """Start a run and wait for its result; Ctrl-C stops the run and returns its best solution so far.
+
+        Parameters
+        ----------
+        problem : Problem
+        **arguments
+            Those of :meth:`start`.
+
+        Returns
+        -------
+        Result
+            Of the class that the problem declares.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     result = owner.solve(problem, variant="dense", time_limit=60)
+        >>> result.objective
+        220
+        """
+        found = self._solved_on_host(problem, **arguments)
+        return cast(R, wait_or_stop(self.start(problem, **arguments)) if found is None else found)
+
+    def _solved_on_host(
+        self,
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        run_folder: str | Path | None = None,
+        checkpoint_interval: float | None = None,
+        **options: Any,
+    ) -> Result | None:
+        """The result of a problem that is solved sooner than a run starts; None for others, or if a run is needed."""
+        began = time.perf_counter()
+        own, solver = self._resolved.settings, solver_for(problem)
+        asked = on_event is not None or run_folder is not None or own.run_folder is not None
+        if solver.solve_on_host is None or asked or own.devices is not None or own.backend != "auto":
+            return None
+        self._require_open()
+        arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
+        resolved = self._resolved.with_arguments(arguments)
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit)
+        if found is None:
+            return None
+        return replace(found, seed=resolved.settings.seed, backend="host", seconds=time.perf_counter() - began)
+
+    def map(
+        self,
+        problems: Problem | str | Path | Iterable[Problem | str | Path],
+        *,
+        each: Sequence[Mapping[str, Any]] | None = None,
+        seeds: Sequence[int] | None = None,
+        time_limit: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        **options: Unpack[BatchOptions],
+    ) -> Batch:
+        """Solve many problems, or one with many options or seeds; see :func:`engine.map`.
+
+        Parameters
+        ----------
+        problems, each, seeds, time_limit, on_event, **options
+            As for :func:`engine.map`.
+
+        Returns
+        -------
+        Batch
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+        >>> with engine.Engine() as owner:
+        ...     batch = owner.map(problem, seeds=[0, 1])
+        >>> [result.objective for result in batch.results]
+        [220, 220]
+        """
+        self._require_open()
+        items = items_of(problems, each, seeds)
+        check_options(items, {name: value for name, value in options.items() if name != "seed"})
+        report = BatchProgress(len(items), as_observers(on_event))
+        entries = solve_items(self, items, {**options}, time_limit, report)
+        return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
+
+    def reopen(self) -> None:
+        """Close the devices, unless a run works on them; they are opened again when they are needed."""
+        require_other_thread(self._turn)
+        with self._turn, self._opening:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                pool.close()
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[DevicePool]:
+        """The opened devices, while no run of this engine works."""
+        self._require_open()
+        require_other_thread(self._turn)
+        with self._turn:
+            yield self._settled()
+
+    def estimate(
+        self,
+        problem: Problem,
+        *,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        **options: Unpack[AnyOptions],
+    ) -> Estimate:
+        """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int, optional
+            Seed of the samples; 0 by default.
+        time_limit : float, optional
+            Seconds that the forecast itself may take, besides compiling; it is less exact then.
+        **options
+            Options of the solver.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If the problem's solver makes no estimates, or an option is unknown or not allowed.
+        """
+        resolved = self._resolved.with_arguments({"seed": seed, "time_limit": time_limit})
+        limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
+        solver = solver_for(problem)
+        if solver.estimate is None:
+            able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
+            raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        self._validate(solver, problem, chosen)
+        return solver.estimate(
+            problem, chosen, self._settled(), resolved.settings.seed, math.inf if limit is None else limit
+        )
+
+    def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
+        """Refuse what cannot be solved on these devices, before any of them is opened."""
+        self._require_open()
+        devices = self.device_infos
+        if solver.validate is not None:
+            solver.validate(problem, options, devices)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InputError(_CLOSED)
+
+    def _description(self, solver: Solver, options: SolverOptions, settings: config.Settings) -> dict[str, Any]:
+        """What ``run.toml`` says, apart from the problem."""
+        return {
+            "solver": solver.name,
+            "options": options.model_dump(mode="json"),
+            "settings": settings.model_dump(mode="json"),
+            "devices": [_described(info) for info in self.device_infos],
+        }
+
+    def open(self) -> None:
+        """Open the devices now, not when the first run starts.
+
+        Raises
+        ------
+        engine.errors.DeviceError
+            If a device cannot be opened.
+        """
+        self._require_open()
+        for member in self._open().members:
+            member.opened.result()
+
+    def take_devices(self, other: Engine) -> None:
+        """Take over the opened devices of another engine, if they are those of this one; the other one is closed."""
+        with other._opening, self._opening:
+            if self._pool is None and not self._closed and self.device_infos == other.device_infos:
+                self._pool, other._pool = other._pool, None
+        other.close()
+
+    def _open(self, has_begun: bool = False) -> DevicePool:
+        """The opened devices; an engine that is closed opens none, but for a run that it waits for."""
+        with self._opening:
+            if self._pool is None:
+                if not has_begun:
+                    self._require_open()
+                self._pool = DevicePool(self.device_infos)
+            return self._pool
+
+    def _settled(self, has_begun: bool = False) -> DevicePool:
+        """The opened devices, once what the run before has left behind has ended."""
+        pool = self._open(has_begun)
+        pool.settle()
+        return pool
+
+    def _begin(
+        self,
+        problem: Problem,
+        solver: Solver,
+        options: SolverOptions,
+        pool: DevicePool,
+        settings: config.Settings,
+        *,
+        folder: RunFolder | None,
+        observers: list[Observer],
+        keep: bool,
+        restored: Checkpoint | None = None,
+        finished: Result | None = None,
+        from_start: bool = False,
+    ) -> Run:
+        """Start a run; ``keep``: record its events in its folder."""
+        solver.load()
+        if finished is None and needs_isolation(solver, problem, self.device_infos):
+            solver = replace(solver, solve=solve_isolated)
+        recorder = recorder_of(folder) if folder is not None and keep else None
+        run = Run(
+            problem,
+            solver,
+            options,
+            pool,
+            backend=self.backend if finished is None else finished.backend,
+            seed=settings.seed,
+            time_limit=settings.time_limit,
+            checkpoint_interval=settings.checkpoint_interval,
+            folder=folder,
+            restored=restored,
+            resumed=folder is not None and folder.resumed,
+            from_start=from_start,
+            finished=finished,
+            observers=observers,
+            recorder=recorder,
+            turn=self._turn,
+        )
+        run.on_turn = self._its_turn
+        run.on_end = self._ended
+        self._prepare(run)
+        with self._opening:
+            if not self._closed:
+                self._runs = [other for other in self._runs if other.state != "ended"]
+                self._runs.append(run)
+                return run.start()
+        if recorder is not None:
+            recorder.close()
+        raise InputError(_CLOSED)
+
+    def _prepare(self, run: Run) -> None:
+        """What is to be done with a run before it begins."""
+
+    def _its_turn(self, run: Run) -> None:
+        run.pool = self._settled(has_begun=True)
+
+    def _ended(self, run: Run) -> None:
+        """Close the devices if one has failed: the next run opens them again."""
+        with self._opening:
+            if not isinstance(run.error, DeviceError) or self._pool is None:
+                return
+            pool, self._pool = self._pool, None
+            try:
+                pool.close()
+            except Exception as error:
+                run.notice(f"closing the devices: {error}", level="warning")
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a method as its class is called, without ``self`` and the annotation of what it returns."""
+    signature = inspect.signature(function)
+    _, *parameters = signature.parameters.values()
+    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+
+
+Engine.__signature__ = _signature_of(Engine.__init__)  # help() would show that of __new__
+
+
+def _cluster_engine() -> type[Engine]:
+    """The class of engines that run on a cluster.
+
+    Raises
+    ------
+    engine.errors.ClusterError
+        If its packages are missing.
+    """
+    try:
+        return cast("type[Engine]", LazyImport(f"{PACKAGE}.execution.dask.engine", "ClusterEngine").load())
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] == PACKAGE:
+            raise
+        raise ClusterError(
+            f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"
+        ) from error
+
+
+def _described(info: DeviceInfo) -> dict[str, Any]:
+    return {"id": info.id, "name": info.name, "platform": info.platform, "driver": info.driver, "uuid": info.uuid}

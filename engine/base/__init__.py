@@ -1,0 +1,1 @@
+"""What a solver is written against: problems, results, declarations, schemas."""

@@ -1,0 +1,333 @@
+"""How a run is divided among the workers of a cluster: what a solver declares and implements.
+
+A *slice* is a bounded piece of a run: a task that takes state in, works on the devices of one worker for some seconds,
+and returns an answer with the state it came to. The side that owns the run (:class:`FarmedRun`) hands slices out and
+takes answers in; :class:`SliceWorker` computes them. A slice whose answer is lost is computed again from the same
+state, and only the first answer to a slice is accepted, so that nothing is lost and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .result import Status
+
+if TYPE_CHECKING:
+    from ..devices.pool.pool import DevicePool
+    from ..runs.run import Run
+    from .problem import Problem
+    from .result import Result
+    from .solver import SolverOptions
+
+__all__ = ["Farm", "FarmedRun", "Rounds", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
+
+
+Rounds = Callable[[Sequence[Any]], list[Any]]
+"""Has works computed by the workers of a cluster; returns the answers in their order."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a cluster, as far as the division of a run depends on them.
+
+    Attributes
+    ----------
+    count : int
+    simt : bool
+        Whether the devices of some of them run work-items in lanes, as GPUs do.
+    """
+
+    count: int
+    simt: bool
+
+
+@dataclass(frozen=True)
+class Farm:
+    """What a solver declares if its runs can be divided among workers.
+
+    Attributes
+    ----------
+    unit : str
+        What the workers are given, such as ``"intervals"``.
+    worker : callable
+        ``worker(problem, options, seed, pool) -> SliceWorker``.
+    run : callable, optional
+        ``run(problem, options, run, workers) -> FarmedRun``, of solvers whose workers need not wait for each other.
+    solve : callable, optional
+        ``solve(problem, options, run, workers, rounds) -> Result``, of solvers that work in rounds:
+        ``rounds(works)`` returns the answers to all works, each computed by some worker, in their order.
+    refusal : callable, optional
+        ``refusal(problem, options) -> str | None``: why this run cannot be divided, as a sentence; None if it can.
+    one : callable, optional
+        ``one(options)`` returns the options of what a worker has at a time, for the checks against its devices.
+    """
+
+    unit: str
+    worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
+    run: Callable[[Any, Any, Run, Workers], FarmedRun] | None = None
+    solve: Callable[[Any, Any, Run, Workers, Rounds], Result] | None = None
+    refusal: Callable[[Any, Any], str | None] | None = None
+    one: Callable[[Any], Any] | None = None
+
+
+class FarmedRun(ABC):
+    """The side of a farmed run that knows all of it; used by one thread.
+
+    What :meth:`take` returns, and the answers, are plain values: numbers, strings, bytes, arrays, and containers of
+    these.
+    """
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+
+    @abstractmethod
+    def take(self, slots: int, seconds: float) -> Any | None:
+        """What the next slice is to do; None if there is nothing to hand out now.
+
+        Parameters
+        ----------
+        slots : int
+            How many slices could be handed out now, this one among them.
+        seconds : float
+            How long a slice should work.
+        """
+
+    @abstractmethod
+    def accept(self, work: Any, answer: Any) -> None:
+        """Take in the answer to what :meth:`take` returned.
+
+        Parameters
+        ----------
+        work : object
+            What :meth:`take` returned.
+        answer : object
+            What a worker's ``compute`` returned for it.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If it cannot be the answer to that; nothing is taken in.
+        """
+
+    @abstractmethod
+    def put_back(self, work: Any) -> None:
+        """Take back what was handed out and not done."""
+
+    @property
+    def shared(self) -> Any:
+        """What all slices should know as soon as it changes, such as the best value so far; None if there is none."""
+        return None
+
+    @property
+    def wants_work_back(self) -> bool:
+        """Whether slices in progress should end early when workers have nothing to do, so that work can be divided."""
+        return False
+
+    def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take in what a slice in progress reports, beside metrics of its worker.
+
+        Parameters
+        ----------
+        worker : str
+            Its name.
+        values : mapping of str to object
+        """
+
+    @abstractmethod
+    def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
+        """Arrays and state of a checkpoint, as on one machine: slices in progress count as not begun."""
+
+    @abstractmethod
+    def result(self, status: Status | None) -> Result:
+        """The result; ``status`` is that of a run which was stopped."""
+
+
+class SliceWorker(ABC):
+    """The side of a farmed run on a worker, closed when the run leaves the worker.
+
+    While one slice is computed, the next one is prepared and the answer of the one before is finished, on other
+    threads; :meth:`prepare` and :meth:`finish` must not change what :meth:`compute` uses.
+    """
+
+    def prepare(self, work: Any) -> Any:
+        """What :meth:`compute` is given: the work itself, or what has been made of it."""
+        return work
+
+    @abstractmethod
+    def compute(self, work: Any, control: SliceControl) -> Any:
+        """The answer to a slice's work, soon after ``control.ended`` is True; called for one slice at a time.
+
+        Parameters
+        ----------
+        work : object
+            What :meth:`prepare` returned.
+        control : SliceControl
+        """
+
+    def finish(self, answer: Any) -> Any:
+        """The answer as it is sent: what :meth:`compute` returned, or what is made of that."""
+        return answer
+
+    def close(self) -> None:  # noqa: B027 - not every solver keeps something
+        """Free what is kept from one slice to the next."""
+
+
+@dataclass
+class SliceControl:
+    """The length of a slice in progress, its signal to stop, and its way to report.
+
+    Attributes
+    ----------
+    seconds : float
+        How long it should work.
+    send : callable
+        ``send(values)`` passes live values to the owner of the run; called at most about once a second.
+    """
+
+    seconds: float
+    send: Callable[[dict[str, Any]], None] = lambda values: None
+    interval: float = 1.0
+    shared: Any = None
+    _began: float = field(default_factory=time.monotonic)
+    _sent_at: float = -float("inf")
+    _end: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the slice's time is up, or it was asked to end."""
+        return self._end.is_set() or time.monotonic() - self._began >= self.seconds
+
+    @property
+    def asked_to_end(self) -> bool:
+        """Whether it was asked to end."""
+        return self._end.is_set()
+
+    def end(self) -> None:
+        """Ask the slice to end; from any thread."""
+        self._end.set()
+
+    def report(self, values: Mapping[str, Any], at_once: bool = False) -> None:
+        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            What can be pickled.
+        at_once : bool
+        """
+        now = time.monotonic()
+        if at_once or now - self._sent_at >= self.interval:
+            self._sent_at = now
+            self.send(dict(values))
+
+
+class SliceRun:
+    """What stands for the :class:`engine.runs.run.Run` where a solver's code works on a slice.
+
+    Its controls are those of the slice; metrics are collected and reported; nothing is kept in a folder.
+
+    Parameters
+    ----------
+    problem, options, seed
+        Of the run.
+    control : SliceControl
+    stop : callable
+        Makes the exception that :meth:`poll` raises when the slice is to end.
+    private : iterable of str, optional
+        Metrics that are of the slice alone, where those of the run are meant; they are not reported.
+    """
+
+    folder = None
+    restored: Any = None
+    time_limit = None
+    elapsed = 0.0
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: SolverOptions,
+        seed: int,
+        control: SliceControl,
+        stop: Callable[[Status], Exception],
+        private: Iterable[str] = (),
+    ) -> None:
+        self.problem, self.options, self.seed, self.control = problem, options, seed, control
+        self._stop, self.private = stop, frozenset(private)
+        self._on_poll: Callable[[], None] = lambda: None
+        self._values: dict[tuple[str, str | None], float] = {}
+        self.notices: list[tuple[str, str]] = []
+
+    def on_poll(self, call: Callable[[], None]) -> None:
+        """Have something called by every :meth:`poll`."""
+        self._on_poll = call
+
+    @property
+    def state(self) -> str:
+        """As :attr:`engine.runs.run.Run.state`."""
+        return "stopping" if self.control.ended else "running"
+
+    @property
+    def time_left(self) -> float:
+        """Seconds to the end of the slice."""
+        return float("inf")
+
+    def poll(self) -> None:
+        """Report, and raise when the slice is to end."""
+        self._on_poll()
+        if self._values:
+            self.control.report(self.totals())
+        if self.control.ended:
+            raise self._stop(Status.INTERRUPTED)
+
+    def totals(self) -> dict[str, float]:
+        """The latest values of the metrics that are not private, added up over the devices."""
+        sums: dict[str, float] = {}
+        for (name, _), value in self._values.items():
+            if name not in self.private:
+                sums[name] = sums.get(name, 0.0) + value
+        return sums
+
+    def metric(self, name: str, value: float, device: str | None = None) -> None:
+        """As :meth:`engine.runs.run.Run.metric`."""
+        self._values[name, device] = float(value)
+
+    def notice(self, message: str, level: str = "info") -> None:
+        """As :meth:`engine.runs.run.Run.notice`; passed on with the slice's next report."""
+        self.notices.append((message, level))
+        self.control.report({"notice": [message, level]}, at_once=True)
+
+    def warn(self, warning: Warning, late: bool = False) -> None:
+        """As :meth:`engine.runs.run.Run.warn`; a notice of the run."""
+        self.notice(str(warning), "warning")
+
+    def progress(self, *values: Any, **more: Any) -> None:
+        """Not reported: the owner of the run knows the whole."""
+
+    def incumbent(self, *values: Any, **more: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def trace(self, *values: Any, **more: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def emit(self, event: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def reserve(self, seconds: float) -> None:
+        """Nothing is kept: the slice has no limit of its own."""
+
+    def offer(self, result: Any) -> None:
+        """Nothing is offered: the owner of the run makes the result."""
+
+    def checkpoint_due(self) -> bool:
+        """False: a slice's answer is its checkpoint."""
+        return False
+
+    def save_checkpoint(self, *values: Any) -> None:
+        """Nothing is kept: see :meth:`checkpoint_due`."""

@@ -1,0 +1,1 @@
+"""``quintet bench``: measurements, by solver."""

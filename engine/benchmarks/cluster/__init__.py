@@ -1,0 +1,1 @@
+"""Benchmarks of runs on a cluster."""

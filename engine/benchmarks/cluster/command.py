@@ -1,0 +1,230 @@
+"""``quintet bench cluster``: the coordinator with thousands of simulated workers."""
+
+from __future__ import annotations
+
+import math
+import random
+import resource
+import struct
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ...base.division import Workers
+from ...cli import tables
+from ...cli.options import run_command
+from ...execution.dask.coordinator import Coordinator, Timing
+from ...solvers.branch_and_bound.farm import Batch, FarmedSearch, Work
+from ...solvers.branch_and_bound.intervals import digits_of
+from ...solvers.branch_and_bound.options import FlowshopOptions
+from ...solvers.branch_and_bound.problems.flowshop import Flowshop
+from ...util.text import bytes_text
+from .simulation import Mishaps, SimulatedTransport
+
+__all__ = ["SimulatedSearch", "bench", "simulate"]
+
+_BATCHES = 8
+_COST = struct.Struct("<d")
+
+
+class _Owner:
+    """A run without observers and folder."""
+
+    state, seed, restored = "running", 0, None
+
+    def poll(self) -> None:
+        """Never stopped."""
+
+    def metric(self, name: str, value: float, device: str | None = None) -> None:
+        """Not shown."""
+
+    def incumbent(self, *values: Any) -> None:
+        """Not shown."""
+
+    def progress(self, *values: Any) -> None:
+        """Not shown."""
+
+    def notice(self, message: str, level: Any = "info") -> None:
+        """Not shown."""
+
+    def warn(self, warning: Warning) -> None:
+        """Not shown."""
+
+    def checkpoint_due(self) -> bool:
+        """False."""
+        return False
+
+    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
+        """Nothing is kept."""
+
+
+@dataclass
+class SimulatedSearch:
+    """Workers that search batches of a tree whose size is known to the simulation alone.
+
+    A batch's data begin with the seconds of work in it. What a slice leaves is divided unevenly among its batches, as
+    subtrees are: shares are log-normal with the standard deviation ``spread``.
+
+    Attributes
+    ----------
+    total : float
+        Seconds of work in the whole tree, for a worker of speed 1.
+    batch_bytes : int
+        Size of a batch.
+    spread, speed_spread : float
+        Of the shares, and of the workers' speeds (log-normal).
+    overhead : float
+        Seconds a slice takes besides its work.
+    """
+
+    total: float
+    batch_bytes: int = 20_000
+    spread: float = 1.5
+    speed_spread: float = 0.15
+    overhead: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)  # noqa: S311 - a simulation
+        self._speeds: dict[str, float] = {}
+        self._leaves = 0
+
+    def compute(self, worker: str, work: Work, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
+        """A slice of a simulated worker.
+
+        Parameters
+        ----------
+        worker : str
+        work : dict
+            Of :class:`engine.solvers.branch_and_bound.farm.FarmedSearch`.
+        seconds : float
+            Length of the slice.
+        shared : object
+            Ignored.
+
+        Returns
+        -------
+        float, dict
+            How long it takes, and the answer.
+        """
+        speed = self._speeds.get(worker)
+        if speed is None:
+            speed = self._speeds[worker] = math.exp(self._random.gauss(0.0, self.speed_spread))
+        leaves = sum(batch["leaves"] for batch in work["batches"])
+        cost = sum(self._cost_of(batch) for batch in work["batches"])
+        took = min(seconds, cost / speed)
+        left = cost - took * speed
+        batches = [] if left <= 1e-6 else self._divided(left, leaves, work["batches"][0]["bound"])
+        open_leaves = sum(batch["leaves"] for batch in batches)
+        counters = {"nodes": int(took * speed * 1e6), "leaves": 0, "pushed": int(took * speed * 1e6)}
+        answer = {"explored": self._explored(leaves - open_leaves), "batches": batches, "counters": counters}
+        return took + self.overhead, {**answer, "solution": None, "value": work["upper"]}
+
+    def _cost_of(self, batch: Batch) -> float:
+        if len(batch["data"]) == self.batch_bytes:
+            return float(_COST.unpack_from(batch["data"])[0])
+        return self.total * batch["leaves"] / math.factorial(50)  # of the beginning
+
+    def _divided(self, cost: float, leaves: int, bound: int) -> list[Batch]:
+        """Batches of what is left; half of the leaves are explored by a slice that is not the last of its subtree."""
+        shares = [math.exp(self._random.gauss(0.0, self.spread)) for _ in range(_BATCHES)]
+        whole = sum(shares)
+        each = max(1, leaves // (2 * _BATCHES))
+        found: list[Batch] = []
+        for share in shares[: min(_BATCHES, leaves)]:
+            data = bytearray(self.batch_bytes)
+            _COST.pack_into(data, 0, cost * share / whole)
+            found.append({"data": bytes(data), "count": 1, "leaves": each, "bound": bound})
+        return found
+
+    def _explored(self, leaves: int) -> list[int]:
+        found: list[int] = digits_of(leaves, 50).astype(int).tolist()
+        return found
+
+
+def _resident_bytes() -> int:
+    """The most memory that this process has had."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
+    """Run a search on simulated workers until it is done.
+
+    Parameters
+    ----------
+    workers : int
+    slices : int
+        How many slices of the longest length the work is for each worker.
+    batch_bytes : int
+        Size of a batch: an answer has eight.
+    mishaps : Mishaps
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``busy`` (share of the workers' time), ``seconds`` (virtual), ``slices``, ``repeated``, ``own_ms`` (the
+        coordinator's milliseconds per slice), ``memory`` (bytes by which the most memory of this process grew).
+    """
+    timing = Timing()
+    problem = Flowshop.taillard(56)
+    owner: Any = _Owner()
+    parts = FarmedSearch(problem, FlowshopOptions(upper_bound=3679), owner, Workers(workers, True))
+    parts._counters["nodes"] += 1  # the root, which is nobody's child
+    search = SimulatedSearch(workers * slices * timing.longest, batch_bytes, seed=seed)
+    transport = SimulatedTransport(workers, search.compute, mishaps=mishaps, seed=seed)
+    coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
+    before = _resident_bytes()
+    began = time.perf_counter()
+    coordinator.solve()
+    statistics = coordinator.statistics
+    return {
+        "busy": transport.busy_share(),
+        "seconds": transport.now,
+        "slices": statistics.accepted,
+        "repeated": statistics.repeated,
+        "dropped": statistics.dropped,
+        "own_ms": 1e3 * statistics.own_seconds / max(1, statistics.accepted),
+        "memory": _resident_bytes() - before,
+        "real": time.perf_counter() - began,
+        "killed": transport.killed,
+        "frozen": transport.froze,
+    }
+
+
+@click.command()
+@click.option("--workers", type=int, multiple=True, default=(1000, 10_000), show_default=True, help="How many.")
+@click.option("--slices", type=int, default=20, show_default=True, help="Slices of 30 s per worker.")
+@click.option("--batch-bytes", type=int, default=20_000, show_default=True, help="An answer has eight batches.")
+@click.option("--killed", type=float, default=0.002, show_default=True, help="Share of slices whose worker dies.")
+@click.option("--frozen", type=float, default=0.0002, show_default=True, help="Share of slices whose worker freezes.")
+def _bench(workers: tuple[int, ...], slices: int, batch_bytes: int, killed: float, frozen: float) -> int:
+    """Simulate a search on many workers: how busy they are, and what the coordinator takes."""
+    rows, good = [], True
+    for count in workers:
+        found = simulate(count, slices, batch_bytes, Mishaps(killed=killed, frozen=frozen))
+        good &= found["busy"] >= 0.95 and found["own_ms"] <= 1.0
+        rows.append(
+            (
+                f"{count:,}",
+                f"{found['seconds']:.0f}",
+                f"{found['slices']:,}",
+                f"{found['killed']} + {found['frozen']}",
+                f"{found['repeated']:,}",
+                f"{100 * found['busy']:.2f} %",
+                f"{found['own_ms']:.3f}",
+                f"{found['slices'] * found['own_ms'] / 1e3 / found['seconds']:.1%}",
+                bytes_text(int(found["memory"])),
+            )
+        )
+    titles = ("workers", "seconds", "slices", "killed + frozen", "repeated", "busy", "ms a slice", "load", "memory")
+    tables.print_table(titles, rows, "coordinator on simulated workers (virtual seconds)")
+    print(f"this process at most: {bytes_text(_resident_bytes())}")
+    return 0 if good else 1
+
+
+def bench(arguments: list[str]) -> int:
+    """Run ``quintet bench cluster``."""
+    return run_command(_bench, "quintet bench cluster", arguments)

@@ -1,0 +1,299 @@
+"""Options of commands: those that several share, and those of solvers and generators, taken from their models."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, TypeVar, cast
+
+import click
+from pydantic import BaseModel
+
+from ..base.option_models import is_flag
+from ..devices.backends import backends
+from ..errors import OptionError, OutputError, nearest
+from ..util.text import option_text
+
+__all__ = [
+    "assignments",
+    "backend_option",
+    "config_option",
+    "debug_option",
+    "devices_option",
+    "has_foreign_options",
+    "json_option",
+    "kind_option",
+    "options",
+    "own_options",
+    "own_output",
+    "pool_options",
+    "positionals",
+    "run_command",
+    "split_options",
+    "time_limit_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one, the first on top."""
+    return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(decorators), function)
+
+
+debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
+config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
+backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
+
+
+@contextlib.contextmanager
+def own_output() -> Iterator[IO[str]]:
+    """A stream to standard output that nothing else reaches: what libraries and drivers print goes to standard error.
+
+    Where ``sys.stdout`` is not the descriptor 1, as in a test, it is the stream.
+    """
+    try:
+        is_real = sys.stdout.fileno() == 1
+    except (OSError, ValueError):
+        is_real = False
+    if not is_real:
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    own = os.dup(1)
+    with contextlib.suppress(OSError):  # standard error is closed
+        os.dup2(2, 1)
+    try:
+        with open(own, "w", encoding="utf-8", errors="backslashreplace", newline="\n", closefd=False) as stream:
+            yield stream
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        raise OutputError(f"standard output cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            _flush_c()
+        os.dup2(own, 1)
+        os.close(own)
+
+
+def _flush_c() -> None:
+    """Write out what C libraries have printed, which may be buffered until the process ends."""
+    import ctypes
+
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
+
+
+def json_option(text: str) -> Callable[[F], F]:
+    """``--json``, whose help is ``text``, given to the command as ``json_output``.
+
+    It is where the command prints JSON, a stream of :func:`own_output`; None if the option is not given.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def guarded(*arguments: Any, as_json: bool, **named: Any) -> Any:
+            with own_output() if as_json else contextlib.nullcontext() as stream:
+                return function(*arguments, json_output=stream, **named)
+
+        option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help=text)
+        return option(cast("F", guarded))
+
+    return decorate
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> list[str] | None:
+    return [name for part in value for name in part.split(",")] or None
+
+
+devices_option = click.option(
+    "--devices",
+    metavar="NAME",
+    multiple=True,
+    callback=_names,
+    help="Devices by id, index, part of the name or UUID; may be repeated, and separated by commas.",
+)
+kind_option = click.option("--as", "kind", metavar="KIND", help="Read FILE as this kind of problem, such as Knapsack.")
+time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End with the best so far after this time.")
+
+
+def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
+    """``--backend`` and ``--devices`` of a solver's own command, given to it as ``backend`` and ``names``.
+
+    Parameters
+    ----------
+    devices : str
+        Help for ``--devices``: what is done with them, and which are taken by default.
+    backend : {"auto", "cuda", "opencl"}, optional
+        The default; None leaves it to the configuration.
+    """
+    choice = click.Choice(["auto", *backends()])
+    return options(
+        click.option("--backend", type=choice, default=backend, help="What the kernels run through."),
+        click.option("--devices", "names", metavar="NAME", multiple=True, callback=_names, help=devices),
+    )
+
+
+def run_command(command: click.Command, name: str, arguments: Sequence[str], given: Any = None) -> int:
+    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``.
+
+    Parameters
+    ----------
+    command : click.Command
+    name : str
+    arguments : sequence of str
+        The words after the command's name.
+    given : object
+        ``context.obj`` of the command.
+    """
+    return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
+
+
+def own_options(command: click.Command) -> dict[str, bool]:
+    """The options a command lists itself, and for each whether a value follows."""
+    return {
+        name: not (parameter.is_flag or parameter.count)
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help": False, "-h": False}
+
+
+def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The words of a command line that may be positional arguments, before the solver's options are known.
+
+    Parameters
+    ----------
+    arguments, own
+        As for :func:`split_options`.
+
+    Returns
+    -------
+    certain : list of str
+        Words that can be nothing else.
+    possible : list of str
+        Words after an option that is not the command's own: each is a value if that option takes one.
+    """
+    certain: list[str] = []
+    possible: list[str] = []
+    tokens = deque(arguments)
+    while tokens:
+        token = tokens.popleft()
+        if token == "--":
+            certain += tokens
+            break
+        option, has_value, _ = token.partition("=")
+        if option in own:
+            if own[option] and not has_value and tokens:
+                tokens.popleft()
+        elif not token.startswith("--"):
+            certain.append(token)
+        elif not has_value and tokens and not tokens[0].startswith("--"):
+            possible.append(tokens.popleft())
+    return certain, possible
+
+
+def has_foreign_options(arguments: Sequence[str], own: Mapping[str, bool]) -> bool:
+    """Whether there is an option that is not the command's own.
+
+    Parameters
+    ----------
+    arguments, own
+        As for :func:`split_options`.
+    """
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return any(word.startswith("--") and word.partition("=")[0] not in own for word in before)
+
+
+def split_options(
+    arguments: Sequence[str],
+    own: Mapping[str, bool],
+    models: Iterable[type[BaseModel]],
+    hint: Callable[[str], str] = lambda name: "",
+) -> tuple[list[str], dict[str, Any]]:
+    """Separate the fields of models from a command's own arguments.
+
+    A field is written ``--name value`` or ``--name=value``, a true-or-false field ``--name`` or ``--no-name``;
+    dashes and underscores are the same.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line after the command's name.
+    own : mapping of str to bool
+        From :func:`own_options`.
+    models : iterable of type
+        Models whose fields may be given.
+    hint : callable, optional
+        For the name of an unknown option, the end of the message; if it is empty, the nearest known option is named.
+
+    Returns
+    -------
+    rest : list of str
+        What belongs to the command.
+    given : dict
+        Values by field name: text, or a bool.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If an option is unknown, or lacks its value.
+    """
+    flags: dict[str, bool] = {}
+    for model in models:
+        for name in model.model_fields:
+            flags[name] = flags.get(name, True) and is_flag(model, name)
+    rest: list[str] = []
+    given: dict[str, Any] = {}
+    tokens = deque(arguments)
+    while tokens:
+        token = tokens.popleft()
+        if token == "--":
+            rest += [token, *tokens]
+            break
+        option, has_value, value = token.partition("=")
+        if not token.startswith("--") or option in own:
+            rest.append(token)
+            if own.get(option) and not has_value and tokens:
+                rest.append(tokens.popleft())
+            continue
+        name = option[2:].replace("-", "_")
+        if name in flags:
+            if has_value or not flags[name]:
+                given[name] = value if has_value else _value_of(option, tokens)
+            else:
+                given[name] = True
+        elif name.startswith("no_") and flags.get(name[3:]) and not has_value:
+            given[name[3:]] = False
+        else:
+            raise OptionError(f"unknown option '{option}'{hint(name) or nearest(option, _known(own, flags))}")
+    return rest, given
+
+
+def _known(own: Mapping[str, bool], flags: Mapping[str, bool]) -> list[str]:
+    """Every option as it is written."""
+    return [*own, *map(_written, flags), *(f"--no-{_dashed(name)}" for name, flag in flags.items() if flag)]
+
+
+def _value_of(option: str, tokens: deque[str]) -> str:
+    if not tokens or tokens[0].startswith("--"):
+        raise OptionError(f"the option '{option}' needs a value")
+    return tokens.popleft()
+
+
+def assignments(values: Mapping[str, Any]) -> list[str]:
+    """Settings and options as words ``--NAME=VALUE``."""
+    return [f"{_written(name)}={option_text(value)}" for name, value in values.items()]
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _written(name: str) -> str:
+    return f"--{_dashed(name)}"

@@ -1,0 +1,94 @@
+"""CUDA source to machine code (cubin) with NVRTC, which needs neither a GPU nor a driver; kept in the user's cache."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import threading
+from typing import Any
+
+from ...errors import BackendUnavailable, KernelError
+from ..kernels.cache import keep, kept
+from ..kernels.source import Source, compiler_location, dump
+
+__all__ = ["compile_cubin", "require_compiler"]
+
+_OPTIONS = "-lineinfo"
+_LOADING = threading.Lock()
+_INSTALLATION = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
+
+
+def require_compiler() -> None:
+    """Check, without importing it, that the compiler's binding is installed.
+
+    Raises
+    ------
+    engine.errors.BackendUnavailable
+        If it is not.
+    """
+    for name in ("cuda", "cuda.core", "cuda.bindings"):
+        if importlib.util.find_spec(name) is None:
+            raise BackendUnavailable(
+                f"CUDA is unavailable: its compiler is not installed (no module {name}); {_INSTALLATION}"
+            )
+
+
+def _core() -> tuple[Any, str]:
+    """``cuda.core`` and NVRTC's version; imported by one thread at a time, for another would see it half made."""
+    with _LOADING:
+        return _imported_core()
+
+
+@functools.cache
+def _imported_core() -> tuple[Any, str]:
+    try:
+        from cuda import core
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise BackendUnavailable(
+            f"CUDA is unavailable: its compiler is not installed ({error}); {_INSTALLATION}"
+        ) from error
+    try:
+        _, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:
+        raise BackendUnavailable(f"CUDA is unavailable: the NVRTC library is not installed; {_INSTALLATION}") from error
+    return core, f"{major}.{minor}"
+
+
+def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
+    """Machine code of rendered CUDA source for one architecture.
+
+    Parameters
+    ----------
+    source : Source
+        Rendered by :func:`engine.devices.kernels.templates.render` for ``"cuda"``.
+    architecture : str
+        ``"sm_90"`` and the like.
+    device : str
+        For messages only.
+
+    Raises
+    ------
+    engine.errors.KernelError
+        If the source does not compile; with the compiler's log and the template's line.
+    engine.errors.BackendUnavailable
+        If NVRTC or its binding is not installed.
+    """
+    core, version = _core()
+    key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
+    if (binary := kept(f"{key}.cubin")) is not None:
+        return binary
+    if os.environ.get("QUINTET_DUMP_KERNELS"):
+        dump(source)
+    options = core.ProgramOptions(arch=architecture, name=f"{source.template}.mako", lineinfo=True)
+    try:
+        code = bytes(core.Program(source.text, "c++", options).compile("cubin").code)
+    except Exception as error:
+        log = str(error)
+        where = compiler_location(log, source.text)
+        message = f"does not compile for {architecture}" + (f" ({where})" if where else "")
+        raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source)) from error
+    keep(f"{key}.cubin", code)
+    return code

@@ -1,0 +1,1 @@
+"""From a kernel template to compiled kernels that are called by name."""

@@ -1,0 +1,259 @@
+"""Compiled kernels on disk: where they are kept, and how what a power cut or a full disk has damaged is removed.
+
+A binary that Quintet keeps itself begins with the digest of the rest. PoCL keeps its own files (seen in 3.0): a damaged
+one ends every process that loads it. So each process that uses them has a marker in the folder, locked while it lives.
+Files that a living process has used are listed with their digests. Where a marker is left behind by a process that was
+killed or crashed, files that are not as listed are removed at the next start, and compiled again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+
+from ...errors import StorageWarning, issue_warning
+from ...util.files import write_whole
+from ...util.version import version
+
+try:
+    import fcntl
+except ImportError:  # Windows: no locks, so only sizes are compared
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["folder", "keep", "kept", "note_build", "prepare_pocl"]
+
+_POCL_VARIABLE = "POCL_CACHE_DIR"
+_DIGEST_BYTES = 32
+_SETTLED_SECONDS = 2.0  # a file that is older was loaded by the process that wrote it
+_LARGEST = 500 << 20
+
+
+@functools.cache
+def folder() -> Path:
+    """The folder of this version's kernels; one for this process only, with a warning, where it cannot be written."""
+    return _writable(Path(platformdirs.user_cache_dir("quintet")) / f"kernels-{version()}")
+
+
+def _writable(wanted: Path) -> Path:
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        probe = wanted / f".probe-{secrets.token_hex(4)}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        private = Path(tempfile.mkdtemp(prefix="quintet-"))
+        atexit.register(shutil.rmtree, private, ignore_errors=True)
+        _warn(
+            f"compiled kernels cannot be kept in {wanted} ({error.strerror or error}): they are compiled anew in each "
+            "process; set XDG_CACHE_HOME to a folder that can be written"
+        )
+        return private
+    return wanted
+
+
+def _warn(message: str) -> None:
+    issue_warning(StorageWarning(message))
+
+
+def kept(name: str) -> bytes | None:
+    """The binary of that name; None if there is none, or it is damaged."""
+    try:
+        content = (folder() / name).read_bytes()
+    except OSError:
+        return None
+    digest, binary = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    return binary if hashlib.sha256(binary).digest() == digest else None
+
+
+def keep(name: str, binary: bytes) -> None:
+    """Keep a binary; a cache that cannot be written is no reason to fail.
+
+    Parameters
+    ----------
+    name : str
+        A file name that stands for source, compiler, options and device.
+    binary : bytes
+    """
+    with contextlib.suppress(OSError):
+        write_whole(folder() / name, hashlib.sha256(binary).digest() + binary)
+
+
+def prepare_pocl() -> None:
+    """Tell PoCL, before it is loaded, where to keep kernels, and remove damaged ones; once in a process."""
+    _pocl()
+
+
+def note_build() -> None:
+    """A kernel was compiled: soon it will be listed as intact."""
+    _pocl().list_soon()
+
+
+@functools.cache
+def _pocl() -> _PoclFiles:
+    chosen = os.environ.get(_POCL_VARIABLE)
+    root = _writable(Path(chosen)) if chosen else folder() / "pocl"
+    os.environ[_POCL_VARIABLE] = str(root)
+    return _PoclFiles(root)
+
+
+class _PoclFiles:
+    """PoCL's files below a folder: ``XX/PROGRAM/...``, one folder for each program."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lists = root / "lists"
+        self._markers = root / "in-use"
+        self._timer: threading.Timer | None = None
+        self._owner = os.getpid()
+        self._marker: Path | None = None
+        with contextlib.suppress(OSError):
+            for path in (self._lists, self._markers):
+                path.mkdir(parents=True, exist_ok=True)
+            with _locked(root / "lock"):
+                crashed, alone = self._take_markers()
+                self._remove_damaged(thoroughly=crashed, unlisted=crashed and alone)
+                if alone:
+                    self._shrink()
+                self._mark()
+        atexit.register(self._close)
+
+    def _take_markers(self) -> tuple[bool, bool]:
+        """Whether a process has left its marker behind, which is removed; and whether no other process lives."""
+        crashed, alone = False, True
+        for path in self._markers.iterdir() if fcntl is not None else ():
+            with contextlib.suppress(FileNotFoundError), path.open() as stream:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    alone = False
+                else:
+                    crashed = True
+                    path.unlink()
+        return crashed, alone
+
+    def _mark(self) -> None:
+        if fcntl is None:
+            return
+        self._marker = self._markers / f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._stream = self._marker.open("x")
+        fcntl.flock(self._stream, fcntl.LOCK_EX)
+
+    def _remove_damaged(self, thoroughly: bool, unlisted: bool) -> None:
+        """Remove programs with a file that is not as listed; all files are read only if ``thoroughly``."""
+        damaged = 0
+        for program in self._each_program():
+            listed = self._listed(program)
+            found = {str(path.relative_to(program)): path for path in _files(program)}
+            intact = all(
+                name in found
+                and found[name].stat().st_size == size
+                and (not thoroughly or _digest(found[name]) == digest)
+                for name, (size, digest) in listed.items()
+            )
+            if not intact or (unlisted and set(found) - set(listed)):
+                damaged += not intact
+                shutil.rmtree(program, ignore_errors=True)
+                self._list_of(program).unlink(missing_ok=True)
+        if damaged:
+            _warn(f"the files of {damaged} compiled programs in {self._root} were damaged; they are compiled again")
+
+    def _each_program(self) -> Iterator[Path]:
+        for outer in _folders(self._root):
+            if len(outer.name) == 2:
+                yield from _folders(outer)
+
+    def _list_of(self, program: Path) -> Path:
+        return self._lists / f"{program.parent.name}-{program.name}.json"
+
+    def _listed(self, program: Path) -> dict[str, tuple[int, str]]:
+        try:
+            content = json.loads(self._list_of(program).read_bytes())
+            return {str(name): (int(size), str(digest)) for name, (size, digest) in content.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}
+
+    def list_soon(self) -> None:
+        """List what is there a few seconds from now."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(2 * _SETTLED_SECONDS, self._list)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _list(self, settled: float = _SETTLED_SECONDS) -> None:
+        with contextlib.suppress(OSError):
+            for program in self._each_program():
+                listed = self._listed(program)
+                old = {
+                    str(path.relative_to(program)): path
+                    for path in _files(program)
+                    if time.time() - path.stat().st_mtime >= settled
+                }
+                if set(old) - set(listed):
+                    content = {name: (path.stat().st_size, _digest(path)) for name, path in old.items()}
+                    write_whole(self._list_of(program), json.dumps(content).encode())
+
+    def _close(self) -> None:
+        if os.getpid() != self._owner:  # a forked child
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._list(settled=0.0)
+        if self._marker is not None:
+            self._stream.close()
+            self._marker.unlink(missing_ok=True)
+
+    def _shrink(self) -> None:
+        """Remove the programs that were used longest ago, beyond 500 MB."""
+        with contextlib.suppress(OSError):
+            sizes = {program: sum(path.stat().st_size for path in _files(program)) for program in self._each_program()}
+            total = sum(sizes.values())
+            for program in sorted(sizes, key=_last_use):
+                if total <= _LARGEST:
+                    break
+                shutil.rmtree(program, ignore_errors=True)
+                self._list_of(program).unlink(missing_ok=True)
+                total -= sizes[program]
+
+
+def _last_use(program: Path) -> float:
+    with contextlib.suppress(OSError):
+        return (program / "last_accessed").stat().st_mtime
+    return 0.0
+
+
+def _folders(path: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
+    return []
+
+
+def _files(program: Path) -> Iterator[Path]:
+    """The files of a program with content; PoCL touches an empty one, ``last_accessed``."""
+    for place, _, names in os.walk(program):
+        yield from (Path(place, name) for name in names if name != "last_accessed")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("a") as stream:
+        if fcntl is not None:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

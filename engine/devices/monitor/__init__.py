@@ -1,0 +1,1 @@
+"""What the devices do, and how they are."""

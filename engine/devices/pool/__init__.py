@@ -1,0 +1,1 @@
+"""Devices on threads of their own, and one worker object on each."""

@@ -1,0 +1,1 @@
+"""Where runs work beyond this process: clusters and other hosts."""

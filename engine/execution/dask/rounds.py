@@ -1,0 +1,106 @@
+"""Rounds: works that are all answered before the run goes on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from ...base.division import FarmedRun
+from ...base.result import Result, Status
+from .coordinator import Coordinator, Owner, Timing
+from .transport import Transport
+
+__all__ = ["RoundCaller"]
+
+
+class _Round(FarmedRun):
+    """The works of a round, distinct objects, one a slice."""
+
+    def __init__(self, works: Sequence[Any]) -> None:
+        self._works = list(works)
+        self._places = {id(work): place for place, work in enumerate(self._works)}
+        self._open = deque(self._works)
+        self.answers: dict[int, Any] = {}
+
+    @property
+    def finished(self) -> bool:
+        """See :class:`FarmedRun`."""
+        return len(self.answers) == len(self._works)
+
+    def take(self, slots: int, seconds: float) -> Any | None:
+        """The next work."""
+        return self._open.popleft() if self._open else None
+
+    def put_back(self, work: Any) -> None:
+        """See :class:`FarmedRun`."""
+        self._open.appendleft(work)
+
+    def accept(self, work: Any, answer: Any) -> None:
+        """See :class:`FarmedRun`."""
+        self.answers[self._places[id(work)]] = answer
+
+    def checkpoint(self) -> None:
+        """None: the solver writes its checkpoints between rounds."""
+        return
+
+    def result(self, status: Status | None) -> Result:
+        """The answers are in :attr:`answers`."""
+        return Result(status or Status.COMPLETE, None, None, None)
+
+
+class _Never(Exception):
+    """Not raised: what ends a round leaves it as it is."""
+
+
+class _BetweenRounds:
+    """A run that is asked for checkpoints by its solver alone."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._owner, name)
+
+    def checkpoint_due(self) -> bool:
+        """False within a round."""
+        return False
+
+
+class RoundCaller:
+    """Calls rounds on the workers of a cluster; see :data:`engine.base.division.Rounds`.
+
+    Parameters
+    ----------
+    transport : Transport
+    owner : Run
+    timing : Timing, optional
+    **clock
+        For :class:`engine.execution.dask.coordinator.Coordinator`.
+    """
+
+    def __init__(self, transport: Transport, owner: Owner, timing: Timing | None = None, **clock: Any) -> None:
+        self._transport, self._owner, self._timing, self._clock = transport, owner, timing, clock
+        self._first = 0
+
+    def __call__(self, works: Sequence[Any]) -> list[Any]:
+        """The answers to all works, in their order.
+
+        Raises
+        ------
+        engine.runs.run.StopRequested
+            If the run must end; the works of this round count as not begun.
+        engine.errors.ClusterError
+            If the connection is lost.
+        """
+        parts = _Round(works)
+        owner: Any = _BetweenRounds(self._owner)
+        coordinator = Coordinator(
+            self._transport, owner, parts, self._timing, stopped=_Never, first=self._first, **self._clock
+        )
+        try:
+            coordinator.solve()
+        finally:
+            self._first = coordinator.next_number
+            coordinator.abandon()
+        return [parts.answers[place] for place in range(len(works))]

@@ -1,0 +1,123 @@
+"""A run that cannot be divided, on one worker of a cluster: the worker's own engine solves it whole."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...api.engine import Engine
+from ...base.division import FarmedRun, SliceControl, SliceWorker
+from ...base.problem import Problem
+from ...base.result import Result, Status
+from ...base.solver import SolverOptions
+from ...errors import AuditError
+from ...events import Event, Incumbent, Metric, Notice
+from ...runs.run import Run
+
+__all__ = ["WholeRun", "WholeWorkerMaker"]
+
+_LOOK_SECONDS = 0.05
+
+
+class WholeRun(FarmedRun):
+    """One slice, which is the run. A slice that is lost, or ended by a pause, begins from the start.
+
+    Parameters
+    ----------
+    run : Run
+        Gets the incumbents that the worker reports.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._is_out = False
+        self._result: Result | None = None
+
+    @property
+    def finished(self) -> bool:
+        """See :class:`FarmedRun`."""
+        return self._result is not None and not self._result.status.stopped
+
+    def take(self, slots: int, seconds: float) -> str | None:
+        """See :class:`FarmedRun`."""
+        if self._is_out:
+            return None
+        self._is_out = True
+        return "whole"
+
+    def accept(self, work: str, answer: bytes) -> None:
+        """See :class:`FarmedRun`."""
+        found = pickle.loads(answer)  # noqa: S301 - from a worker of the session
+        if not isinstance(found, Result):
+            raise AuditError("a run was answered with something else than a result")
+        self._result, self._is_out = found, False
+
+    def put_back(self, work: str) -> None:
+        """See :class:`FarmedRun`."""
+        self._is_out = False
+
+    def report(self, worker: str, values: Mapping[str, Any]) -> None:
+        """Take in an incumbent; see :class:`FarmedRun`.
+
+        Parameters
+        ----------
+        worker : str
+        values : mapping
+            ``"incumbent"``: objective, bound and solution.
+        """
+        if "incumbent" in values:
+            self._run.incumbent(*values["incumbent"])
+
+    def checkpoint(self) -> None:
+        """None: what the worker has come to stays there."""
+        return
+
+    def result(self, status: Status | None) -> Result:
+        """See :class:`FarmedRun`."""
+        found = self._result or Result(Status.INTERRUPTED, None, None, None)
+        return found if status is None or not found.status.stopped else replace(found, status=status)
+
+
+@dataclass(frozen=True)
+class WholeWorkerMaker:
+    """Makes the slice worker of a run from a worker's engine; sent to the workers."""
+
+    problem: Problem[Any]
+    options: SolverOptions
+    seed: int
+
+    def __call__(self, engine: Engine) -> SliceWorker:
+        """The slice worker."""
+        return _WholeSlices(engine, self.problem, self.options, self.seed)
+
+
+class _WholeSlices(SliceWorker):
+    """Solves the problem on a worker's engine."""
+
+    def __init__(self, engine: Engine, problem: Problem[Any], options: SolverOptions, seed: int) -> None:
+        self._engine, self._problem, self._options, self._seed = engine, problem, options, seed
+
+    def compute(self, work: str, control: SliceControl) -> Result:
+        """The result, also of a run that was asked to end."""
+
+        def pass_on(event: Event) -> None:
+            if isinstance(event, Metric):
+                control.report({event.name: event.value})
+            elif isinstance(event, Incumbent):
+                control.report({"incumbent": (event.objective, event.bound)}, at_once=True)
+            elif isinstance(event, Notice):
+                control.report({"notice": (event.message, event.level)}, at_once=True)
+
+        options = self._options.model_dump(exclude_unset=True)
+        run = self._engine.start(self._problem, seed=self._seed, on_event=pass_on, **options)
+        while not run.join(_LOOK_SECONDS):
+            if control.asked_to_end:
+                run.stop()
+        found: Result = run.outcome()
+        return found
+
+    def finish(self, answer: Result) -> bytes:
+        """The result as bytes."""
+        return pickle.dumps(answer)

@@ -1,0 +1,1 @@
+"""Reference implementations in NumPy, for tests and benchmarks only."""

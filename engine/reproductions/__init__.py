@@ -1,0 +1,1 @@
+"""``quintet reproduce``: the papers' figures and tables, measured again."""

@@ -1,0 +1,1 @@
+"""One run: its clock, events, observers and folder."""

@@ -1,0 +1,1 @@
+"""A run in a child process of its own."""

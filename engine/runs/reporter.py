@@ -1,0 +1,245 @@
+"""What a solver reports about its run, as events: metrics, progress, better solutions, traces, notices, warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.result import ResultWarning, Status, relative_gap
+from ..errors import QuintetWarning
+from ..events import Event, Incumbent, Metric, Notice, Progress, Trace
+from .clock import RunClock
+from .publisher import Publisher
+
+__all__ = ["SOLUTION_IN_EVENT", "Reporter", "StopRequested", "finite", "plain_number"]
+
+METRIC_INTERVAL = 0.1
+"""Seconds between two events of one series."""
+
+SOLUTION_IN_EVENT = 10_000
+"""A solution with more entries than this is left out of events."""
+
+
+@dataclass
+class _Throttle:
+    """When a series last emitted an event, on the run's clock; that event; and the newest one held back since."""
+
+    emitted_at: float = -math.inf
+    emitted: Event | None = None
+    held: Event | None = None
+
+
+class StopRequested(Exception):
+    """Raised by :meth:`engine.runs.run.Run.poll` when the run must end; a solver catches it and returns its best.
+
+    ``status`` is what the result's status should be.
+    """
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(str(status))
+        self.status = status
+
+
+class Reporter:
+    """The part of a run that a solver reports through; the methods are called on the run's thread.
+
+    Parameters
+    ----------
+    publisher : Publisher
+        Passes the events on to the observers.
+    clock : RunClock
+        Gives the time of each event.
+    """
+
+    def __init__(self, publisher: Publisher, clock: RunClock) -> None:
+        self._publisher = publisher
+        self._clock = clock
+        self._metrics: dict[tuple[str, str | None], _Throttle] = {}
+        self._progress = _Throttle()
+        self._phase = ""
+        self._best: tuple[float | int | None, float | int | None] = (None, None)
+        self._best_solution: NDArray[Any] | None = None
+        self._solution: list[Any] | None = None
+        self._solution_emitted_at = -math.inf
+        self._warnings: list[QuintetWarning] = []  # those that no caller has been given yet
+        self._warned: list[ResultWarning] = []
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds the run has worked: without pauses, with the time before it was resumed."""
+        return self._clock.elapsed
+
+    @property
+    def phase(self) -> str:
+        """The present phase, as :meth:`progress` was told."""
+        return self._phase
+
+    def emit(self, event: Event) -> None:
+        """Hand an event to the observers; returns at once."""
+        self._publisher.publish(event)
+
+    def metric(self, name: str, value: float, device: str | None = None) -> None:
+        """A point of a live series; at most ten a second are emitted of each, and always the last one.
+
+        Parameters
+        ----------
+        name : str
+            ``name`` of a :class:`engine.base.solver.MetricSpec` of the solver.
+        value : float
+            In the unit of that specification.
+        device : str, optional
+            Label of a device, for series with one curve per device.
+        """
+        if not self._publisher:
+            return
+        event = Metric(time=self.elapsed, name=name, value=value, device=device)
+        self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
+
+    def progress(
+        self,
+        phase: str,
+        done: float,
+        total: float,
+        unit: str = "",
+        limit: bool = False,
+        seconds_left: tuple[float, float, float] | None = None,
+    ) -> None:
+        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
+
+        Parameters
+        ----------
+        phase : str
+            What is being done, for people.
+        done, total : float
+            How much of how much, in ``unit``; ``total`` is 0 while it is not known.
+        unit : str
+        limit : bool
+            Whether ``total`` is a limit that is seldom reached.
+        seconds_left : (float, float, float), optional
+            Where the work is estimated: the time until the end, and the limits that it is probably between.
+        """
+        self._phase = phase
+        middle, low, high = seconds_left or (None, None, None)
+        event = Progress(
+            time=self.elapsed,
+            phase=phase,
+            done=done,
+            total=total,
+            unit=unit,
+            limit=limit,
+            seconds_left=middle,
+            seconds_left_low=low,
+            seconds_left_high=high,
+        )
+        last = self._progress.emitted
+        news = not isinstance(last, Progress) or last.phase != phase or (done >= total > 0 and last.done != done)
+        self._throttled(self._progress, event, at_once=news)
+
+    def _throttled(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
+        if at_once or event.time - series.emitted_at >= METRIC_INTERVAL:
+            series.emitted_at, series.emitted, series.held = event.time, event, None
+            self.emit(event)
+        else:
+            series.held = event
+
+    def _emit_held(self, older_than: float = -math.inf) -> None:
+        """Emit what is held back of series whose last event is so many seconds old."""
+        now = self.elapsed
+        for series in (*self._metrics.values(), self._progress):
+            if series.held is not None and now - series.emitted_at >= older_than:
+                event, series.emitted_at = series.held, now
+                series.emitted, series.held = event, None
+                self.emit(event)
+        if self._solution is not None and now - self._solution_emitted_at >= max(older_than, METRIC_INTERVAL):
+            self._emit_incumbent()
+
+    def incumbent(
+        self,
+        objective: float | int | None,
+        bound: float | int | None = None,
+        solution: NDArray[Any] | None = None,
+    ) -> None:
+        """A better solution or bound; emitted only if it differs from the last.
+
+        Parameters
+        ----------
+        objective, bound : int, float or None
+            In the problem's unit.
+        solution : ndarray, optional
+            Emitted if it is small, at most ten times a second: one that is held back is emitted by :meth:`poll`, unless
+            a better one comes first.
+        """
+        objective, bound = plain_number(objective), plain_number(bound)
+        news = (objective, bound) != self._best
+        if objective != self._best[0]:
+            self._best_solution = None if solution is None else solution.copy()
+            small = solution is not None and solution.size <= SOLUTION_IN_EVENT
+            self._solution = solution.tolist() if small and solution is not None else None
+        self._best = (objective, bound)
+        if news:
+            self._emit_incumbent()
+
+    def _emit_incumbent(self) -> None:
+        """Emit the best so far, with its solution if that is new and it is time."""
+        now, solution = self.elapsed, None
+        if self._solution is not None and now - self._solution_emitted_at >= METRIC_INTERVAL:
+            solution, self._solution, self._solution_emitted_at = self._solution, None, now
+        objective, bound = self._best
+        gap = finite(relative_gap(objective, bound))
+        self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
+
+    def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
+        """Values of a sampled quantity.
+
+        Parameters
+        ----------
+        name : str
+            Of the quantity.
+        iteration : int
+            Of the first value.
+        values : sequence of float
+            One per iteration.
+        chain : int
+        """
+        self.emit(Trace(time=self.elapsed, name=name, chain=chain, iteration=iteration, values=list(values)))
+
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+        """A message to the user.
+
+        Parameters
+        ----------
+        message : str
+            A sentence without a final full stop.
+        level : {"info", "warning"}
+        """
+        self.emit(Notice(time=self.elapsed, level=level, message=message))
+
+    def warn(self, warning: QuintetWarning, late: bool = False) -> None:
+        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``.
+
+        Parameters
+        ----------
+        warning : QuintetWarning
+            Of the class that says what it is about.
+        late : bool
+            Whether the run's last event has been published, so that a notice would come too late.
+        """
+        self._warnings.append(warning)
+        self._warned.append(ResultWarning(type(warning).__name__, str(warning)))
+        if not late:
+            self.notice(str(warning), level="warning")
+
+
+def plain_number(value: Any) -> Any:
+    """A NumPy scalar as Python's own number, so that it is exact in events and files."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def finite(gap: float) -> float | None:
+    """A gap as events contain it: None instead of infinity."""
+    return None if math.isinf(gap) else gap

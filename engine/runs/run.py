@@ -1,0 +1,644 @@
+"""One solving of a problem: its clock, controls, events and checkpoints.
+
+A solver works in bounded slices and calls :meth:`Run.poll` between them; that call is where a run pauses, stops and
+ends at its time limit. Events go one way: solver -> :meth:`Run.emit` -> :mod:`engine.runs.publisher` -> observers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
+
+from ..base.problem import R
+from ..base.result import Result, Status, result_class
+from ..base.schema import SchemaError
+from ..devices.pool.slices import SLICE_SECONDS
+from ..errors import (
+    DeviceError,
+    InputError,
+    ObserverWarning,
+    OutOfDeviceMemory,
+    QuintetError,
+    QuintetWarning,
+    StorageWarning,
+    issue_warning,
+)
+from ..events import Event, Failed, Finished, Started, StateChanged
+from ..util.display import Display, Displayed
+from ..util.text import number_text
+from .attempt import GRACE, SAVING_GRACE, Attempt, is_overdue
+from .clock import RunClock
+from .device_events import PoolMonitor
+from .folder.storage import Checkpoint, RunStorage
+from .publisher import Observer, Publisher, require_other_thread
+from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
+
+if TYPE_CHECKING:
+    from ..base.problem import Problem
+    from ..base.solver import Solver, SolverOptions
+    from ..devices import DevicePool
+
+__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested", "wait_or_stop"]
+
+FIRST_CHECKPOINT = 2.0
+"""Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
+
+
+class Run(Displayed, Reporter, Generic[R]):
+    """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
+
+    From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
+    From a solver's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint`, and those of a ``Reporter``.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    options : SolverOptions
+        The solver's model for the problem's class.
+    pool : DevicePool
+    backend, seed, time_limit, checkpoint_interval
+        As of :class:`engine.settings.config.Settings`; times in seconds.
+    folder : RunStorage, optional
+        Where checkpoints and the result are written; the run has the right to write there until it ends.
+    restored : Checkpoint, optional
+        Where to resume from.
+    resumed : bool
+        Whether the run was started before; without ``restored``, it begins again from the start, with a warning.
+    from_start : bool
+        Whether it was asked to begin again from the start, so that there is nothing to warn of.
+    finished : Result, optional
+        The result of a run that has ended already; the run only emits it.
+    observers : sequence of callable
+        Called with every event, on one thread.
+    recorder : callable, optional
+        An observer that records the events; it has a thread of its own.
+    turn : Lock, optional
+        Held while the run works; runs that share it work one after the other.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> with engine.Engine() as owner:
+    ...     run = owner.start(problem, time_limit=60)
+    ...     run.pause()
+    ...     run.resume()
+    ...     result = run.wait()
+    >>> result.objective, run.state
+    (220, 'ended')
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        options: SolverOptions,
+        pool: DevicePool,
+        *,
+        backend: str,
+        seed: int = 0,
+        time_limit: float | None = None,
+        checkpoint_interval: float = 30.0,
+        folder: RunStorage | None = None,
+        restored: Checkpoint | None = None,
+        resumed: bool = False,
+        from_start: bool = False,
+        finished: Result | None = None,
+        observers: Sequence[Observer] = (),
+        recorder: Observer | None = None,
+        turn: threading.Lock | None = None,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.options = options
+        self.seed = seed
+        self.backend = backend
+        self.devices = tuple(member.label for member in pool.members) if finished is None else finished.devices
+        self.device_names = tuple(member.info.name for member in pool.members)
+        self.time_limit = time_limit
+        self.folder = folder
+        self.is_saved = True  # false once the result could not be written to the folder
+        self.restored = restored
+        self.pool = pool
+        self.checkpoint_interval = checkpoint_interval
+        self._resumed = resumed or restored is not None
+        self._from_start = from_start
+        self._finished = finished
+        self._checkpoints = 0
+        before = restored.elapsed if restored else 0.0 if finished is None else finished.seconds
+        publisher = Publisher(observers, recorder, lambda message, late: self.warn(ObserverWarning(message), late))
+        super().__init__(publisher, RunClock(before))
+        self._turn = self._publisher.turn = turn or threading.Lock()
+        self.on_turn: Callable[[Run], None] | None = None
+        self.on_end: Callable[[Run], None] | None = None
+        self.error: BaseException | None = None
+        self._stop_requested: float | None = None
+        self._control = threading.Condition()
+        self._state: Literal["running", "paused", "stopping"] = "running"
+        self._announced = False
+        self._last_checkpoint = time.monotonic()
+        self._result: Result | None = None
+        self._attempt: Attempt[Result] | None = None
+        self._offer: Callable[[Status], Result] | None = None
+        self.patience = GRACE
+        self._reserved = 0.0
+        self._saving = threading.Lock()
+        self._wake_up = threading.Event()
+        self._has_noticed = self._is_left = False
+        self._monitor = PoolMonitor(publisher, self._clock, lambda: self._state == "paused")
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
+
+    # --- from outside -------------------------------------------------------------------------------------------
+
+    def start(self) -> Run:
+        """Begin; returns at once."""
+        self._publisher.start()
+        self._thread.start()
+        return self
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"paused"``, ``"stopping"``, or ``"ended"``."""
+        return "ended" if self._ended.is_set() else self._state
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it has ended at its limit, or because it was stopped."""
+        return self._result is not None and self._result.status.stopped
+
+    @property
+    def was_left(self) -> bool:
+        """Whether it has ended while its solver could not be interrupted."""
+        return self._is_left
+
+    def pause(self) -> None:
+        """Hold the run at the end of its present slice."""
+        with self._control:
+            if self._state == "running" and not self._ended.is_set():
+                self._state = "paused"
+                self._clock.pause()
+                self._emit_state(self.elapsed)
+
+    def resume(self) -> None:
+        """Let a paused run continue."""
+        with self._control:
+            if self._state == "paused":
+                at = self.elapsed
+                self._clock.resume()
+                self._state = "running"
+                self._emit_state(at)
+                self._control.notify_all()
+                self._wake_up.set()
+
+    def stop(self) -> None:
+        """End the run at the end of its present slice; :meth:`wait` returns the best so far."""
+        with self._control:
+            if self._state != "stopping" and not self._ended.is_set():
+                self._clock.resume()
+                self._state = "stopping"
+                self._stop_requested = time.monotonic()
+                self._emit_state(self.elapsed)
+                self._control.notify_all()
+                self._wake_up.set()
+
+    def __await__(self) -> Generator[Any, None, R]:
+        """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
+        import asyncio  # few need it
+
+        if not self._ended.is_set():
+            self.require_other_thread()
+        yield from asyncio.to_thread(self.join).__await__()
+        return self.wait()
+
+    def display(self) -> Display:
+        """What is shown of it: its state, and its result or the best so far."""
+        facts = [("problem", self.problem.name), ("state", self.state)]
+        if self._result is not None and self.state == "ended":
+            shown = self._result.display()
+            facts = [*facts, ("status", str(self._result.status)), *shown.facts]
+            return replace(shown, title=f"Run of {self.solver.name}", facts=facts)
+        if self.error is not None and self.state == "ended":
+            facts.append(("error", f"{type(self.error).__name__}: {self.error}"))
+        named = zip(("objective", "bound"), self._best, strict=True)
+        facts += [(name, number_text(value)) for name, value in named if value is not None]
+        return Display(f"Run of {self.solver.name}", [*facts, ("seconds", f"{self.elapsed:.3f}")])
+
+    def wait(self, timeout: float | None = None) -> R:
+        """The result, once there is one; issues what the user must know of it as Python warnings, once.
+
+        Warns
+        -----
+        engine.errors.QuintetWarning
+            Of the class that says what it is about; observers have received each as a notice.
+
+        Raises
+        ------
+        TimeoutError
+            If the run has not ended after ``timeout`` seconds.
+        RuntimeError
+            If an observer of this run, or of another that this one waits for, calls it: it would never return.
+        Exception
+            Whatever ended the run without a result.
+        """
+        result = self.outcome(timeout)
+        while self._warnings:
+            issue_warning(self._warnings.pop(0))
+        return result
+
+    def outcome(self, timeout: float | None = None) -> R:
+        """As :meth:`wait`, without Python warnings, for callers that show the run's notices."""
+        if not self.join(timeout):
+            raise TimeoutError(f"the run has not ended after {timeout} s")
+        if self.error is not None:
+            raise self.error
+        assert self._result is not None
+        return cast(R, self._result)
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end, whatever it is; whether it has come within ``timeout`` seconds.
+
+        Raises
+        ------
+        RuntimeError
+            As :meth:`wait`.
+        """
+        if not self._ended.is_set():
+            self.require_other_thread()
+        return self._ended.wait(timeout)
+
+    def require_other_thread(self) -> None:
+        """``RuntimeError`` on a thread that this run, or one that it waits for, needs in order to end."""
+        require_other_thread(self._turn)
+
+    # --- the clock ----------------------------------------------------------------------------------------------
+
+    @property
+    def time_left(self) -> float:
+        """Seconds to the time limit, less what :meth:`reserve` keeps; ``inf`` without one."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.elapsed - self._reserved
+
+    @property
+    def overdue(self) -> float:
+        """Seconds since the run was asked to stop, or its time limit passed; 0 before that, and once it has ended."""
+        if self._ended.is_set():
+            return 0.0
+        with self._control:
+            asked = 0.0 if self._stop_requested is None else time.monotonic() - self._stop_requested
+        return max(asked, -self.time_left, 0.0)
+
+    # --- from a solver ------------------------------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
+        self._emit_held(older_than=METRIC_INTERVAL)
+        with self._control:
+            while self._state == "paused" and not self._is_left:
+                self._control.wait()
+            status = self._end_status()
+            if status is not None:
+                self._has_noticed = True
+                raise StopRequested(status)
+
+    def _end_status(self) -> Status | None:
+        if self._state == "stopping":
+            return Status.INTERRUPTED
+        return Status.TIME_LIMIT if self.time_left <= 0 else None
+
+    def emit(self, event: Event) -> None:
+        """See :meth:`Reporter.emit`; nothing comes from a solver that the run has ended without."""
+        if not self._is_silent:
+            super().emit(event)
+
+    def warn(self, warning: QuintetWarning, late: bool = False) -> None:
+        """See :meth:`Reporter.warn`; nothing comes from a solver that the run has ended without."""
+        if not self._is_silent:
+            super().warn(warning, late)
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether the caller is a solver that was left."""
+        return self._is_left and self._attempt is not None and self._attempt.is_current
+
+    def checkpoint_due(self) -> bool:
+        """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed.
+
+        The first checkpoint of a run is due after :data:`FIRST_CHECKPOINT` seconds, however long the interval is.
+        """
+        first = self._checkpoints == 0 and self.restored is None
+        interval = min(FIRST_CHECKPOINT, self.checkpoint_interval) if first else self.checkpoint_interval
+        return self.folder is not None and time.monotonic() - self._last_checkpoint >= interval
+
+    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
+        """Write what the solver needs to resume from here; does nothing without a run folder.
+
+        Call it when :meth:`checkpoint_due` says so, and always before a stopped run returns.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+        state : dict, or instance of the state model of the solver's schema
+        """
+        with self._saving:
+            if self.folder is None or self._is_left:
+                return
+            try:
+                self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
+                self._checkpoints += 1
+            except OSError as error:  # a full disk must not end a run that can continue
+                self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
+            except SchemaError as error:  # a fault of the solver's, which must not end the run either
+                self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
+            self._last_checkpoint = time.monotonic()
+
+    @property
+    def _has_checkpoint(self) -> bool:
+        """Whether the folder has a checkpoint to resume from."""
+        return self._checkpoints > 0 or self.restored is not None
+
+    def _fault(self, message: str) -> None:
+        """Report a fault of the program's that the run survives; in tests, where warnings are errors, it does not."""
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        self.notice(message, level="warning")
+
+    # --- the run's own thread -----------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        with self._turn:
+            try:
+                self._begin()
+                self._result = self._work() if self._finished is None else self._emit_earlier(self._finished)
+                last: Event = self._last_event(self._result)
+            except BaseException as error:
+                self.error = error
+                last = self._failed(error)
+            try:
+                self._end(last)
+                self._leave_folder()
+            except BaseException as error:  # without this, nobody would learn that the run has ended
+                self.error = self.error or error
+            finally:
+                self._ended.set()
+
+    def _begin(self) -> None:
+        """The clock starts when the run's turn has come."""
+        if self._finished is None and self.on_turn is not None:
+            self.on_turn(self)
+        if self.pool.drop_lost():  # in a run before this one
+            self.devices = tuple(member.label for member in self.pool.members)
+            self.device_names = tuple(member.info.name for member in self.pool.members)
+        with self._control:
+            self._clock.begin()
+            self._last_checkpoint = time.monotonic()
+
+    def _work(self) -> Result:
+        self._monitor.begin(self.pool)
+        self._announce()
+        if self._resumed and self.restored is None and not self._from_start:
+            self.notice("the run had written no checkpoint; it begins from the start", level="warning")
+        for remark in () if self.restored is None else self.restored.remarks:
+            self.warn(StorageWarning(remark))
+        try:
+            with self._monitor.reported_compilation(self.pool):
+                result = self._solved()
+        except StopRequested as request:  # before the solver had anything to show
+            result = self._best_so_far(request.status)
+        result = replace(
+            result,
+            objective=plain_number(result.objective),
+            bound=plain_number(result.bound),
+            counters={name: plain_number(value) for name, value in result.counters.items()},
+            seconds=self.elapsed,
+            seed=self.seed,
+            backend=self.backend,
+            devices=self.devices,
+            warnings=tuple(self._warned),
+        )
+        if result.status.stopped and self.folder is not None and not self._has_checkpoint:
+            self.notice(
+                "the run ended before there was anything to keep in a checkpoint; a resume begins from the start",
+                level="warning",
+            )
+        return self._saved(result)
+
+    def _solved(self) -> Result:
+        """What the solver returns; or what is known, if the run must end and the solver does not notice it."""
+
+        def solve() -> Result:
+            while True:
+                try:
+                    return self.solver.solve(self.problem, self.options, self.pool, self)
+                except DeviceError:
+                    if not self._goes_on_without_lost():
+                        raise
+
+        self._attempt = attempt = Attempt(solve, self._wake_up.set)
+        if self._has_returned(attempt.future):
+            return attempt.future.result()
+        with self._saving:
+            self._is_left = True
+        self.pool.leave(attempt.future)
+        status = Status.INTERRUPTED if self._state == "stopping" else Status.TIME_LIMIT
+        if self._offer is not None:
+            with contextlib.suppress(Exception):  # of what the solver was changing
+                return self._offer(status)
+        return self._best_so_far(status)
+
+    def _goes_on_without_lost(self) -> bool:
+        """Whether the error was that of devices that no longer answer; the others begin from the last checkpoint."""
+        lost = self.pool.drop_lost()
+        if not lost:
+            return False
+        if self.folder is not None and self._checkpoints:
+            self.restored = self.folder.checkpoint()
+        where = "begins again" if self.restored is None else "goes on from the last checkpoint"
+        names, left = (", ".join(member.label for member in group) for group in (lost, self.pool.members))
+        self.notice(f"lost: {names}; the run {where} on {left}", level="warning")
+        return True
+
+    def _has_returned(self, future: Future[Result]) -> bool:
+        """Wait for the solver, but not for long once the run is overdue: from its end, or since the solver noticed."""
+        since: tuple[float, float] | None = None
+        noticed = False
+        while not future.done():
+            self._wake_up.clear()
+            if future.done():
+                break
+            overdue = self.overdue
+            if overdue <= 0.0:
+                since = None
+                self._wake_up.wait(min(max(self.time_left, 0.01), threading.TIMEOUT_MAX))
+                continue
+            if since is None or self._has_noticed != noticed:
+                since, noticed = (overdue, time.process_time()), self._has_noticed
+            patience = self.patience + (self._reserved if noticed else 0.0)
+            if noticed and self.folder is not None:
+                patience += SAVING_GRACE
+            if is_overdue(overdue - since[0], time.process_time() - since[1], patience):
+                return False
+            self._wake_up.wait(0.01)
+        return True
+
+    def _best_so_far(self, status: Status) -> Result:
+        """The best that the solver has reported, as the result of a run that was ended before it could return one."""
+        objective, bound = self._best
+        solution = self._best_solution
+        reason = ""
+        if solution is None:
+            ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
+            reason = f"{ended} before there was a solution" + (f", in the phase '{self.phase}'" if self.phase else "")
+        kind = result_class(type(self.problem))
+        return kind(status=status, objective=objective, bound=bound, solution=solution, reason=reason)
+
+    def offer(self, result: Callable[[Status], Result]) -> None:
+        """Have a function called for the result if the run must end while the solver cannot be interrupted.
+
+        Parameters
+        ----------
+        result : callable
+            ``result(status) -> Result``, called on another thread than the solver's, once at most, whatever the solver
+            is doing then. Without one the run returns the best that was reported.
+        """
+        self._offer = result
+
+    def reserve(self, seconds: float) -> None:
+        """Keep so much of the time limit, half of it at most, for making the result once the run must end.
+
+        Parameters
+        ----------
+        seconds : float
+            What it is expected to take.
+        """
+        if self.time_limit is not None:
+            self._reserved = min(seconds, 0.5 * self.time_limit)
+
+    def _saved(self, result: Result) -> Result:
+        schema = self.solver.schema
+        if schema is not None:
+            try:
+                schema.check_result(result.arrays, result.counters, complete=not result.status.stopped)
+            except SchemaError as error:
+                self._fault(f"the result is not as the solver declares: {error}")
+        if self.folder is not None:
+            try:
+                self.folder.save_result(result)
+            except OSError as error:  # the answer is still worth having
+                self.warn(StorageWarning(f"the result could not be written to {self.folder.path}: {error}"))
+                self.is_saved = False
+                return replace(result, warnings=tuple(self._warned))
+        return result
+
+    def _emit_earlier(self, result: Result) -> Result:
+        """Emit the result of a run that has ended before."""
+        self._announce()
+        self.notice("this run has ended before; its result was read from its folder")
+        return result
+
+    def _failed(self, error: BaseException) -> Failed:
+        """The last event of a run that an error ended; the error itself gets the best so far, too."""
+        objective, bound = self._best
+        if isinstance(error, QuintetError):
+            error.best_objective, error.best_bound = objective, bound
+            if self.folder is not None and self._has_checkpoint:
+                error.run_folder = str(self.folder.path)
+        return Failed(
+            time=self.elapsed,
+            error=type(error).__name__,
+            message=str(error) or type(error).__name__,
+            exit_code=error.exit_code if isinstance(error, QuintetError) else 1,
+            objective=objective,
+            bound=bound,
+        )
+
+    def _end(self, last: Event) -> None:
+        """Emit what is held back, then the last event, and wait until every observer has had it."""
+        self._monitor.close()
+        self._emit_held()
+        self.emit(last)
+        self._publisher.close()
+        if self.on_end is not None:
+            self.on_end(self)
+
+    def _leave_folder(self) -> None:
+        """Give up the folder; one that was made for a run which was then refused is removed."""
+        folder = self.folder
+        if folder is None:
+            return
+        refused = isinstance(self.error, (InputError, OutOfDeviceMemory))
+        try:
+            if refused and not self._resumed and self._checkpoints == 0:
+                self.folder = None
+                folder.discard()
+        except OSError:  # something else has been put there, or it cannot be written any more
+            pass
+        finally:
+            folder.release()
+
+    def _announce(self) -> None:
+        """The first event; what was asked of the run before follows it."""
+        with self._control:
+            self._announced = True
+            if self._publisher:
+                self.emit(self._started())
+            if self._state != "running":
+                self._emit_state(self.elapsed)
+
+    def _emit_state(self, at: float) -> None:
+        if self._announced:
+            self.emit(StateChanged(time=at, state=self._state))
+
+    def _started(self) -> Started:
+        return Started(
+            time=self.elapsed,
+            solver=self.solver.name,
+            problem=self.problem.kind,
+            name=self.problem.name,
+            description=self.problem.describe(),
+            sense=self.problem.sense,
+            options=self.options.model_dump(mode="json"),
+            backend=self.backend,
+            devices=list(self.devices),
+            device_names=list(self.device_names),
+            seed=self.seed,
+            metrics=[dict(vars(spec)) for spec in self.solver.metrics],
+            resumed=self._resumed,
+            run="" if self.folder is None else self.folder.identity,
+        )
+
+    def _last_event(self, result: Result) -> Finished:
+        small = result.solution is not None and result.solution.size <= SOLUTION_IN_EVENT
+        return Finished(
+            time=self.elapsed,
+            status=str(result.status),
+            objective=result.objective,
+            bound=result.bound,
+            gap=finite(result.gap),
+            seconds=result.seconds,
+            counters=result.counters,
+            solution=result.solution.tolist() if small and result.solution is not None else None,
+            reason=result.reason,
+        )
+
+
+def wait_or_stop(run: Run, warn: bool = True) -> Result:
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
+
+    Parameters
+    ----------
+    run : Run
+    warn : bool
+        Whether to issue Python warnings, as :meth:`engine.runs.run.Run.wait` does.
+    """
+    wait = run.wait if warn else run.outcome
+    try:
+        return wait()
+    except KeyboardInterrupt:
+        run.stop()
+        return wait()

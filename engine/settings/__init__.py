@@ -1,0 +1,1 @@
+"""Settings in layers, and where each value came from."""

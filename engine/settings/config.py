@@ -1,0 +1,365 @@
+"""Settings: defaults < TOML file < environment < arguments, and where each value came from.
+
+The file is the one that is named, else ``$QUINTET_CONFIG``, else ``quintet.toml`` in the current folder, else
+``quintet.toml`` in the user's configuration folder::
+
+    backend = "opencl"             # any field of Settings
+    problem = "instance.txt"       # optional, relative to this file
+
+    [knapsack]                     # one table per solver, with its options
+    variant = "tiles"
+
+In the environment a setting is ``QUINTET_<SETTING>`` and an option ``QUINTET_<SOLVER>_<OPTION>``.
+
+pydantic-settings is not used: it merges its sources into one dictionary before validation, so that the origin and line
+of a value are lost, and it passes over unknown variables. Checking names and origins is what most of this module does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..base.option_models import Given, Seed, validated
+from ..base.problem import Problem
+from ..base.solver import Solver, SolverOptions
+from ..devices.backends import backends
+from ..errors import OptionError, nearest
+from ..formats.source import DEFAULT_LIMIT
+from ..solvers import discover
+from ..util.files import read_utf8
+
+__all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
+
+FILE_NAME = "quintet.toml"
+
+_PREFIX = "QUINTET_"
+_TEST_PREFIX = "QUINTET_TEST_"  # for the test suite
+_OTHER_VARIABLES = {
+    "QUINTET_CONFIG": "configuration file to read",
+    "QUINTET_CPU_DRIVER": "OpenCL driver for CPUs: auto, intel or pocl",
+    "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",
+}
+
+
+class Settings(BaseModel):
+    """How to run, whatever is solved."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    backend: str = Field(
+        default="auto", description="What the kernels run through; auto is CUDA where it can be used, else OpenCL."
+    )
+    devices: list[str] | None = Field(
+        default=None,
+        description="Devices by id, index, part of the name or UUID; the same may be named twice. "
+        "By default every GPU of the backend, or its first device.",
+    )
+    time_limit: float | None = Field(
+        default=None, gt=0, description="Seconds after which a run ends with its best so far; pauses do not count."
+    )
+    seed: Seed = Field(default=0, description="Seed of every random choice, below 2^64.")
+    run_folder: str | None = Field(
+        default=None, description="Folder to keep the run in, so that it can be resumed or replayed."
+    )
+    checkpoint_interval: float = Field(default=30.0, gt=0, description="Seconds between checkpoints in the run folder.")
+    max_read_bytes: int = Field(
+        default=DEFAULT_LIMIT, ge=1, le=2**62, description="Bytes of memory that reading a problem file may take."
+    )
+
+    @field_validator("backend")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        known = ["auto", *backends()]
+        if value not in known:
+            hint = nearest(value, known)
+            names = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+            raise ValueError(f"must be {names}" + (f" ({hint.removeprefix('; ')})" if hint else ""))
+        return value
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """An index may be written as a number, and one device as itself."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = [value]
+        if not isinstance(value, (list, tuple)):
+            return value
+        return [str(name) if isinstance(name, int) and not isinstance(name, bool) else name for name in value]
+
+    @field_validator("devices")
+    @classmethod
+    def _not_empty(cls, value: list[str] | None) -> list[str] | None:
+        if value is not None and not (value and all(name.strip() for name in value)):
+            raise ValueError("must be a list of at least one device name")
+        return value
+
+
+VARIABLES: dict[str, str] = {f"{_PREFIX}{name.upper()}": name for name in Settings.model_fields}
+"""Environment variables of the settings, each with the setting's name."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The settings and options the user has given, from all sources.
+
+    Attributes
+    ----------
+    settings : Settings
+    given : dict of str to Given
+        The settings that are not defaults.
+    given_options : dict of str to dict of str to Given
+        Solver options from file and environment, by solver; not validated before :func:`solver_options`.
+    problem : Path or None
+        The instance that the file names.
+    file : Path or None
+        The file that was read.
+    """
+
+    settings: Settings
+    given: dict[str, Given] = field(default_factory=dict)
+    given_options: dict[str, dict[str, Given]] = field(default_factory=dict)
+    problem: Path | None = None
+    file: Path | None = None
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """For each setting ``"default"``, ``"file PATH"``, ``"environment NAME"`` or ``"argument"``."""
+        return {name: self.given[name].origin if name in self.given else "default" for name in Settings.model_fields}
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Values of the solver options, by solver."""
+        return {
+            solver: {name: given.value for name, given in options.items()}
+            for solver, options in self.given_options.items()
+        }
+
+    @property
+    def option_origins(self) -> dict[str, dict[str, str]]:
+        """Origins of the solver options, by solver."""
+        return {
+            solver: {name: given.origin for name, given in options.items()}
+            for solver, options in self.given_options.items()
+        }
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> Resolved:
+        """The same with these settings on top; those that are None are left as they were."""
+        more = _arguments(arguments)
+        given = self.given | more
+        return replace(self, settings=_settings(given), given=given) if more else self
+
+
+def resolve(
+    arguments: Mapping[str, Any] | None = None,
+    file: str | Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Resolved:
+    """Combine defaults, file, environment and arguments.
+
+    Parameters
+    ----------
+    arguments : mapping, optional
+        Settings by name; None means not given.
+    file : path-like, optional
+        The TOML file to read, instead of the usual places.
+    environment : mapping, optional
+        ``os.environ`` by default. A variable that is set to nothing is not set.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If a name is unknown (with the nearest right one), a value is not allowed, or the file cannot be read.
+    """
+    variables = os.environ if environment is None else environment
+    path = _find_file(file, variables)
+    given: dict[str, Given] = {}
+    options: dict[str, dict[str, Given]] = {}
+    problem = None
+    if path is not None:
+        given, options, problem = _read_file(path)
+    _add_environment(variables, given, options)
+    given |= _arguments(arguments or {})
+    return Resolved(_settings(given), given, options, problem, path)
+
+
+def solver_options(
+    solver: Solver,
+    resolved: Resolved | None,
+    arguments: Mapping[str, Any],
+    problem: type[Problem] | None = None,
+) -> SolverOptions:
+    """The options of one run: those of ``resolved``, with ``arguments`` on top.
+
+    Parameters
+    ----------
+    solver : Solver
+    resolved : Resolved or None
+        Its options that apply to other problem classes of the same solver are left out.
+    arguments : mapping
+        Options by name, as they were given in a call or on the command line.
+    problem : type, optional
+        The class of the problem to solve; by default the first the solver takes.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        One sentence for each name that is unknown and each value that is not allowed.
+    """
+    model = solver.options_model(problem or solver.problems[0])
+    layers = resolved.given_options.get(solver.name, {}) if resolved is not None else {}
+    elsewhere = set(solver.option_names) - set(model.model_fields)
+    given = {name: value for name, value in layers.items() if name not in elsewhere}
+    given |= {name: Given(value) for name, value in arguments.items()}
+    return validated(
+        model, given, what="option", of=f" of {solver.name}", hint=lambda name: option_hint(name, solver, problem)
+    )
+
+
+def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None) -> str:
+    """What an option that this solver does not have for this problem belongs to, for the end of a message.
+
+    Empty if no solver has it.
+
+    Parameters
+    ----------
+    name : str
+        The option as it was given.
+    solver : Solver
+    problem : type, optional
+        The class of the problem to solve.
+    """
+    if name in solver.option_names:
+        classes = [kind.__name__ for kind in solver.instance_classes if name in solver.options_model(kind).model_fields]
+        return f"; it applies to {', '.join(classes)}, not to {problem.__name__}" if problem is not None else ""
+    owners = [other.name for other in discover().values() if name in other.option_names]
+    return f"; it is an option of {', '.join(owners)}, not of {solver.name}" if owners else ""
+
+
+def _arguments(arguments: Mapping[str, Any]) -> dict[str, Given]:
+    return {name: Given(value) for name, value in arguments.items() if value is not None}
+
+
+def _settings(given: Mapping[str, Given]) -> Settings:
+    settings = validated(Settings, given, what="setting")
+    folder = given.get("run_folder")
+    if folder is not None and folder.origin.startswith("file ") and settings.run_folder is not None:
+        _require_below_here(settings.run_folder, folder)
+    return settings
+
+
+def _require_below_here(run_folder: str, given: Given) -> None:
+    """A file that somebody else may have written creates folders below the current one only."""
+    try:
+        inside = Path(run_folder).resolve().is_relative_to(Path.cwd().resolve())
+    except (OSError, ValueError, RuntimeError):  # such as a loop of links
+        inside = False
+    if not inside:
+        raise OptionError(
+            f"run_folder must be below the current folder when a file names it; got {run_folder!r}; "
+            f"name it yourself: --run-folder, or run_folder= in Python{given.where}"
+        )
+
+
+def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | None:
+    """The file to read, or None if there is none in the usual places."""
+    if file is not None:
+        return Path(file)
+    if variables.get("QUINTET_CONFIG"):
+        return Path(variables["QUINTET_CONFIG"])
+    usual = (Path(FILE_NAME), Path(platformdirs.user_config_dir("quintet", appauthor=False)) / FILE_NAME)
+    return next((path for path in usual if path.is_file()), None)
+
+
+def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]], Path | None]:
+    """Settings, solver options and problem of a file; names are checked, values are not yet."""
+    try:
+        text = read_utf8(path)
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise OptionError(f"cannot read the configuration file {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    origin = f"file {path}"
+    given: dict[str, Given] = {}
+    options: dict[str, dict[str, Given]] = {}
+    problem: Path | None = None
+    for name, value in content.items():
+        line = _line_of(text, "", name)
+        if isinstance(value, dict):
+            options[name] = _read_table(path, text, name, value)
+        elif name == "problem":
+            if not isinstance(value, str) or not value:
+                raise OptionError(f"problem must be the name of a file; got {value!r} ({origin}, line {line})")
+            problem = path.parent / value
+        elif name in Settings.model_fields:
+            given[name] = Given(value, origin, line)
+        else:
+            known = [*Settings.model_fields, "problem", *discover()]
+            raise OptionError(f"unknown setting '{name}'{nearest(name, known)}{Given(value, origin, line).where}")
+    return given, options, problem
+
+
+def _read_table(path: Path, text: str, name: str, table: Mapping[str, Any]) -> dict[str, Given]:
+    """The options of one solver."""
+    origin = f"file {path}"
+    solver = discover().get(name)
+    if solver is None:
+        where = Given(table, origin, _line_of(text, name)).where
+        raise OptionError(f"unknown solver '{name}'{nearest(name, discover())}{where}")
+    options = {key: Given(value, origin, _line_of(text, name, key)) for key, value in table.items()}
+    known = solver.option_names
+    for key, value in options.items():
+        if key not in known:
+            hint = option_hint(key, solver) or nearest(key, known)
+            raise OptionError(f"unknown option '{key}' of {name}{hint}{value.where}")
+    return options
+
+
+def _line_of(text: str, table: str, key: str | None = None) -> int | None:
+    """The 1-based line of a table, or of a key in a table; ``""`` is the top of the file."""
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"""\s*\[\s*["']?([\w-]+)["']?\s*\]""", line):
+            current = header[1]
+            if key is None and current == table:
+                return number
+        elif (entry := re.match(r"""\s*["']?([\w-]+)["']?\s*=""", line)) and (current, entry[1]) == (table, key):
+            return number
+    return None
+
+
+def _add_environment(
+    variables: Mapping[str, str], given: dict[str, Given], options: dict[str, dict[str, Given]]
+) -> None:
+    """Add the settings and options given by environment variables, which override those of the file."""
+    ours = {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(_PREFIX) and not name.startswith(_TEST_PREFIX) and name not in _OTHER_VARIABLES and value
+    }
+    others: dict[str, tuple[str, str]] = {}
+    if any(name not in VARIABLES for name in ours):  # importing the solvers takes time
+        others = {
+            f"{_PREFIX}{solver.name}_{option}".upper(): (solver.name, option)
+            for solver in discover().values()
+            for option in solver.option_names
+        }
+    for name, value in ours.items():
+        found = Given(value, f"environment {name}")
+        if name in VARIABLES:
+            given[VARIABLES[name]] = found
+        elif name in others:
+            solver_name, option = others[name]
+            options.setdefault(solver_name, {})[option] = found
+        else:
+            known = [*VARIABLES, *_OTHER_VARIABLES, *others]
+            raise OptionError(f"unknown environment variable '{name}'{nearest(name, known)}")

@@ -1,0 +1,1 @@
+"""Files, texts and paths: what every room may use."""
