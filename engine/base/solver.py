@@ -6,6 +6,7 @@ line, the configuration section, the options form and the generic dashboard are 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -241,13 +242,13 @@ class Solver:
         if isinstance(self.solve, LazyImport):
             self.solve.load()
 
-    @property
+    @functools.cached_property
     def option_models(self) -> tuple[type[SolverOptions], ...]:
         """All options models of this solver, each once, in the order of declaration."""
         models = self.options.values() if isinstance(self.options, Mapping) else (self.options,)
         return tuple(dict.fromkeys(models))
 
-    @property
+    @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
         """The names of all options, of whatever problem class, each once."""
         return tuple(dict.fromkeys(name for model in self.option_models for name in model.model_fields))

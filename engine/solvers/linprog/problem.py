@@ -31,6 +31,8 @@ from .arguments import (
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 
+_HANDY = 1 << 14  # entries, zeros counted, of a sparse matrix that is audited as a dense one
+
 Vector = NDArray[np.float64]
 
 
@@ -253,18 +255,25 @@ class LinearProgram(Problem):
         return int(self.A.nnz) if isinstance(self.A, sp.csr_array) else int(np.count_nonzero(self.A))
 
     @functools.cached_property
+    def handy_matrix(self) -> Matrix:
+        """The matrix, dense where that is small: a call on a sparse array takes longer than all of its arithmetic."""
+        return self.A.toarray() if isinstance(self.A, sp.csr_array) and self.m * self.n <= _HANDY else self.A
+
+    @functools.cached_property
     def row_sizes(self) -> Vector:
         """The largest entry of each row by size (m,)."""
-        if isinstance(self.A, sp.csr_array):
-            return np.asarray(abs(self.A).max(axis=1).todense(), np.float64).ravel() if self.A.nnz else np.zeros(self.m)
-        return np.asarray(np.maximum(self.A.max(axis=1, initial=0.0), -self.A.min(axis=1, initial=0.0)))
+        A = self.handy_matrix
+        if isinstance(A, sp.csr_array):
+            return np.asarray(abs(A).max(axis=1).todense(), np.float64).ravel() if A.nnz else np.zeros(self.m)
+        return np.asarray(np.maximum(A.max(axis=1, initial=0.0), -A.min(axis=1, initial=0.0)))
 
     @functools.cached_property
     def column_sizes(self) -> Vector:
         """The largest entry of each column by size (n,)."""
-        if isinstance(self.A, sp.csr_array):
-            return np.asarray(abs(self.A).max(axis=0).todense(), np.float64).ravel() if self.A.nnz else np.zeros(self.n)
-        return np.asarray(np.maximum(self.A.max(axis=0, initial=0.0), -self.A.min(axis=0, initial=0.0)))
+        A = self.handy_matrix
+        if isinstance(A, sp.csr_array):
+            return np.asarray(abs(A).max(axis=0).todense(), np.float64).ravel() if A.nnz else np.zeros(self.n)
+        return np.asarray(np.maximum(A.max(axis=0, initial=0.0), -A.min(axis=0, initial=0.0)))
 
     @functools.cached_property
     def units(self) -> tuple[float, float]:
@@ -285,7 +294,7 @@ class LinearProgram(Problem):
     @functools.cached_property
     def is_extreme(self) -> bool:
         """Whether its numbers are so large or so small that products of them may overflow."""
-        sizes = np.concatenate([np.abs(self.c), self.row_sizes, self.column_sizes])
+        sizes = np.concatenate([np.abs(self.c), self.row_sizes])
         sizes = sizes[sizes > 0.0]
         return bool(sizes.size) and not 1e-100 < sizes.min() <= sizes.max() < 1e100
 

@@ -80,10 +80,11 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     x : ndarray, shape (n,)
     y : ndarray, shape (m,)
     """
+    matrix = problem.handy_matrix
     costs = -problem.c if problem.maximize else problem.c
     offset = -problem.offset if problem.maximize else problem.offset
-    activities = product(problem.A, x)
-    by_column = transposed(problem.A)
+    activities = product(matrix, x)
+    by_column = transposed(matrix)
     reduced = costs + product(by_column, -y)
     row_side, column_side = (
         _priced_sides(y, problem.row_lower, problem.row_upper),
@@ -106,10 +107,10 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     largest_sides = np.maximum(
         *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
     )
-    lines, values = _Lines(problem.A, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
+    lines, values = _Lines(matrix, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
     clear = np.where(problem.row_sizes > 0.0, _CLEAR * sides, problem.empty_row_slack)
     primal_error = greatest(
-        _worst(below, row_units + sides, lambda: term_sizes(problem.A, x)),
+        _worst(below, row_units + sides, lambda: term_sizes(matrix, x)),
         _worst(outside, values, None),
         _worst_of_row(below, sides, clear, lines, size),
     )
@@ -144,7 +145,7 @@ def infeasibility_of_sides(problem: LinearProgram, x: Vector) -> float:
     row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
     row_units = np.where(problem.row_sizes > 0.0, row_units, problem.side_unit)
     return greatest(
-        _worst_side(product(problem.A, x), problem.row_lower, problem.row_upper, row_units),
+        _worst_side(product(problem.handy_matrix, x), problem.row_lower, problem.row_upper, row_units),
         _worst_side(x, problem.lower, problem.upper, np.full(problem.n, value_unit)),
     )
 
