@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.devices import Device, Member
+from engine.devices import Device, DeviceInfo, Member, available
 from engine.errors import DeviceError
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra, Provider, lapack, linear_algebra, providers
@@ -22,14 +22,24 @@ SIZES = (1, 2, 31, 33, 100, 257)
 BATCHES = (0, 1, 4)  # 0: one matrix without a batch axis
 
 
-@pytest.fixture(params=["cusolver", "lapack", "kernels", "kernels-1", "kernels-256"])
+def _can_use(info: DeviceInfo, name: str) -> bool:
+    """Whether a device has a provider, or kernels of so many work-items that it does not choose itself."""
+    kind, _, block = name.partition("-")
+    if block:
+        return info.language != "cuda" and int(block) != group_size(info.capabilities)
+    return {"cusolver": info.language == "cuda", "lapack": info.capabilities.host_visible_memory}.get(kind, True)
+
+
+DEVICES = available()[0]
+PROVIDERS = ("cusolver", "lapack", "kernels", "kernels-1", "kernels-256")
+
+
+@pytest.fixture(params=[name for name in PROVIDERS if any(_can_use(info, name) for info in DEVICES)] or ["kernels"])
 def provider(request: pytest.FixtureRequest, device: Member) -> str:
     """A provider, or one of the two kinds of kernels whatever the device's own choice is."""
-    name, _, block = request.param.partition("-")
-    if name not in device.submit(providers).result():
-        pytest.skip(f"{device.info.id} cannot use {name}")
-    if block and (int(block) == group_size(device.info.capabilities) or device.info.language == "cuda"):
-        pytest.skip(f"{device.info.id} has kernels of {block} work-items as its own choice, or none")
+    name = request.param.partition("-")[0]
+    if name not in device.submit(providers).result() or not _can_use(device.info, request.param):
+        pytest.skip(f"{device.info.id} has no {request.param} of its own")
     return request.param
 
 

@@ -20,10 +20,9 @@ import pytest
 from tests.support.environment import ROOT
 from tests.support.patience import PATIENCE
 
-pytestmark = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings", "latex2mathml")),
-    reason="needs the extra docs",
-)
+for _name in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
+    if importlib.util.find_spec(_name) is None:
+        pytest.skip("needs the extra docs", allow_module_level=True)
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PHONE = 390

@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import platformdirs
@@ -39,6 +39,9 @@ _POCL_VARIABLE = "POCL_CACHE_DIR"
 _DIGEST_BYTES = 32
 _SETTLED_SECONDS = 2.0  # a file that is older was loaded by the process that wrote it
 _LARGEST = 500 << 20
+
+_Listed = dict[str, dict[str, tuple[int, str]]]
+"""Of each program, of each file, its size and digest."""
 
 
 @functools.cache
@@ -110,7 +113,10 @@ def _pocl() -> _PoclFiles:
 
 
 class _PoclFiles:
-    """PoCL's files below a folder: ``XX/PROGRAM/...``, one folder for each program."""
+    """PoCL's files below a folder: ``XX/PROGRAM/...``, one folder for each program.
+
+    ``lists/XX.json`` has sizes and digests of the files of the programs in ``XX``, so that a start reads few files.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -119,6 +125,7 @@ class _PoclFiles:
         self._timer: threading.Timer | None = None
         self._owner = os.getpid()
         self._marker: Path | None = None
+        self._since = time.time() - _SETTLED_SECONDS
         with contextlib.suppress(OSError):
             for path in (self._lists, self._markers):
                 path.mkdir(parents=True, exist_ok=True)
@@ -154,36 +161,43 @@ class _PoclFiles:
     def _remove_damaged(self, thoroughly: bool, unlisted: bool) -> None:
         """Remove programs with a file that is not as listed; all files are read only if ``thoroughly``."""
         damaged = 0
-        for program in self._each_program():
-            listed = self._listed(program)
-            found = {str(path.relative_to(program)): path for path in _files(program)}
-            intact = all(
-                name in found
-                and found[name].stat().st_size == size
-                and (not thoroughly or _digest(found[name]) == digest)
-                for name, (size, digest) in listed.items()
-            )
-            if not intact or (unlisted and set(found) - set(listed)):
-                damaged += not intact
-                shutil.rmtree(program, ignore_errors=True)
-                self._list_of(program).unlink(missing_ok=True)
+        for outer in _outer_folders(self._root) if unlisted else self._listed_folders():
+            listed = self._listed(outer)
+            bad = {name for name, files in listed.items() if not _intact(f"{outer}/{name}", files, thoroughly)}
+            damaged += sum(os.path.isdir(f"{outer}/{name}") for name in bad)
+            known = {name: set(files) for name, files in listed.items()}
+            if unlisted:
+                programs = {os.path.basename(program): set(_files(program)) for program in _folders(outer)}
+                bad |= {name for name, found in programs.items() if found - known.get(name, set())}
+            self._remove(outer, bad, listed)
         if damaged:
             _warn(f"the files of {damaged} compiled programs in {self._root} were damaged; they are compiled again")
 
-    def _each_program(self) -> Iterator[Path]:
-        for outer in _folders(self._root):
-            if len(outer.name) == 2:
-                yield from _folders(outer)
+    def _remove(self, outer: str, programs: Iterable[str], listed: _Listed) -> None:
+        """Remove programs from a folder, and from its list."""
+        for name in programs:
+            shutil.rmtree(f"{outer}/{name}", ignore_errors=True)
+        if not set(listed).isdisjoint(programs):
+            self._write_list(outer, {name: files for name, files in listed.items() if name not in programs})
 
-    def _list_of(self, program: Path) -> Path:
-        return self._lists / f"{program.parent.name}-{program.name}.json"
+    def _listed_folders(self) -> list[str]:
+        return [f"{self._root}/{name[:2]}" for name in os.listdir(self._lists) if len(name) == len("XX.json")]
 
-    def _listed(self, program: Path) -> dict[str, tuple[int, str]]:
+    def _list_of(self, outer: str) -> Path:
+        return self._lists / f"{outer[-2:]}.json"
+
+    def _listed(self, outer: str) -> _Listed:
         try:
-            content = json.loads(self._list_of(program).read_bytes())
-            return {str(name): (int(size), str(digest)) for name, (size, digest) in content.items()}
+            content = json.loads(self._list_of(outer).read_bytes())
+            return {
+                str(program): {str(name): (int(size), str(digest)) for name, (size, digest) in files.items()}
+                for program, files in content.items()
+            }
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
+
+    def _write_list(self, outer: str, listed: _Listed) -> None:
+        write_whole(self._list_of(outer), json.dumps(listed).encode())
 
     def list_soon(self) -> None:
         """List what is there a few seconds from now."""
@@ -194,17 +208,30 @@ class _PoclFiles:
         self._timer.start()
 
     def _list(self, settled: float = _SETTLED_SECONDS) -> None:
+        """List programs that are not listed yet, and new files of those that were used since this process started."""
         with contextlib.suppress(OSError):
-            for program in self._each_program():
-                listed = self._listed(program)
-                old = {
-                    str(path.relative_to(program)): path
-                    for path in _files(program)
-                    if time.time() - path.stat().st_mtime >= settled
+            for outer in _outer_folders(self._root):
+                programs = _folders(outer)
+                if all(_last_use(program) < self._since for program in programs) and self._list_of(outer).exists():
+                    continue
+                with _locked(self._root / "lock"):
+                    self._add_to_list(outer, programs, time.time() - settled)
+
+    def _add_to_list(self, outer: str, programs: list[str], latest: float) -> None:
+        listed = self._listed(outer)
+        changed = False
+        for program in programs:
+            name = os.path.basename(program)
+            if name in listed and _last_use(program) < self._since:
+                continue
+            old = {file for file in _files(program) if os.stat(f"{program}/{file}").st_mtime <= latest}
+            if old - set(listed.get(name, ())):
+                listed[name] = {
+                    file: (os.path.getsize(f"{program}/{file}"), _digest(f"{program}/{file}")) for file in old
                 }
-                if set(old) - set(listed):
-                    content = {name: (path.stat().st_size, _digest(path)) for name, path in old.items()}
-                    write_whole(self._list_of(program), json.dumps(content).encode())
+                changed = True
+        if changed:
+            self._write_list(outer, listed)
 
     def _close(self) -> None:
         if os.getpid() != self._owner:  # a forked child
@@ -217,38 +244,59 @@ class _PoclFiles:
             self._marker.unlink(missing_ok=True)
 
     def _shrink(self) -> None:
-        """Remove the programs that were used longest ago, beyond 500 MB."""
+        """Remove the listed programs that were used longest ago, beyond 500 MB."""
         with contextlib.suppress(OSError):
-            sizes = {program: sum(path.stat().st_size for path in _files(program)) for program in self._each_program()}
+            lists = {outer: self._listed(outer) for outer in self._listed_folders()}
+            sizes = {
+                (outer, name): sum(size for size, _ in files.values())
+                for outer, listed in lists.items()
+                for name, files in listed.items()
+            }
             total = sum(sizes.values())
-            for program in sorted(sizes, key=_last_use):
+            if total <= _LARGEST:
+                return
+            for outer, name in sorted(sizes, key=lambda place: _last_use("/".join(place))):
+                self._remove(outer, {name}, self._listed(outer))
+                total -= sizes[outer, name]
                 if total <= _LARGEST:
                     break
-                shutil.rmtree(program, ignore_errors=True)
-                self._list_of(program).unlink(missing_ok=True)
-                total -= sizes[program]
 
 
-def _last_use(program: Path) -> float:
+def _last_use(program: str) -> float:
     with contextlib.suppress(OSError):
-        return (program / "last_accessed").stat().st_mtime
+        return os.stat(f"{program}/last_accessed").st_mtime
     return 0.0
 
 
-def _folders(path: Path) -> list[Path]:
-    with contextlib.suppress(OSError):
-        return [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
+def _intact(program: str, files: dict[str, tuple[int, str]], thoroughly: bool) -> bool:
+    """Whether a program has its files in the sizes listed, and ``thoroughly``, with their digests."""
+    try:
+        return all(
+            os.stat(f"{program}/{name}").st_size == size and not (thoroughly and _digest(f"{program}/{name}") != digest)
+            for name, (size, digest) in files.items()
+        )
+    except OSError:
+        return False
+
+
+def _outer_folders(root: Path) -> list[str]:
+    return [path for path in _folders(str(root)) if len(os.path.basename(path)) == 2]
+
+
+def _folders(path: str) -> list[str]:
+    with contextlib.suppress(OSError), os.scandir(path) as entries:
+        return [entry.path for entry in entries if entry.is_dir()]
     return []
 
 
-def _files(program: Path) -> Iterator[Path]:
-    """The files of a program with content; PoCL touches an empty one, ``last_accessed``."""
+def _files(program: str) -> Iterator[str]:
+    """The files of a program with content, from its folder; PoCL touches an empty one, ``last_accessed``."""
     for place, _, names in os.walk(program):
-        yield from (Path(place, name) for name in names if name != "last_accessed")
+        yield from (os.path.relpath(f"{place}/{name}", program) for name in names if name != "last_accessed")
 
 
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+def _digest(path: str) -> str:
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
 
 
 @contextlib.contextmanager
