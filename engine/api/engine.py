@@ -15,15 +15,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, Unpack, cast
 
 from ..base.batch import Batch, items_of
+from ..base.context import Checkpoint
 from ..base.estimate import Estimate
 from ..base.problem import Problem
 from ..base.result import Result
 from ..base.solver import LazyImport, Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, select
 from ..errors import ClusterError, DeviceError, InputError
-from ..runs.child.parent import needs_isolation, solve_isolated
+from ..runs.child.parent import needs_isolation, solve_in_child
 from ..runs.folder.run_folder import RunFolder
-from ..runs.folder.storage import Checkpoint
 from ..runs.publisher import as_observers, require_other_thread
 from ..runs.run import Observer, Run, wait_or_stop
 from ..settings import config
@@ -548,8 +548,6 @@ class Engine(Displayed):
     ) -> Run:
         """Start a run; ``keep``: record its events in its folder."""
         solver.load()
-        if finished is None and needs_isolation(solver, problem, self.device_infos):
-            solver = replace(solver, solve=solve_isolated)
         recorder = recorder_of(folder) if folder is not None and keep else None
         run = Run(
             problem,
@@ -569,6 +567,8 @@ class Engine(Displayed):
             recorder=recorder,
             turn=self._turn,
         )
+        if finished is None and needs_isolation(solver, problem, self.device_infos):
+            run.execute = solve_in_child
         run.on_turn = self._its_turn
         run.on_end = self._ended
         self._prepare(run)

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .context import QuietContext, StopRequested
 from .result import Status
 
 if TYPE_CHECKING:
     from ..devices.pool.pool import DevicePool
-    from ..runs.run import Run
-    from .problem import Problem
+    from ..errors import QuintetWarning
+    from .context import RunContext
     from .result import Result
-    from .solver import SolverOptions
 
-__all__ = ["Farm", "FarmedRun", "Rounds", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
+__all__ = ["Farm", "FarmedRun", "Rounds", "SliceContext", "SliceControl", "SliceWorker", "Workers"]
 
 
 Rounds = Callable[[Sequence[Any]], list[Any]]
@@ -69,8 +69,8 @@ class Farm:
 
     unit: str
     worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
-    run: Callable[[Any, Any, Run, Workers], FarmedRun] | None = None
-    solve: Callable[[Any, Any, Run, Workers, Rounds], Result] | None = None
+    run: Callable[[Any, Any, RunContext, Workers], FarmedRun] | None = None
+    solve: Callable[[Any, Any, RunContext, Workers, Rounds], Result] | None = None
     refusal: Callable[[Any, Any], str | None] | None = None
     one: Callable[[Any], Any] | None = None
 
@@ -228,63 +228,40 @@ class SliceControl:
             self.send(dict(values))
 
 
-class SliceRun:
-    """What stands for the :class:`engine.runs.run.Run` where a solver's code works on a slice.
+class SliceContext(QuietContext):
+    """The context of a solver's code that works on a slice.
 
-    Its controls are those of the slice; metrics are collected and reported; nothing is kept in a folder.
+    Its controls are those of the slice; metrics and messages are sent to the owner of the run, which knows the rest.
 
     Parameters
     ----------
-    problem, options, seed
+    seed : int
         Of the run.
     control : SliceControl
-    stop : callable
-        Makes the exception that :meth:`poll` raises when the slice is to end.
     private : iterable of str, optional
-        Metrics that are of the slice alone, where those of the run are meant; they are not reported.
+        Metrics that are of the slice alone, where those of the run are meant; they are not sent.
+    on_poll : callable, optional
+        Called by every :meth:`poll`.
     """
-
-    folder = None
-    restored: Any = None
-    time_limit = None
-    elapsed = 0.0
 
     def __init__(
         self,
-        problem: Problem,
-        options: SolverOptions,
         seed: int,
         control: SliceControl,
-        stop: Callable[[Status], Exception],
         private: Iterable[str] = (),
+        on_poll: Callable[[], None] = lambda: None,
     ) -> None:
-        self.problem, self.options, self.seed, self.control = problem, options, seed, control
-        self._stop, self.private = stop, frozenset(private)
-        self._on_poll: Callable[[], None] = lambda: None
+        super().__init__(seed)
+        self.control, self.private, self.on_poll = control, frozenset(private), on_poll
         self._values: dict[tuple[str, str | None], float] = {}
-        self.notices: list[tuple[str, str]] = []
-
-    def on_poll(self, call: Callable[[], None]) -> None:
-        """Have something called by every :meth:`poll`."""
-        self._on_poll = call
-
-    @property
-    def state(self) -> str:
-        """As :attr:`engine.runs.run.Run.state`."""
-        return "stopping" if self.control.ended else "running"
-
-    @property
-    def time_left(self) -> float:
-        """Seconds to the end of the slice."""
-        return float("inf")
 
     def poll(self) -> None:
         """Report, and raise when the slice is to end."""
-        self._on_poll()
+        self.on_poll()
         if self._values:
             self.control.report(self.totals())
         if self.control.ended:
-            raise self._stop(Status.INTERRUPTED)
+            raise StopRequested(Status.INTERRUPTED)
 
     def totals(self) -> dict[str, float]:
         """The latest values of the metrics that are not private, added up over the devices."""
@@ -295,39 +272,13 @@ class SliceRun:
         return sums
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """As :meth:`engine.runs.run.Run.metric`."""
+        """Sent with the slice's next report."""
         self._values[name, device] = float(value)
 
     def notice(self, message: str, level: str = "info") -> None:
-        """As :meth:`engine.runs.run.Run.notice`; passed on with the slice's next report."""
-        self.notices.append((message, level))
+        """Sent at once."""
         self.control.report({"notice": [message, level]}, at_once=True)
 
-    def warn(self, warning: Warning, late: bool = False) -> None:
-        """As :meth:`engine.runs.run.Run.warn`; a notice of the run."""
+    def warn(self, warning: QuintetWarning, late: bool = False) -> None:
+        """Sent as a notice."""
         self.notice(str(warning), "warning")
-
-    def progress(self, *values: Any, **more: Any) -> None:
-        """Not reported: the owner of the run knows the whole."""
-
-    def incumbent(self, *values: Any, **more: Any) -> None:
-        """Not reported: see :meth:`progress`."""
-
-    def trace(self, *values: Any, **more: Any) -> None:
-        """Not reported: see :meth:`progress`."""
-
-    def emit(self, event: Any) -> None:
-        """Not reported: see :meth:`progress`."""
-
-    def reserve(self, seconds: float) -> None:
-        """Nothing is kept: the slice has no limit of its own."""
-
-    def offer(self, result: Any) -> None:
-        """Nothing is offered: the owner of the run makes the result."""
-
-    def checkpoint_due(self) -> bool:
-        """False: a slice's answer is its checkpoint."""
-        return False
-
-    def save_checkpoint(self, *values: Any) -> None:
-        """Nothing is kept: see :meth:`checkpoint_due`."""

@@ -22,8 +22,8 @@ from .problem import Problem
 if TYPE_CHECKING:
     from ..devices.info import DeviceInfo
     from ..devices.pool.pool import DevicePool
-    from ..runs.run import Run
     from .batch import BatchControl
+    from .context import RunContext
     from .division import Farm
     from .estimate import Estimate
     from .result import Result
@@ -203,7 +203,7 @@ class Solver:
     title: str
     problems: tuple[type[Problem], ...]
     options: type[SolverOptions] | Mapping[type[Problem], type[SolverOptions]]
-    solve: Callable[[Any, Any, DevicePool, Run], Result]
+    solve: Callable[[Any, Any, DevicePool, RunContext], Result]
     metrics: tuple[MetricSpec, ...] = ()
     generators: dict[str, Generator] = field(default_factory=dict)
     bench: Callable[[list[str]], int] | None = None

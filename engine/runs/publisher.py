@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from ..errors import OptionError
 from ..events import Event, Failed, Finished
 
-__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "require_other_thread"]
+__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "require_other_thread", "works_for"]
 
 Observer = Callable[[Event], None]
 
@@ -45,19 +45,23 @@ def as_observers(on_event: Observer | Sequence[Observer] | None) -> list[Observe
     return list(found)
 
 
+def works_for(turn: object) -> None:
+    """Have this thread known as one that runs with this :attr:`Publisher.turn` need in order to end."""
+    _HERE.turn = turn
+
+
 def require_other_thread(turn: object) -> None:
-    """``RuntimeError`` on a thread that calls an observer of a run: that run ends only after the observer has returned.
+    """``RuntimeError`` on a thread that works for a run: an observer's, or a solver's, with the user's functions.
 
     Parameters
     ----------
     turn : object
         The :attr:`Publisher.turn` of the runs that the caller is about to wait for.
     """
-    caller: Publisher | None = getattr(_HERE, "publisher", None)
-    if caller is not None and caller.turn is turn:
+    if getattr(_HERE, "turn", None) is turn:
         raise RuntimeError(
-            "an observer cannot wait for a run of the engine that calls it, nor use or close that engine's devices: "
-            "the run ends only after its observers have returned"
+            "an observer or a function of a problem cannot wait for a run of the engine that calls it, nor use or "
+            "close that engine's devices: the run ends only after they have returned; another engine can be used there"
         )
 
 
@@ -173,7 +177,7 @@ class _Delivery:
                 due[1]()
 
     def _deliver(self) -> None:
-        _HERE.publisher = self._publisher
+        works_for(self._publisher.turn)
         while (event := self._next()) is not None:
             for observer in list(self._observers):
                 try:

@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.result import ResultWarning, Status, relative_gap
+from ..base.result import ResultWarning, relative_gap
 from ..errors import QuintetWarning
 from ..events import Event, Incumbent, Metric, Notice, Progress, Trace
 from .clock import RunClock
 from .publisher import Publisher
 
-__all__ = ["SOLUTION_IN_EVENT", "Reporter", "StopRequested", "finite", "plain_number"]
+__all__ = ["SOLUTION_IN_EVENT", "Reporter", "finite", "plain_number"]
 
 METRIC_INTERVAL = 0.1
 """Seconds between two events of one series."""
@@ -32,17 +32,6 @@ class _Throttle:
     emitted_at: float = -math.inf
     emitted: Event | None = None
     held: Event | None = None
-
-
-class StopRequested(Exception):
-    """Raised by :meth:`engine.runs.run.Run.poll` when the run must end; a solver catches it and returns its best.
-
-    ``status`` is what the result's status should be.
-    """
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(str(status))
-        self.status = status
 
 
 class Reporter:

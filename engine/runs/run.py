@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
+from ..base.context import Checkpoint, StopRequested
 from ..base.problem import R
 from ..base.result import Result, Status, result_class
 from ..base.schema import SchemaError
@@ -35,16 +36,16 @@ from ..util.text import number_text
 from .attempt import GRACE, SAVING_GRACE, Attempt, is_overdue
 from .clock import RunClock
 from .device_events import PoolMonitor
-from .folder.storage import Checkpoint, RunStorage
-from .publisher import Observer, Publisher, require_other_thread
-from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, StopRequested, finite, plain_number
+from .folder.storage import RunStorage
+from .publisher import Observer, Publisher, require_other_thread, works_for
+from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plain_number
 
 if TYPE_CHECKING:
     from ..base.problem import Problem
     from ..base.solver import Solver, SolverOptions
     from ..devices import DevicePool
 
-__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested", "wait_or_stop"]
+__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "wait_or_stop"]
 
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
@@ -138,6 +139,7 @@ class Run(Displayed, Reporter, Generic[R]):
         self._turn = self._publisher.turn = turn or threading.Lock()
         self.on_turn: Callable[[Run], None] | None = None
         self.on_end: Callable[[Run], None] | None = None
+        self.execute: Callable[[Run], Result] = _in_this_process
         self.error: BaseException | None = None
         self._stop_requested: float | None = None
         self._control = threading.Condition()
@@ -244,7 +246,8 @@ class Run(Displayed, Reporter, Generic[R]):
         TimeoutError
             If the run has not ended after ``timeout`` seconds.
         RuntimeError
-            If an observer of this run, or of another that this one waits for, calls it: it would never return.
+            If this run, or another that it shares its devices with, needs the calling thread in order to end, as that
+            of an observer or of a fitness function.
         Exception
             Whatever ended the run without a result.
         """
@@ -293,6 +296,11 @@ class Run(Displayed, Reporter, Generic[R]):
         with self._control:
             asked = 0.0 if self._stop_requested is None else time.monotonic() - self._stop_requested
         return max(asked, -self.time_left, 0.0)
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether there is a folder for checkpoints."""
+        return self.folder is not None
 
     # --- from a solver ------------------------------------------------------------------------------------------
 
@@ -432,9 +440,10 @@ class Run(Displayed, Reporter, Generic[R]):
         """What the solver returns; or what is known, if the run must end and the solver does not notice it."""
 
         def solve() -> Result:
+            works_for(self._turn)
             while True:
                 try:
-                    return self.solver.solve(self.problem, self.options, self.pool, self)
+                    return self.execute(self)
                 except DeviceError:
                     if not self._goes_on_without_lost():
                         raise
@@ -625,6 +634,10 @@ class Run(Displayed, Reporter, Generic[R]):
             solution=result.solution.tolist() if small and result.solution is not None else None,
             reason=result.reason,
         )
+
+
+def _in_this_process(run: Run) -> Result:
+    return run.solver.solve(run.problem, run.options, run.pool, run)
 
 
 def wait_or_stop(run: Run, warn: bool = True) -> Result:

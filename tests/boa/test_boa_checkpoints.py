@@ -10,9 +10,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from engine.base.context import Checkpoint
 from engine.base.result import Status
 from engine.errors import AuditError, RunFolderError
-from engine.runs.folder.storage import Checkpoint
 from engine.runs.run import Run
 from engine.solvers.boa.checkpoint import audit, restore
 from engine.solvers.boa.device.programs import HISTORY_FIELDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -470,3 +471,23 @@ def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_d
 
 def test_random_instances_are_those_of_their_seed() -> None:
     assert np.array_equal(landscapes.random_nk(20, seed=4).tables, landscapes.random_nk(20, seed=4).tables)
+
+
+@pytest.mark.parametrize("call", ["join", "solve"])
+def test_a_fitness_function_cannot_wait_for_a_run_of_the_engine_that_calls_it(call: str) -> None:
+    errors: list[Exception] = []
+    started = threading.Event()
+
+    def fitness(strings: NDArray[np.uint8]) -> NDArray[np.float64]:
+        started.wait(60.0)
+        try:
+            runs[0].join(1.0) if call == "join" else owner.solve(engine.Knapsack([2], [1], 1), variant="dense")
+        except RuntimeError as error:
+            errors.append(error)
+        return strings.sum(axis=1).astype(float)
+
+    with engine.Engine() as owner:
+        runs = [owner.start(engine.BOA(fitness, 10), population=64, max_generations=1)]
+        started.set()
+        runs[0].wait(60.0)
+    assert "cannot wait for a run of the engine that calls it" in str(errors[0])

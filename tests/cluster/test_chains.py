@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import engine
+from engine.base.context import Checkpoint, StopRequested
 from engine.base.division import SliceControl, Workers
-from engine.base.result import Result
+from engine.base.result import Result, Status
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Coordinator, Timing
-from engine.runs.folder.storage import Checkpoint
 from engine.solvers.gibbs.farm import FarmedSampling, SamplingSlices
 from engine.solvers.gibbs.options import Options
 from tests.support.owner import Owner
@@ -104,7 +104,7 @@ def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, 
         def poll(self) -> None:
             self.polls += 1
             if self.polls > 6:
-                raise KeyboardInterrupt
+                raise StopRequested(Status.INTERRUPTED)
 
     owner: Any = Impatient()
     part = divided(problem, Options(**given), alone.device_infos, Mishaps(), owner, longest=0.01)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import engine
+from engine.base.context import Checkpoint
 from engine.base.division import SliceControl, Workers
 from engine.base.result import Result
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.rounds import RoundCaller
-from engine.runs.folder.storage import Checkpoint
 from engine.solvers.boa.farm import IslandSlices, refusal, solve_farmed
 from engine.solvers.boa.options import Options
 from tests.support.owner import Owner

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Engine, Knapsack, Status
+from engine.base.context import Checkpoint
 from engine.base.result import Result
 from engine.devices import Device, Member
 from engine.devices.kernels.templates import Source
@@ -21,7 +22,6 @@ from engine.errors import OptionError, OutOfDeviceMemory, ProblemError, RunFolde
 from engine.events import Event, Metric, Notice, Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
-from engine.runs.folder.storage import Checkpoint
 from engine.runs.run import Run
 from engine.solvers.knapsack.dense import planning
 from engine.solvers.knapsack.dense import table as dense_table

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import engine
+from engine.base.context import Checkpoint
 from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.folder.storage import Checkpoint
 from engine.runs.run import Run
 from engine.solvers.linprog import SCHEMA, pdhg, solve
 from engine.solvers.linprog.racers import interior

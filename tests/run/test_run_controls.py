@@ -16,10 +16,11 @@ import pytest
 
 import engine
 from engine import events
+from engine.base.context import StopRequested
 from engine.base.result import Result, Status
 from engine.errors import DeviceError
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.run import Run, StopRequested
+from engine.runs.run import Run
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE, wait_until

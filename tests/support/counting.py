@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 import engine.devices.pool.pool  # noqa: F401 - patched below
+from engine.base.context import StopRequested
 from engine.base.problem import Problem
 from engine.base.result import Result, Status
 from engine.base.solver import Generator, MetricSpec, Solver, SolverOptions
@@ -23,7 +24,7 @@ from engine.devices import Capabilities, DeviceInfo, selection
 from engine.devices.backends import backends
 from engine.errors import AuditError, DeviceError, ProblemError
 from engine.events import Started
-from engine.runs.run import Run, StopRequested
+from engine.runs.run import Run
 from engine.solvers import discover
 
 QUINTET = [sys.executable, "-W", "error", "-m", "tests.support.quintet_counting"]

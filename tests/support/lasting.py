@@ -16,10 +16,11 @@ from unittest import mock
 import numpy as np
 
 import engine
+from engine.base.context import Checkpoint
 from engine.devices import available
 from engine.errors import RunFolderError
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.folder.storage import Checkpoint, RunFiles
+from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 
 __all__ = [

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ...base.context import QuietContext
 from ...base.division import Workers
 from ...cli import tables
 from ...cli.options import run_command
@@ -27,37 +28,6 @@ __all__ = ["SimulatedSearch", "bench", "simulate"]
 
 _BATCHES = 8
 _COST = struct.Struct("<d")
-
-
-class _Owner:
-    """A run without observers and folder."""
-
-    state, seed, restored = "running", 0, None
-
-    def poll(self) -> None:
-        """Never stopped."""
-
-    def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """Not shown."""
-
-    def incumbent(self, *values: Any) -> None:
-        """Not shown."""
-
-    def progress(self, *values: Any) -> None:
-        """Not shown."""
-
-    def notice(self, message: str, level: Any = "info") -> None:
-        """Not shown."""
-
-    def warn(self, warning: Warning) -> None:
-        """Not shown."""
-
-    def checkpoint_due(self) -> bool:
-        """False."""
-        return False
-
-    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """Nothing is kept."""
 
 
 @dataclass
@@ -170,12 +140,12 @@ def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed
     """
     timing = Timing()
     problem = Flowshop.taillard(56)
-    owner: Any = _Owner()
-    parts = FarmedSearch(problem, FlowshopOptions(upper_bound=3679), owner, Workers(workers, True))
+    context = QuietContext()
+    parts = FarmedSearch(problem, FlowshopOptions(upper_bound=3679), context, Workers(workers, True))
     parts._counters["nodes"] += 1  # the root, which is nobody's child
     search = SimulatedSearch(workers * slices * timing.longest, batch_bytes, seed=seed)
     transport = SimulatedTransport(workers, search.compute, mishaps=mishaps, seed=seed)
-    coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
+    coordinator = Coordinator(transport, context, parts, timing, clock=transport.clock)
     before = _resident_bytes()
     began = time.perf_counter()
     coordinator.solve()

@@ -7,13 +7,14 @@ import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import cloudpickle
 
 from ...api.engine import Engine
 from ...api.map import BatchProgress, Entries, read_items, solve_items
 from ...base.batch import Failure, Item
+from ...base.context import QuietContext
 from ...base.division import FarmedRun, SliceControl, SliceWorker
 from ...base.result import Result, Status
 from ...errors import AuditError, ClusterWarning, QuintetError, QuintetWarning, issue_warning
@@ -169,37 +170,21 @@ def _portable(entry: Result | Failure) -> Result | Failure:
         return Failure(entry.name, plain)
 
 
-class _BatchOwner:
-    """What the coordinator needs of a run, for a batch: it has no controls but Ctrl-C, and no folder."""
-
-    state = "running"
+class _BatchContext(QuietContext):
+    """Tells the observers of a batch now, and keeps warnings, which Python issues at the end."""
 
     def __init__(self, report: BatchProgress) -> None:
+        super().__init__()
         self._report = report
         self.warnings: list[str] = []
 
-    def poll(self) -> None:
-        """Nothing stops a batch but an exception."""
-
-    def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A batch has no metrics."""
-
-    def notice(self, message: str, level: Any = "info") -> None:
-        """Tell observers now, and keep warnings, which Python issues at the end."""
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
         self._report.notice(message, level)
         if level == "warning":
             self.warnings.append(message)
 
-    def warn(self, warning: QuintetWarning) -> None:
-        """As a notice."""
+    def warn(self, warning: QuintetWarning, late: bool = False) -> None:
         self.notice(str(warning), "warning")
-
-    def checkpoint_due(self) -> bool:
-        """False."""
-        return False
-
-    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """Nothing is kept."""
 
 
 def solve_items_on(
@@ -225,18 +210,18 @@ def solve_items_on(
         report.at(len(entries))
     if not read:
         return entries, None
-    parts, owner = MapRun(read, report, len(entries)), _BatchOwner(report)
+    parts, context = MapRun(read, report, len(entries)), _BatchContext(report)
     fault: QuintetError | None = None
     for message in connection.warnings:
-        owner.notice(message, "warning")
+        context.notice(message, "warning")
     try:
         with connection.run(_MapWorkerMaker(common, time_limit)) as transport:
-            Coordinator(transport, owner, parts, timing).solve()
+            Coordinator(transport, context, parts, timing, stopped=KeyboardInterrupt).solve()
     except QuintetError as error:
         if not parts.entries:
             raise
         fault = error
-    for message in dict.fromkeys(owner.warnings):
+    for message in dict.fromkeys(context.warnings):
         issue_warning(ClusterWarning(message))
     names = {item.index: item.name for item in items}  # files by their paths
     found = parts.entries.items()

@@ -10,16 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from ...base.context import RunContext, StopRequested
 from ...base.division import FarmedRun
 from ...base.result import Result, Status
-from ...errors import AuditError, ClusterError, ClusterWarning, QuintetWarning
+from ...errors import AuditError, ClusterError, ClusterWarning
 from ...events import DeviceStatus
 from ...util.text import counted
 from .transport import Answered, Left, Lost, Message, Reported, Transport
 
-__all__ = ["Coordinator", "Owner", "Timing"]
+__all__ = ["Coordinator", "Timing"]
 
 _WAIT = 0.05
 _LOOK_SECONDS = 0.1
@@ -67,32 +68,6 @@ class Timing:
         return min(self.longest, max(self.first, self.share * elapsed))
 
 
-class Owner(Protocol):
-    """What the coordinator needs of a :class:`engine.runs.run.Run`."""
-
-    @property
-    def state(self) -> str:
-        """As :attr:`engine.runs.run.Run.state`."""
-
-    def poll(self) -> None:
-        """As :meth:`engine.runs.run.Run.poll`."""
-
-    def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """As :meth:`engine.runs.run.Run.metric`."""
-
-    def notice(self, message: str, level: Any = "info") -> None:
-        """As :meth:`engine.runs.run.Run.notice`."""
-
-    def warn(self, warning: QuintetWarning) -> None:
-        """As :meth:`engine.runs.run.Run.warn`."""
-
-    def checkpoint_due(self) -> bool:
-        """As :meth:`engine.runs.run.Run.checkpoint_due`."""
-
-    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """As :meth:`engine.runs.run.Run.save_checkpoint`."""
-
-
 @dataclass
 class _Slice:
     """A slice that is out."""
@@ -124,12 +99,12 @@ class Coordinator:
     Parameters
     ----------
     transport : Transport
-    owner : Run
+    context : RunContext
         Its controls, events and folder.
     farmed : FarmedRun
     timing : Timing, optional
-    stopped : type
-        The exception that ``owner.poll`` raises when the run must end; it has a ``status``.
+    stopped : type of exception, or ()
+        What ends the run with a result; anything else that is raised leaves the slices that are out as they are.
     clock : callable
         Seconds.
     first : int
@@ -139,14 +114,14 @@ class Coordinator:
     def __init__(
         self,
         transport: Transport,
-        owner: Owner,
+        context: RunContext,
         farmed: FarmedRun,
         timing: Timing | None = None,
-        stopped: type[Exception] = KeyboardInterrupt,  # type: ignore[assignment]
+        stopped: type[BaseException] | tuple[()] = StopRequested,
         clock: Callable[[], float] = time.monotonic,
         first: int = 0,
     ) -> None:
-        self._transport, self._owner, self._farmed = transport, owner, farmed
+        self._transport, self._context, self._farmed = transport, context, farmed
         self._timing = timing or Timing()
         self._stopped = stopped
         self._clock = clock
@@ -205,12 +180,12 @@ class Coordinator:
 
     def _control(self) -> None:
         """Pause and stop; a run that pauses lets its slices end first."""
-        if self._owner.state == "paused" and self._out:
+        if self._context.state == "paused" and self._out:
             self._transport.end(list(self._out))
             deadline = self._clock() + self._timing.grace
-            while self._out and self._owner.state == "paused" and self._clock() < deadline:
+            while self._out and self._context.state == "paused" and self._clock() < deadline:
                 self._receive(_WAIT)
-        self._owner.poll()
+        self._context.poll()
 
     def _hand_out(self) -> None:
         """Fill the workers, and let them know what has changed."""
@@ -309,18 +284,16 @@ class Coordinator:
             self._emit_busy(worker, min(100.0, 100.0 * seconds / (now - since)))
 
     def _emit_busy(self, worker: str, busy: float) -> None:
-        emit = getattr(self._owner, "emit", None)
-        if emit is not None:
-            emit(DeviceStatus(time=self._owner.elapsed, device=worker, busy=busy))  # type: ignore[attr-defined]
+        self._context.emit(DeviceStatus(time=self._context.elapsed, device=worker, busy=busy))
 
     def _report(self, message: Reported) -> None:
         values = dict(message.values)
         if "notice" in values:
             text, level = values.pop("notice")
-            self._owner.notice(f"{message.worker}: {text}", level=level)
+            self._context.notice(f"{message.worker}: {text}", level=level)
         for name, value in values.items():
             if isinstance(value, (int, float)):
-                self._owner.metric(name, float(value), message.worker)
+                self._context.metric(name, float(value), message.worker)
                 self._reported.setdefault(message.worker, set()).add(name)
         self._farmed.report(message.worker, values)
 
@@ -342,17 +315,17 @@ class Coordinator:
         if repeated:
             verb = "is" if len(repeated) == 1 else "are"
             again = f"{counted(len(repeated), 'slice')} in progress {verb} computed again"
-            self._owner.warn(ClusterWarning(f"{worker} is lost; {again}"))
+            self._context.warn(ClusterWarning(f"{worker} is lost; {again}"))
         elif not all(one.worker for one in self._out.values()):  # it may have had one, and not reported it yet
-            self._owner.warn(ClusterWarning(f"{worker} is lost; what it had begun is computed again"))
+            self._context.warn(ClusterWarning(f"{worker} is lost; what it had begun is computed again"))
         else:
-            self._owner.notice(f"{worker} has left; it had no work in progress")
+            self._context.notice(f"{worker} has left; it had no work in progress")
 
     def _is_gone(self, worker: str) -> None:
         """A worker that is lost has no rate any more, and nothing that is active."""
         for name in sorted(self._reported.pop(worker, ())):
             if name.endswith("_per_second") or name.startswith("active_"):
-                self._owner.metric(name, 0.0, worker)
+                self._context.metric(name, 0.0, worker)
         self._emit_busy(worker, 0.0)
 
     def _look_after(self) -> None:
@@ -367,7 +340,7 @@ class Coordinator:
             self._overdue_at = self._clock()
             self._repeat_overdue()
         self.statistics.own_seconds += time.thread_time() - began
-        if self._owner.checkpoint_due():
+        if self._context.checkpoint_due():
             self._save()
 
     # --- slices that are lost -----------------------------------------------------------------------------------
@@ -382,7 +355,7 @@ class Coordinator:
         if one.losses >= _MOST_LOSSES:
             raise ClusterError(f"{one.losses} workers were lost with the same slice; the last: {lost.error}")
         if lost.fault:
-            self._owner.notice(f"a slice failed on {where} and is computed again: {lost.error}", level="warning")
+            self._context.notice(f"a slice failed on {where} and is computed again: {lost.error}", level="warning")
         self._submit_again(number, one)
 
     def _submit_again(self, number: int, one: _Slice) -> None:
@@ -403,7 +376,7 @@ class Coordinator:
             if not overdue:
                 continue
             if one.heard is not None and one.worker:
-                self._owner.notice(
+                self._context.notice(
                     f"{one.worker} has been silent for {now - one.heard:.0f} s; its slice is computed elsewhere",
                     level="warning",
                 )
@@ -419,7 +392,7 @@ class Coordinator:
         now = self._clock()
         if self._alone_since is None:
             self._alone_since = now
-            self._owner.notice("the cluster has no workers; the run waits for some", level="warning")
+            self._context.notice("the cluster has no workers; the run waits for some", level="warning")
         if now - self._alone_since > 10 * self._timing.patience:
             raise ClusterError(f"the cluster has had no workers for {now - self._alone_since:.0f} s")
 
@@ -431,7 +404,7 @@ class Coordinator:
             while self._out and self._clock() < deadline:
                 self._receive(_WAIT)
         except ClusterError as error:
-            self._owner.notice(str(error), level="warning")
+            self._context.notice(str(error), level="warning")
         self._take_back()
 
     def _take_back(self) -> None:
@@ -443,4 +416,4 @@ class Coordinator:
     def _save(self) -> None:
         found = self._farmed.checkpoint()
         if found is not None:
-            self._owner.save_checkpoint(*found)
+            self._context.save_checkpoint(*found)

@@ -25,7 +25,7 @@ from ...util.text import bytes_text
 from .batches import solve_items_on
 from .connection import Connection, WorkerInfo
 from .coordinator import Timing
-from .solving import farmed, part_options
+from .solving import part_options, solve_on_cluster
 
 if TYPE_CHECKING:
     from ...api.option_types import AnyOptions, BatchOptions
@@ -176,7 +176,7 @@ class ClusterEngine(Engine):
         run.devices = tuple(worker.label for worker in workers)
         run.device_names = tuple(worker.device_names for worker in workers)
         run.patience = math.inf  # the workers' slices end on time, and then send what they have
-        run.solver = farmed(run.solver, self.connection, self._timing)
+        run.execute = lambda run: solve_on_cluster(run, self.connection, self._timing)
 
     def _ended(self, run: Run) -> None:
         self._leave_if_lost(run.error)

@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from ...base.context import RunContext
 from ...base.division import FarmedRun
 from ...base.result import Result, Status
-from .coordinator import Coordinator, Owner, Timing
+from .coordinator import Coordinator, Timing
 from .transport import Transport
 
 __all__ = ["RoundCaller"]
@@ -49,38 +50,20 @@ class _Round(FarmedRun):
         return Result(status or Status.COMPLETE, None, None, None)
 
 
-class _Never(Exception):
-    """Not raised: what ends a round leaves it as it is."""
-
-
-class _BetweenRounds:
-    """A run that is asked for checkpoints by its solver alone."""
-
-    def __init__(self, owner: Owner) -> None:
-        self._owner = owner
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._owner, name)
-
-    def checkpoint_due(self) -> bool:
-        """False within a round."""
-        return False
-
-
 class RoundCaller:
     """Calls rounds on the workers of a cluster; see :data:`engine.base.division.Rounds`.
 
     Parameters
     ----------
     transport : Transport
-    owner : Run
+    context : RunContext
     timing : Timing, optional
     **clock
         For :class:`engine.execution.dask.coordinator.Coordinator`.
     """
 
-    def __init__(self, transport: Transport, owner: Owner, timing: Timing | None = None, **clock: Any) -> None:
-        self._transport, self._owner, self._timing, self._clock = transport, owner, timing, clock
+    def __init__(self, transport: Transport, context: RunContext, timing: Timing | None = None, **clock: Any) -> None:
+        self._transport, self._context, self._timing, self._clock = transport, context, timing, clock
         self._first = 0
 
     def __call__(self, works: Sequence[Any]) -> list[Any]:
@@ -88,15 +71,14 @@ class RoundCaller:
 
         Raises
         ------
-        engine.runs.run.StopRequested
+        engine.base.context.StopRequested
             If the run must end; the works of this round count as not begun.
         engine.errors.ClusterError
             If the connection is lost.
         """
         parts = _Round(works)
-        owner: Any = _BetweenRounds(self._owner)
         coordinator = Coordinator(
-            self._transport, owner, parts, self._timing, stopped=_Never, first=self._first, **self._clock
+            self._transport, self._context, parts, self._timing, stopped=(), first=self._first, **self._clock
         )
         try:
             coordinator.solve()

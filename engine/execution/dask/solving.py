@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +13,14 @@ from ...base.problem import Problem
 from ...base.result import Result
 from ...base.solver import Solver, SolverOptions
 from ...errors import ClusterWarning, InputError, QuintetWarning
-from ...runs.run import Run, StopRequested
+from ...runs.run import Run
 from ...solvers import solver_named
 from .connection import Connection
 from .coordinator import Coordinator, Timing
 from .rounds import RoundCaller
 from .whole import WholeRun, WholeWorkerMaker
 
-__all__ = ["farmed", "part_options", "undivided"]
+__all__ = ["part_options", "solve_on_cluster", "undivided"]
 
 
 def undivided(solver: Solver, problem: Problem[Any], options: SolverOptions) -> str | None:
@@ -88,7 +87,7 @@ def _solved_whole(
         raise InputError(f"its checkpoint cannot be continued on a cluster; leave out the cluster ({reason})")
     run.warn(ClusterWarning(f"one worker of the cluster has the whole run, without checkpoints: {reason}"))
     with connection.run(WholeWorkerMaker(problem, options, run.seed)) as transport:
-        coordinator = Coordinator(transport, run, WholeRun(run), timing, StopRequested)
+        coordinator = Coordinator(transport, run, WholeRun(run), timing)
         found = coordinator.solve()
     labels = {worker.label: worker.device_names for worker in connection.usable}
     run.devices = tuple(coordinator.statistics.by_worker) or run.devices
@@ -99,36 +98,33 @@ def _solved_whole(
     return found
 
 
-def farmed(solver: Solver, connection: Connection, timing: Timing | None = None) -> Solver:
-    """The solver, with runs on a cluster.
+def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = None) -> Result:
+    """Solve a run's problem on the workers of a cluster.
 
     Parameters
     ----------
-    solver : Solver
+    run : Run
     connection : Connection
     timing : Timing, optional
         Limits of waiting; the defaults for None.
     """
-
-    def solve(problem: Problem[Any], options: SolverOptions, _: Any, run: Run) -> Result:
-        for warning in connection.warnings:
-            run.warn(ClusterWarning(warning))
-        if (reason := undivided(solver, problem, options)) is not None:
-            return _solved_whole(problem, options, run, connection, timing, reason)
-        farm = solver.farm
-        assert farm is not None
-        workers = connection.usable
-        simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
-        crew = Workers(len(workers), simt)
-        parts = None if farm.run is None else farm.run(problem, options, run, crew)
-        with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
-            if parts is not None:
-                coordinator = Coordinator(transport, run, parts, timing, StopRequested)
-                try:
-                    return coordinator.solve()
-                finally:
-                    _add_those_that_joined(run, connection, coordinator.statistics.by_worker)
-            assert farm.solve is not None
-            return farm.solve(problem, options, run, crew, RoundCaller(transport, run, timing))
-
-    return dataclasses.replace(solver, solve=solve)
+    problem, solver, options = run.problem, run.solver, run.options
+    for warning in connection.warnings:
+        run.warn(ClusterWarning(warning))
+    if (reason := undivided(solver, problem, options)) is not None:
+        return _solved_whole(problem, options, run, connection, timing, reason)
+    farm = solver.farm
+    assert farm is not None
+    workers = connection.usable
+    simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
+    crew = Workers(len(workers), simt)
+    parts = None if farm.run is None else farm.run(problem, options, run, crew)
+    with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
+        if parts is not None:
+            coordinator = Coordinator(transport, run, parts, timing)
+            try:
+                return coordinator.solve()
+            finally:
+                _add_those_that_joined(run, connection, coordinator.statistics.by_worker)
+        assert farm.solve is not None
+        return farm.solve(problem, options, run, crew, RoundCaller(transport, run, timing))

@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...base.context import Checkpoint
 from ...base.result import Result
 from ...devices import DevicePool, select
 from ...errors import QuintetError
 from ...events import Event
 from ...solvers import solver_named
-from ..folder.storage import Checkpoint
 from ..run import Run
 
 __all__ = ["main"]

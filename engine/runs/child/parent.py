@@ -21,17 +21,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
+from ...base.context import StopRequested
 from ...errors import DeviceError, QuintetError, QuintetWarning
 from ...events import Compiling, DeviceStatus, Incumbent, Metric, Notice, Progress, Trace
-from ..run import Run, StopRequested
+from ..run import Run
 
 if TYPE_CHECKING:
     from ...base.problem import Problem
     from ...base.result import Result
-    from ...base.solver import Solver, SolverOptions
-    from ...devices import DeviceInfo, DevicePool
+    from ...base.solver import Solver
+    from ...devices import DeviceInfo
 
-__all__ = ["WATCHDOG_SECONDS", "needs_isolation", "solve_isolated"]
+__all__ = ["WATCHDOG_SECONDS", "needs_isolation", "solve_in_child"]
 
 WATCHDOG_SECONDS = 10.0
 """How long after a stop or the time limit a C snippet may continue before its process is ended."""
@@ -58,15 +59,11 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
     return on_cpu and problem.native_code is not None and type(problem) in solver.problems
 
 
-def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, run: Run) -> Result:
-    """Solve a problem in a child process, on devices that the child opens; the signature is that of a solver.
+def solve_in_child(run: Run) -> Result:
+    """Solve a run's problem in a child process, on devices that the child opens.
 
     Parameters
     ----------
-    problem : Problem
-    options : SolverOptions
-    pool : DevicePool
-        Its devices are opened again, by the child.
     run : Run
         Receives the child's events, and gives it the user's requests.
 
@@ -78,7 +75,7 @@ def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, r
         What ended the run in the child.
     """
     run.patience = 2.0 * WATCHDOG_SECONDS  # the child's run ends on time
-    with _Child(problem, options, pool, run) as child:
+    with _Child(run) as child:
         stopped: StopRequested | None = None
         while True:
             stopped = stopped or _stop_requested(run, child)
@@ -88,7 +85,7 @@ def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, r
                 continue
             if message[0] == "result":
                 result: Result = message[1]
-                problem.check(result)
+                run.problem.check(result)
                 if stopped is not None and result.status.stopped:
                     result = replace(result, status=stopped.status)
                 return result
@@ -162,7 +159,7 @@ def _error_of(name: str, message: str, attributes: dict[str, Any]) -> QuintetErr
 class _Child:
     """The child process of one run; a context manager that ends it on leaving, whatever it is doing."""
 
-    def __init__(self, problem: Problem, options: SolverOptions, pool: DevicePool, run: Run) -> None:
+    def __init__(self, run: Run) -> None:
         program = f"import sys; sys.path[:] = {sys.path!r}; from {__package__}.child import main; main()"
         try:
             self._process = subprocess.Popen(
@@ -178,22 +175,21 @@ class _Child:
         self._reader.start()
         self.heard_at = time.monotonic()
         self.is_silent = False
-        restored = run.restored
         self.send(
             "begin",
             {
                 "solver": run.solver.name,
-                "problem": type(problem).__name__,
-                "arrays": problem.to_arrays(),
-                "name": problem.name,
-                "options": options.model_dump(),
-                "devices": [member.info.id for member in pool.members],
+                "problem": type(run.problem).__name__,
+                "arrays": run.problem.to_arrays(),
+                "name": run.problem.name,
+                "options": run.options.model_dump(),
+                "devices": [member.info.id for member in run.pool.members],
                 "backend": run.backend,
                 "seed": run.seed,
                 "time_limit": None if run.time_limit is None else _elapsed(run) + run.time_left,
                 "checkpoint_interval": run.checkpoint_interval,
-                "keeps": run.folder is not None,
-                "restored": restored,
+                "keeps": run.keeps_checkpoints,
+                "restored": run.restored,
             },
         )
 

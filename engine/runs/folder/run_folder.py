@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...base.context import Checkpoint
 from ...base.problem import Problem
 from ...base.solver import Solver
 from ...errors import InputError, QuintetError, RunFolderError, UntrustedCode
@@ -45,7 +46,7 @@ from ...util.files import read_regular, remove_temporaries, temporary_beside, wr
 from ...util.trust import ForeignCode
 from ...util.version import version
 from .lock import FolderLock
-from .storage import Checkpoint, RunFiles, identity_in, read_arrays, text_digest, write_arrays
+from .storage import RunFiles, identity_in, read_arrays, text_digest, write_arrays
 
 __all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 

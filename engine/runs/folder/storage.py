@@ -19,7 +19,6 @@ import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -27,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from ...base.context import Checkpoint
 from ...base.result import Result
 from ...base.schema import Schema, SchemaError
 from ...errors import RunFolderError
 from ...events import Event, Failed, Finished, from_json
 from ...util.files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
 
-__all__ = ["Checkpoint", "RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
+__all__ = ["RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
 
 _FORMAT = 1
 _GENERATIONS = 2
@@ -41,28 +41,6 @@ _LONGEST_LINE = 1 << 26
 _LARGEST_JSON = 1 << 30
 _CHECKPOINT = re.compile(r"checkpoint-(\d{6,})\.json")
 _OURS = r"(?:checkpoint-\d+|result)\.(?:json|npz)"
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """Where a run was.
-
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        The solver's arrays.
-    state : dict or pydantic model
-        The solver's scalars; after reading, an instance of the model that the solver's schema declares, if it does.
-    elapsed : float
-        Seconds the run had worked.
-    remarks : tuple of str
-        What a user should know of how it was found, such as that a newer one is damaged.
-    """
-
-    arrays: dict[str, NDArray[Any]]
-    state: Any
-    elapsed: float
-    remarks: tuple[str, ...] = field(default=(), compare=False)
 
 
 class RunStorage(Protocol):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext
 from ...errors import RunFolderError
-from ...runs.run import Run
 from .device.programs import HISTORY_FIELDS
 from .device.state import PopulationState
 from .fitness import Fitness, Function, Snippet
@@ -25,12 +25,12 @@ _STATE = ("planes", "keys", "status")
 _NETWORK = ("parents", "parent_count", "totals")
 
 
-def save(run: Run, record: Record, islands: Islands) -> None:
+def save(run: RunContext, record: Record, islands: Islands) -> None:
     """Keep the record, and the states of all islands in arrays whose first axis is the island.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     record : Record
     islands : Islands
     """
@@ -43,12 +43,12 @@ def save(run: Run, record: Record, islands: Islands) -> None:
     run.save_checkpoint(arrays | record.arrays(), record.state(islands.step).model_dump())
 
 
-def restore(run: Run, record: Record, populations: int) -> tuple[int, dict[int, PopulationState]] | None:
+def restore(run: RunContext, record: Record, populations: int) -> tuple[int, dict[int, PopulationState]] | None:
     """Step and states of a checkpoint by island, if there is one; its record is taken over.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     record : Record
         Takes over what the checkpoint says of the run.
     populations : int

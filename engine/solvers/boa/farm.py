@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext
 from ...base.division import Rounds, SliceControl, SliceWorker, Workers
 from ...base.result import Result
 from ...devices import DevicePool
 from ...devices.pool.slices import SliceLength
-from ...runs.run import Run
 from .device.memory import SAMPLE_WORDS
 from .device.programs import HISTORY_FIELDS
 from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
@@ -238,7 +238,7 @@ class RemoteIslands(Islands):
         self._populations = populations
 
 
-def solve_farmed(problem: BOA, options: Options, run: Run, workers: Workers, rounds: Rounds) -> Result:
+def solve_farmed(problem: BOA, options: Options, run: RunContext, workers: Workers, rounds: Rounds) -> Result:
     """See :attr:`engine.base.division.Farm.solve`."""
 
     def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:

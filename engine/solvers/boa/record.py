@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext
 from ...base.result import Result, Status
 from ...errors import AuditError
-from ...runs.run import Run
 from .device.programs import HISTORY_FIELDS
 from .device.state import PopulationState
 from .fitness import Fitness, Function, Snippet
@@ -109,12 +109,12 @@ class Record:
         improved = self.before is None or (self.best_key is not None and self.best_key > self.before)
         self.barren = 0 if improved else self.barren + 1
 
-    def take(self, run: Run, islands: Islands, done: Round) -> None:
+    def take(self, run: RunContext, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and report it.
 
         Parameters
         ----------
-        run : Run
+        run : RunContext
         islands : Islands
         done : Round
         """
@@ -152,17 +152,17 @@ class Record:
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
             self.take_snapshot(run, islands)
 
-    def _take_individual(self, run: Run, bits: NDArray[np.uint8], key: int | None) -> None:
+    def _take_individual(self, run: RunContext, bits: NDArray[np.uint8], key: int | None) -> None:
         """Keep an individual that is in no population, if it is better than all before."""
         key = int(self.fitness.keys(bits[None])[0]) if key is None else key
         if self.best_key is None or key > self.best_key:
             self.best_key, self.best = key, bits
             self._report_best(run)
 
-    def _report_best(self, run: Run) -> None:
+    def _report_best(self, run: RunContext) -> None:
         run.incumbent(self.value, self.bound)
 
-    def _report(self, run: Run, islands: Islands, done: Round) -> None:
+    def _report(self, run: RunContext, islands: Islands, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""
         present = np.array([row for island, row in self._present.items() if island in islands.numbers])
         values = dict(zip(COLUMNS, present.mean(axis=0), strict=True))
@@ -177,12 +177,12 @@ class Record:
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 
-    def take_snapshot(self, run: Run, islands: Islands) -> None:
+    def take_snapshot(self, run: RunContext, islands: Islands) -> None:
         """Read a network and some individuals, and report them where that is little.
 
         Parameters
         ----------
-        run : Run
+        run : RunContext
         islands : Islands
         """
         if islands.step == 0:

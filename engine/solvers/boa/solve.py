@@ -9,10 +9,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
-from ...runs.run import Run, StopRequested
 from ...util.text import counted
 from .checkpoint import audit, restore, save
 from .device.local_search import choose_improvement
@@ -40,7 +40,7 @@ _BARREN_DOUBLINGS = 2
 _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no larger population finds more
 
 
-def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
+def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Maximise (or minimise) a function of bit strings by learning what good ones have in common.
 
     Parameters
@@ -48,7 +48,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     problem : BOA
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -94,7 +94,7 @@ MakeIslands = Callable[[Parameters, Ending, Migration], Islands]
 
 
 def search(
-    problem: BOA, options: Options, run: Run, make: MakeIslands, devices: int, host: HostEvaluation | None = None
+    problem: BOA, options: Options, run: RunContext, make: MakeIslands, devices: int, host: HostEvaluation | None = None
 ) -> Result:
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
@@ -195,7 +195,7 @@ def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluati
 def _populations(
     problem: BOA,
     options: Options,
-    run: Run,
+    run: RunContext,
     record: Record,
     make: MakeIslands,
     devices: int,
@@ -256,7 +256,7 @@ def _populations(
 def _evolve(
     problem: BOA,
     options: Options,
-    run: Run,
+    run: RunContext,
     record: Record,
     islands: Islands,
     host: HostEvaluation | None,
@@ -284,7 +284,9 @@ def _evolve(
     return reason
 
 
-def _generations(options: Options, run: Run, record: Record, islands: Islands, host: HostEvaluation | None) -> int:
+def _generations(
+    options: Options, run: RunContext, record: Record, islands: Islands, host: HostEvaluation | None
+) -> int:
     while islands.reason == 0:
         try:
             run.poll()

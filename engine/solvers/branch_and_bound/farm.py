@@ -10,17 +10,17 @@ import math
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from ...base.division import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...base.context import RunContext, StopRequested
+from ...base.division import FarmedRun, SliceContext, SliceControl, SliceWorker, Workers
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
-from ...runs.run import Run, StopRequested
 from . import solve as single
 from .checkpoint import Progress, write
 from .intervals import Units, length_of_levels
@@ -107,11 +107,11 @@ class FarmedSearch(FarmedRun):
     ----------
     problem : PermutationProblem
     options : Options
-    run : Run
+    run : RunContext
     workers : Workers
     """
 
-    def __init__(self, problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> None:
+    def __init__(self, problem: PermutationProblem, options: Options, run: RunContext, workers: Workers) -> None:
         self._run = run
         self._tree = tree = tree_of(problem, options)
         self._all_leaves = math.factorial(tree.items)
@@ -289,8 +289,8 @@ class SearchSlices(SliceWorker):
         bound = min(batch["bound"] for batch in work["batches"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         publish = _announcer(incumbent, control)
-        run = SliceRun(self._problem, self._options, self._seed, control, StopRequested, private=_OF_A_SLICE)
-        with Coordinator(self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound) as search:
+        run = SliceContext(self._seed, control, _OF_A_SLICE)
+        with Coordinator(self._pool, run, tree, self._options, work["initial"], units, bound) as search:
 
             def take_over() -> None:
                 """A value that another worker has found."""
@@ -299,7 +299,7 @@ class SearchSlices(SliceWorker):
                     incumbent.value, incumbent.solution = value, None
                     search.lower_upper(value)
 
-            run.on_poll(take_over)
+            run.on_poll = take_over
 
             def improved(found: Found) -> int:
                 if incumbent.accept(found):
@@ -335,7 +335,7 @@ def _announcer(incumbent: Any, control: SliceControl) -> Callable[[], None]:
     return publish
 
 
-def farmed_search(problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> FarmedSearch:
+def farmed_search(problem: PermutationProblem, options: Options, run: RunContext, workers: Workers) -> FarmedSearch:
     """See :attr:`engine.base.division.Farm.run`."""
     return FarmedSearch(problem, options, run, workers)
 

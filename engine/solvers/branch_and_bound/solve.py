@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, DeviceError
-from ...runs.run import Run, StopRequested
 from .checkpoint import Progress, audited, write
 from .intervals import Units, cut, length_of_levels
 from .options import Options
@@ -66,7 +66,7 @@ class _Incumbent:
         return True
 
 
-def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: Run) -> Result:
+def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Search the whole tree of a permutation problem, or count its solutions.
 
     Parameters
@@ -74,7 +74,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     problem : PermutationProblem
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -180,7 +180,7 @@ def _dealt_to(pool: DevicePool) -> int:
 
 
 def _begin(
-    problem: PermutationProblem, tree: Tree, options: Options, run: Run, devices: int, brief: bool = False
+    problem: PermutationProblem, tree: Tree, options: Options, run: RunContext, devices: int, brief: bool = False
 ) -> tuple[_Incumbent, Progress]:
     """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree."""
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import Checkpoint
 from ...errors import RunFolderError
-from ...runs.folder.storage import Checkpoint
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.sampler import Sampler

@@ -10,17 +10,16 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.division import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from ...base.context import Checkpoint, RunContext
+from ...base.division import FarmedRun, SliceContext, SliceControl, SliceWorker, Workers
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
-from ...runs.folder.storage import Checkpoint
-from ...runs.run import Run, StopRequested
 from . import solve as single
 from .checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from .choice import with_kernel
@@ -76,11 +75,11 @@ class FarmedSampling(FarmedRun):
     ----------
     problem : HorseshoeProbit
     options : Options
-    run : Run
+    run : RunContext
     workers : Workers
     """
 
-    def __init__(self, problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> None:
+    def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, workers: Workers) -> None:
         options = with_kernel(problem, options)
         self._problem, self._options, self._run = problem, options, run
         self._design = Design.of(problem, options)
@@ -303,10 +302,10 @@ class SamplingSlices(SliceWorker):
         if sampler is not None:
             sampler.__exit__(None, None, None)
 
-    def _run_of(self, control: SliceControl) -> SliceRun:
-        """A run that is not stopped within an iteration: the slice ends at the next multiple of REFRESH."""
+    def _context_of(self, control: SliceControl) -> SliceContext:
+        """A context that is not stopped within an iteration: the slice ends at the next multiple of REFRESH."""
         endless = SliceControl(float("inf"), control.send, control.interval)
-        return SliceRun(self._problem, self._options, self._seed, endless, StopRequested, private=_OF_A_SLICE)
+        return SliceContext(self._seed, endless, _OF_A_SLICE)
 
     def compute(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
         """A part of the warm-up, or draws of a group of chains.
@@ -322,12 +321,11 @@ class SamplingSlices(SliceWorker):
     def _start(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
         """All chains from the beginning, or from a checkpoint, towards the first draw."""
         self.close()
-        options, slice_run = self._options, self._run_of(control)
-        run = cast(Run, slice_run)
+        options, run = self._options, self._context_of(control)
         state = single._new_state(self._design, options)
         if work["checkpoint"] is not None:
             arrays, scalars = work["checkpoint"]
-            slice_run.restored = Checkpoint(arrays, scalars, 0.0)
+            run.restored = Checkpoint(arrays, scalars, 0.0)
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
             snapshot = single._begin(options, run, sampler, state)
@@ -393,14 +391,14 @@ class SamplingSlices(SliceWorker):
         saved = CheckpointState.model_validate(common["scalars"])
         state.mode, state.iteration = common["mode"], at
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
-        run = self._run_of(SliceControl(float("inf")))
-        run.restored = cast(Any, True)  # what was found is not announced again
-        single.restore_chains(self._options, cast(Run, run), sampler, state, arrays, saved)
+        state.notified = True
+        context = self._context_of(SliceControl(float("inf")))
+        single.restore_chains(self._options, context, sampler, state, arrays, saved)
         self._failed = 0
         return sampler
 
 
-def farmed_sampling(problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> FarmedSampling:
+def farmed_sampling(problem: HorseshoeProbit, options: Options, run: RunContext, workers: Workers) -> FarmedSampling:
     """See :attr:`engine.base.division.Farm.run`."""
     return FarmedSampling(problem, options, run, workers)
 

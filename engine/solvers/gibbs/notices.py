@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...base.context import RunContext
 from ...errors import DataWarning
-from ...runs.run import Run
 from ...util.text import counted
 from .design.lines import Lines
 from .design.matrix import Design
@@ -19,12 +19,12 @@ __all__ = ["failure_text", "report_design", "report_kernel", "report_lines", "re
 _LEAST_SPREAD = 0.1  # of a target that is not standardised, without a warning
 
 
-def report_design(run: Run, design: Design, options: Options) -> None:
+def report_design(run: RunContext, design: Design, options: Options) -> None:
     """Columns that are left out, a unit that does not fit the prior, and the prior if it is not the default.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     design : Design
     options : Options
     """
@@ -42,7 +42,7 @@ def report_design(run: Run, design: Design, options: Options) -> None:
         run.notice(f"the prior of the coefficients: {options.chosen_prior.describe()}")
 
 
-def _report_unit(run: Run, design: Design, options: Options) -> None:
+def _report_unit(run: RunContext, design: Design, options: Options) -> None:
     """With as many columns as rows sigma may be anything between that of its prior and that of the target."""
     y, layout = design.problem.y, design.layout
     if options.standardize or design.problem.family not in ("normal", "student") or layout.columns < layout.rows:
@@ -57,12 +57,12 @@ def _report_unit(run: Run, design: Design, options: Options) -> None:
         run.warn(DataWarning(message))
 
 
-def report_lines(run: Run, design: Design, lines: Lines, beside_intercept: Sequence[int]) -> None:
+def report_lines(run: RunContext, design: Design, lines: Lines, beside_intercept: Sequence[int]) -> None:
     """Collinear and separable columns, by name; of the latter means exist only if the prior has a slab.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     design : Design
     lines : Lines
     beside_intercept : sequence of int
@@ -97,12 +97,12 @@ def report_lines(run: Run, design: Design, lines: Lines, beside_intercept: Seque
         )
 
 
-def report_missed(run: Run, pairs: Sequence[tuple[str, str]]) -> None:
+def report_missed(run: RunContext, pairs: Sequence[tuple[str, str]]) -> None:
     """Columns that are nearly copies, of which chains may have missed a mode.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     pairs : sequence of (str, str)
         Their names.
     """
@@ -119,12 +119,12 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def report_kernel(run: Run, design: Design, kernel: str) -> None:
+def report_kernel(run: RunContext, design: Design, kernel: str) -> None:
     """What ``kernel = auto`` stands for, where that is not hmc.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     design : Design
     kernel : str
     """

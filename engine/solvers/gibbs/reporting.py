@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runs.run import Run
+from ...base.context import RunContext
 from .checkpoint import RunState
 from .draws.convergence import Mixing
 from .draws.diagnostics import diagnose
@@ -21,12 +21,12 @@ _DIAGNOSE_INTERVAL = 2.0
 _DIAGNOSED = 2000
 
 
-def report_mixing(run: Run, found: Mixing) -> None:
+def report_mixing(run: RunContext, found: Mixing) -> None:
     """R-hat, ESS, and ESS a second as metrics.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     found : Mixing
     """
     run.metric("r_hat", found.r_hat)
@@ -34,12 +34,12 @@ def report_mixing(run: Run, found: Mixing) -> None:
     run.metric("ess_per_second", found.ess / max(1e-9, run.elapsed))
 
 
-def trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
+def trace(run: RunContext, state: RunState, iteration: int, row: Floats) -> None:
     """The latest values of the traced coefficients and of log tau, chain by chain.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     state : RunState
     iteration : int
     row : ndarray
@@ -54,13 +54,13 @@ def trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
             run.trace(names[number], iteration, [float(values[chain, place])], chain)
 
 
-def report_progress(options: Options, run: Run, state: RunState, total: int) -> None:
+def report_progress(options: Options, run: RunContext, state: RunState, total: int) -> None:
     """Progress, speed, and at intervals how well the chains mix.
 
     Parameters
     ----------
     options : Options
-    run : Run
+    run : RunContext
     state : RunState
     total : int
         Iterations in all, if the chains do not converge before.
@@ -84,7 +84,7 @@ def report_progress(options: Options, run: Run, state: RunState, total: int) -> 
         run.metric("eta", (options.warmup + wanted - step) / rate)
 
 
-def _diagnose(run: Run, state: RunState) -> None:
+def _diagnose(run: RunContext, state: RunState) -> None:
     """R-hat and ESS of the traced quantities, from their latest draws."""
     latest = state.draws.tail(state.traced, _DIAGNOSED)
     every = state.draws.every

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import Checkpoint, RunContext, StopRequested
 from ...base.result import Status
 from ...devices import DeviceInfo, DevicePool, Member
 from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
-from ...runs.folder.storage import Checkpoint
-from ...runs.run import Run, StopRequested
 from .checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
 from .design.lines import find_lines
@@ -96,7 +95,7 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     validate_memory(design, settings_for(design, options, 0), list(devices))
 
 
-def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run) -> Posterior:
+def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: RunContext) -> Posterior:
     """Draw from the posterior of a horseshoe probit regression.
 
     Parameters
@@ -105,7 +104,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     options : Options
     pool : DevicePool
         Up to eight devices, which divide the rows among them.
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -144,7 +143,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
             state = _state_without(state, options, run, lost, members)
 
 
-def _draw(problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler, state: RunState) -> Posterior:
+def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Posterior:
     """All draws, or those up to a stop."""
     design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
     if streamed:
@@ -179,7 +178,9 @@ def _others(lost: DeviceLost, members: list[Member]) -> list[Member]:
     return left
 
 
-def _state_without(state: RunState, options: Options, run: Run, lost: DeviceLost, left: list[Member]) -> RunState:
+def _state_without(
+    state: RunState, options: Options, run: RunContext, lost: DeviceLost, left: list[Member]
+) -> RunState:
     """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
     again = _new_state(state.design, options)
     again.restored, again.notified = state.restored or run.restored, state.notified
@@ -238,7 +239,7 @@ def _given(design: Design, options: Options) -> NDArray[np.float64] | None:
 # --- the start --------------------------------------------------------------------------------------------------
 
 
-def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Snapshot | None:
+def _begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Snapshot | None:
     """Bring the devices to the first iteration, or to the iteration of a checkpoint."""
     run.progress("mode", 0, 1, "steps")
     run.poll()
@@ -270,14 +271,14 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
     return None
 
 
-def _resume(options: Options, run: Run, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
+def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
     """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
     arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
     state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
     state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
     state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
     restore_draws(state, arrays)
-    audit(state, arrays, options, run.folder.path if run.folder is not None else "this run folder")
+    audit(state, arrays, options, "the run folder")
     restore_chains(options, run, sampler, state, arrays, saved)
     state.began_at = state.iteration
     state.snapshot = snapshot_of(sampler, state)
@@ -285,7 +286,7 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState, resto
 
 
 def restore_chains(
-    options: Options, run: Run, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
+    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
 ) -> None:
     """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; see :func:`checkpoint_of`."""
     gram = sampler.make_gram(weighted=False)
@@ -304,7 +305,7 @@ def restore_chains(
     sampler.set_state({name: arrays[name] for name in STATE})
 
 
-def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
+def _set_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> None:
     """Find the directions of slow movement at the mode, and report them."""
     latent = sampler.settings.latent and not state.design.family.targeted
     lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), latent)
@@ -332,7 +333,7 @@ def _largest(state: RunState) -> NDArray[np.int64]:
 
 def _sample(
     options: Options,
-    run: Run,
+    run: RunContext,
     sampler: Sampler,
     state: RunState,
     snapshot: Snapshot | None,
@@ -387,13 +388,13 @@ def _summary_seconds(state: RunState) -> float:
     return state.value_seconds * chains * quantities * state.draws.count / state.draws.every
 
 
-def _is_kept(run: Run, state: RunState) -> bool:
+def _is_kept(run: RunContext, state: RunState) -> bool:
     """Whether a snapshot is due: for a run folder, or now and then for the case that one of several devices fails."""
     due = state.others and time.monotonic() - state.snapshot_at >= _SNAPSHOT_INTERVAL
-    return due or run.folder is not None
+    return due or run.keeps_checkpoints
 
 
-def _poll(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
+def _poll(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
     """Pause, stop or go on; a stop leaves a checkpoint."""
     try:
         run.poll()
@@ -403,7 +404,7 @@ def _poll(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None
         raise
 
 
-def _save(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot) -> None:
+def _save(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot) -> None:
     run.save_checkpoint(*checkpoint_of(state, snapshot, state.exchanged_before + sampler.exchanged_bytes()))
 
 
@@ -459,7 +460,7 @@ def _passes(options: Options, state: RunState, first: int, count: int) -> int:
     return count * state.steps + renewed + rescaled * bool((state.small > _MOSTLY).any())
 
 
-def _has_converged(options: Options, run: Run, state: RunState) -> bool:
+def _has_converged(options: Options, run: RunContext, state: RunState) -> bool:
     """Whether the targets are met at this check and the one before; all quantities are looked at if the worst are."""
     found = mixing_of(state.draws, state.statistics, state.watched)
     if len(state.watched) and (found is None or found.reaches(options.ess, options.r_hat)):
@@ -477,7 +478,7 @@ def _has_converged(options: Options, run: Run, state: RunState) -> bool:
     return state.passed >= CHECKS
 
 
-def _take(options: Options, run: Run, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
+def _take(options: Options, run: RunContext, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
     """Take over draws that have come from the devices."""
     if not iterations:
         return

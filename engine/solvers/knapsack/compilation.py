@@ -5,21 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Status
 from ...devices import Device, DevicePool, gather
-from ...runs.run import Run, StopRequested
 
 __all__ = ["stops_before_compiling"]
 
 
 @contextlib.contextmanager
-def stops_before_compiling(pool: DevicePool, run: Run) -> Iterator[None]:
-    """Raise :class:`~engine.runs.run.StopRequested` on a device's thread that would compile for a run that must end.
+def stops_before_compiling(pool: DevicePool, run: RunContext) -> Iterator[None]:
+    """Raise :class:`StopRequested` on a device's thread that would compile for a run that must end.
 
     Parameters
     ----------
     pool : DevicePool
-    run : Run
+    run : RunContext
     """
 
     def install(device: Device) -> Callable[[str], None] | None:

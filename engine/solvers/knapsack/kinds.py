@@ -12,10 +12,10 @@ from .problem import Knapsack
 
 if TYPE_CHECKING:
     from ...base.batch import BatchControl
+    from ...base.context import RunContext
     from ...base.result import Result
     from ...devices import DeviceInfo, DevicePool
     from ...devices.kernels.variants import Variant
-    from ...runs.run import Run
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 
@@ -27,7 +27,7 @@ def _module(problem: Any) -> str:
     return next(f"{__package__}.{module}" for kind, module in _MODULES.items() if isinstance(problem, kind))
 
 
-def solve(problem: Any, options: Any, pool: DevicePool, run: Run) -> Result:
+def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Result:
     """Solve a problem of any class of this solver.
 
     Parameters
@@ -36,7 +36,7 @@ def solve(problem: Any, options: Any, pool: DevicePool, run: Run) -> Result:
     options : SolverOptions
         The model for its class.
     pool : DevicePool
-    run : Run
+    run : RunContext
     """
     result: Result = LazyImport(_module(problem), "solve")(problem, options, pool, run)
     return result

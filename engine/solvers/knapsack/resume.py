@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import Checkpoint, RunContext
 from ...base.schema import SchemaError
 from ...errors import RunFolderError
-from ...runs.folder.storage import Checkpoint
-from ...runs.run import Run
 from .presolve import Reduced
 from .problem import Knapsack
 from .schema import SCHEMA, CheckpointState
@@ -52,12 +51,12 @@ class Progress:
     is_saved: bool = False
     optimum: int | None = None
 
-    def save(self, run: Run, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
+    def save(self, run: RunContext, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
         """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items).
 
         Parameters
         ----------
-        run : Run
+        run : RunContext
         reduced : Reduced
         start : StartRow or StartTiles, optional
         """

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DeviceInfo, DevicePool
 from ...errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
-from ...runs.run import Run, StopRequested
 from .bits.table import BitTable, SubsetSums
 from .bounded import ZeroOne
 from .checks import require_host_memory, shown
@@ -178,7 +178,7 @@ def _choose(
     return None, f"since a dense table has the work of {dense.cost:.2g} cells"
 
 
-def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:
+def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Solve a knapsack problem to optimality.
 
     Bounds and a search of a growing core on the host answer what is easy. What is left goes to dynamic programming on
@@ -195,7 +195,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
     problem : Knapsack
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -227,7 +227,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
 class _Solving:
     """One solving: what is known, and the route taken."""
 
-    def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> None:
+    def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: RunContext) -> None:
         self._original = problem
         self._packs = _packs(problem, options)
         self._problem = problem = self._packs.problem
@@ -248,7 +248,7 @@ class _Solving:
                 problem,
                 options.reduce,
                 initial,
-                lambda: run.folder is None and run.overdue > 0.0,
+                lambda: not run.keeps_checkpoints and run.overdue > 0.0,
                 self._packs.copies,
             )
             self._progress.items_fixed = problem.n - len(self._reduced.open)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...base.context import RunContext
 from ...devices import DevicePool
-from ...runs.run import Run
 from .options import Options
 from .presolve import Reduced
 from .problem import Knapsack
@@ -24,7 +24,7 @@ class TableTask:
         Without counts.
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
     reduced : Reduced
         Some items are open; the table takes down here what it finds.
     progress : Progress
@@ -34,6 +34,6 @@ class TableTask:
     problem: Knapsack
     options: Options
     pool: DevicePool
-    run: Run
+    run: RunContext
     reduced: Reduced
     progress: Progress

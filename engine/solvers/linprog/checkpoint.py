@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext
 from ...errors import RunFolderError
-from ...runs.run import Run
 from .forms.standard import Prepared
 from .interior.driver import Counters
 from .options import Options
@@ -31,7 +31,7 @@ _ITERATES: dict[type[Racer], tuple[Callable[[CheckpointState], bool], tuple[str,
 """Whether each method has saved an iterate, and the scalars of it; the schema names the arrays."""
 
 
-def restored_of(run: Run) -> Restored | None:
+def restored_of(run: RunContext) -> Restored | None:
     """The checkpoint that a run resumes from, if it does."""
     if run.restored is None:
         return None

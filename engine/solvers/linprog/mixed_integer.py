@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...errors import ProblemError
-from ...runs.run import Run, StopRequested
 from .highs.model import model_of
 from .highs.presolve import mixed_integer, simplex_here
 from .highs.process import ChildError
@@ -55,14 +55,14 @@ class _Found:
     iterations: int = 0
 
 
-def solve_mixed_integer(problem: LinearProgram, options: Options, run: Run) -> Result:
+def solve_mixed_integer(problem: LinearProgram, options: Options, run: RunContext) -> Result:
     """Solve a program with integer variables; see the module.
 
     Parameters
     ----------
     problem : LinearProgram
     options : Options
-    run : Run
+    run : RunContext
     """
     sign = -1.0 if problem.maximize else 1.0
     work = mixed_integer(_model(problem), _highs_options(options, run.time_left), _start(options))

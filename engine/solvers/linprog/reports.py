@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...base.context import RunContext
 from ...base.result import Result, Status
-from ...runs.run import Run
 from .options import Options
 from .racers.base import Racer
 from .verification.audit import Audit
@@ -15,12 +15,12 @@ from .verification.audit import Audit
 __all__ = ["report_error", "report_race"]
 
 
-def report_error(run: Run, found: Audit, options: Options, ended: Status | None) -> None:
+def report_error(run: RunContext, found: Audit, options: Options, ended: Status | None) -> None:
     """Report an optimum that misses the tolerance, or how far from an optimum the best point is.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     found : Audit
         Of the best point.
     options : Options
@@ -39,13 +39,13 @@ def report_error(run: Run, found: Audit, options: Options, ended: Status | None)
 
 
 def report_race(
-    run: Run, winner: Racer | None, closed: Sequence[Racer], ended: Sequence[Racer], result: Result
+    run: RunContext, winner: Racer | None, closed: Sequence[Racer], ended: Sequence[Racer], result: Result
 ) -> None:
     """Report who has won and how far the others were, also as arrays of the result.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     winner : Racer or None
     closed : sequence of Racer
         All that took part.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...devices.host import host_cores
 from ...devices.pool.pool import PROMPT_THREADS
 from ...errors import DeviceError, ProblemError, RelaxationWarning
-from ...runs.run import Run, StopRequested
 from ...util.text import counted
 from .checkpoint import check_restored, restored_of, saved
 from .forms.balance import balanced
@@ -58,7 +58,7 @@ _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a prog
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 
 
-def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
+def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Solve a linear program.
 
     Parameters
@@ -68,7 +68,7 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
     pool : DevicePool
         The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. For pdhg
         devices share the rows and columns of large programs. In a race mpc runs on the first and pdhg on the last.
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -99,7 +99,7 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
 class _Solving(Race):
     """One solving, from presolve to result."""
 
-    def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> None:
+    def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> None:
         super().__init__(problem, options, pool, run)
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -414,7 +414,7 @@ class _Solving(Race):
                     self.verdict.consider(*racer.restore(*point))
 
     def _save_checkpoint(self) -> None:
-        if self.run.folder is not None:
+        if self.run.keeps_checkpoints:
             history = self.history, self.method == "pdhg"
             found = saved(self.racers, self.finished, self._form, self.counters, *history, self.restored)
             self.run.save_checkpoint(*found)

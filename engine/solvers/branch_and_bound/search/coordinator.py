@@ -25,11 +25,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....devices import DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
-from ....runs.run import Run
 from ..intervals import Units
 from ..options import Options
 from ..tree import Tree
@@ -67,7 +67,7 @@ class Coordinator:
     Parameters
     ----------
     pool : DevicePool
-    run : Run
+    run : RunContext
     tree : Tree
     options : Options
     initial : int
@@ -90,7 +90,7 @@ class Coordinator:
     def __init__(
         self,
         pool: DevicePool,
-        run: Run,
+        run: RunContext,
         tree: Tree,
         options: Options,
         initial: int,
@@ -179,7 +179,7 @@ class Coordinator:
 
         Raises
         ------
-        engine.runs.run.StopRequested
+        engine.base.context.StopRequested
             When the run must end; :meth:`halt` then returns what is open.
         engine.errors.DeviceError
             When every device has failed: the error of the last one. :meth:`halt` then returns what was open at the last

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ....runs.run import Run
+from ....base.context import RunContext
 from ..masks import any_of, bytes_for
 from .frontier import FrontierSnapshot
 from .ivms import Ivms
@@ -101,7 +101,7 @@ class DepthProfiles:
             self._asked[worker] = now
         return due
 
-    def take(self, worker: WorkerState, active: int, profile: NDArray[np.float64] | None, run: Run) -> None:
+    def take(self, worker: WorkerState, active: int, profile: NDArray[np.float64] | None, run: RunContext) -> None:
         """Note what a device has reported, and publish the sum.
 
         Parameters
@@ -110,7 +110,7 @@ class DepthProfiles:
         active : int
             How many of its IVMs have work.
         profile : ndarray of float64 or None
-        run : Run
+        run : RunContext
         """
         if not active:
             self._found.pop(worker, None)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ....runs.run import Run
+from ....base.context import RunContext
 from ..tree import Tree
 from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from .members import SnapshotSchedule, Store, WorkerState, share_of
@@ -27,7 +27,7 @@ class Reporting:
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     tree : Tree
     initial : int
         The initial upper bound.
@@ -55,7 +55,7 @@ class Reporting:
 
     def __init__(
         self,
-        run: Run,
+        run: RunContext,
         tree: Tree,
         initial: int,
         workers: list[WorkerState],

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....base.result import Status
 from ....errors import ConvergenceWarning
-from ....runs.run import Run
 from ..checkpoint import RunState
 from ..choice import moves_latent
 from ..design.near_copies import missed_differences
@@ -27,7 +27,7 @@ __all__ = ["posterior_of"]
 def posterior_of(
     problem: HorseshoeProbit,
     options: Options,
-    run: Run,
+    run: RunContext,
     state: RunState,
     status: Status,
     streamed: bool,
@@ -39,7 +39,7 @@ def posterior_of(
     ----------
     problem : HorseshoeProbit
     options : Options
-    run : Run
+    run : RunContext
     state : RunState
         With all draws.
     status : Status
@@ -148,7 +148,7 @@ def posterior_of(
     return result
 
 
-def _too_early(options: Options, run: Run, state: RunState, status: Status) -> str:
+def _too_early(options: Options, run: RunContext, state: RunState, status: Status) -> str:
     """Why there are no draws."""
     ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
     where = f"after {state.iteration} of {options.warmup} iterations of the warm-up"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import StopRequested
 from ....devices import DeviceInfo, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ....runs.run import StopRequested
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..runs import cut_into_runs

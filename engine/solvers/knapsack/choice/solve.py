@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....base.schema import SchemaError
 from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
-from ....runs.run import Run, StopRequested
 from ..checks import Origin, integers, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions
@@ -115,7 +115,7 @@ def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
     return profit
 
 
-def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> Result:
+def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: RunContext) -> Result:
     """Solve a multiple-choice knapsack, or one with two constraints, to optimality.
 
     The Lagrangian relaxation of the constraints bounds the optimum and removes options (:mod:`.bounds`). What is left
@@ -128,7 +128,7 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     problem : MultipleChoiceKnapsack, or MultidimensionalKnapsack of one or two constraints
     options : ChoiceOptions
     pool : DevicePool
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -139,12 +139,12 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     return _ChoiceRun(problem, options, pool, run).solve()
 
 
-def save_solution(run: Run, best: NDArray[np.int64] | None, objective: int, bound: int, cells: int) -> None:
+def save_solution(run: RunContext, best: NDArray[np.int64] | None, objective: int, bound: int, cells: int) -> None:
     """Write a checkpoint, which holds the best solution alone; none without a solution.
 
     Parameters
     ----------
-    run : Run
+    run : RunContext
     best : ndarray of int64 or None
     objective, bound, cells : int
     """
@@ -155,13 +155,13 @@ def save_solution(run: Run, best: NDArray[np.int64] | None, objective: int, boun
     run.save_checkpoint({"taken": nothing, "open": nothing, "best": best}, state.model_dump())
 
 
-def restored_solution(problem: ChoiceProblem, run: Run) -> tuple[NDArray[np.int64] | None, int, int]:
+def restored_solution(problem: ChoiceProblem, run: RunContext) -> tuple[NDArray[np.int64] | None, int, int]:
     """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed.
 
     Parameters
     ----------
     problem : Problem
-    run : Run
+    run : RunContext
 
     Raises
     ------
@@ -187,7 +187,7 @@ def restored_solution(problem: ChoiceProblem, run: Run) -> tuple[NDArray[np.int6
 class _ChoiceRun:
     """One solving: what is known, and how it was found."""
 
-    def __init__(self, problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> None:
+    def __init__(self, problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: RunContext) -> None:
         self._problem, self._options, self._pool, self._run = problem, options, pool, run
         self._bytes = 0
         self._route = ""

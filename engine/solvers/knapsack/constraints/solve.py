@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool
 from ....errors import AuditError, OptionError, ProblemError
-from ....runs.run import Run, StopRequested
 from ..choice import solve as stages
 from ..choice.stages import stages_of
 from ..choice.table import ChoiceTable
@@ -62,7 +62,7 @@ def validate(problem: MultidimensionalKnapsack, options: ConstraintOptions, devi
         raise OptionError("variant = search needs a device with 64-bit floating-point numbers")
 
 
-def solve(problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: DevicePool, run: Run) -> Result:
+def solve(problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: DevicePool, run: RunContext) -> Result:
     """Solve a knapsack with several constraints to optimality.
 
     Items are decided by Lagrangian bounds (:mod:`.core`); what is left is searched by branch and bound on the first CPU
@@ -75,7 +75,7 @@ def solve(problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: D
     problem : MultidimensionalKnapsack
     options : ConstraintOptions
     pool : DevicePool
-    run : Run
+    run : RunContext
 
     Returns
     -------
@@ -101,7 +101,7 @@ class _ConstraintRun:
     """One solving: the best solution and bound, and how they were found."""
 
     def __init__(
-        self, problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: DevicePool, run: Run
+        self, problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: DevicePool, run: RunContext
     ) -> None:
         self._problem, self._options, self._pool, self._run = problem, options, pool, run
         self._core = Core.of(problem)

@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext, StopRequested
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from ....runs.run import Run, StopRequested
 from ..programs import Shapes
 from .launches import RowView
 from .planning import Planner, Slice
@@ -45,7 +45,7 @@ class Sweep:
     Parameters
     ----------
     pool : DevicePool
-    run : Run
+    run : RunContext
         Polled between slices; publishes the metrics.
     schedule : Schedule
     shapes : sequence of Shapes
@@ -61,7 +61,7 @@ class Sweep:
     def __init__(
         self,
         pool: DevicePool,
-        run: Run,
+        run: RunContext,
         schedule: Schedule,
         shapes: Sequence[Shapes],
         *,
@@ -106,7 +106,7 @@ class Sweep:
     @property
     def writes_checkpoints(self) -> bool:
         """Whether the run has a folder for them."""
-        return self._run.folder is not None
+        return self._run.keeps_checkpoints
 
     # --- rows ---------------------------------------------------------------------------------------------------
 

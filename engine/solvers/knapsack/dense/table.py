@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import StopRequested
 from ....devices import Capabilities, DeviceInfo
 from ....devices.info import bytes_text
-from ....runs.run import StopRequested
 from ..options import Options
 from ..presolve import Reduced
 from ..problem import Knapsack
@@ -274,7 +274,7 @@ class DenseTable:
 
     def _checkpoint(self, row: Row, values: NDArray[Any] | None = None) -> None:
         """Save a row of the first sweep (its values, if the devices have it no more), and which items it is of."""
-        if self._task.run.folder is None:  # a row may take long to read
+        if not self._task.run.keeps_checkpoints:  # a row may take long to read
             return
         lo, hi = self._schedule.range(row.stage, self._plan.goal)
         if values is None:

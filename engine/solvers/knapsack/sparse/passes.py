@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext, StopRequested
 from ....devices.info import bytes_text
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SliceLength
 from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
-from ....runs.run import Run, StopRequested
 from ....util.memory import free_memory
 from ..programs import TILE
 from ..resume import Progress, StartTiles
@@ -47,7 +47,7 @@ class Found:
 class Watcher(Protocol):
     """Who wants to know what a pass does."""
 
-    run: Run
+    run: RunContext
     progress: Progress
 
     def improved(self, found: Found) -> bool:
@@ -340,7 +340,7 @@ class Pass:
         """Save the table, if it is small enough and does not depend on a solution whose items are unknown."""
         whole = self._best is None or self._watcher.improved(self._found(self._best))
         start = None
-        if whole and self._is_whole and self._step and self._run.folder is not None:
+        if whole and self._is_whole and self._step and self._run.keeps_checkpoints:
             start = self._start_tiles()
         self._watcher.save(start)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....runs.run import Run, StopRequested
+from ....base.context import RunContext, StopRequested
 from ..options import Options
 from ..problem import LinearProgram
 from ..verification.outcome import AuditedPoint
@@ -90,7 +90,7 @@ def lacks_basis(arrays: dict[str, NDArray[Any]], options: Options) -> bool:
 
 
 def move_to_vertex(
-    verdict: Verdict, options: Options, poll: Callable[[], None], run: Run, counters: dict[str, int | float]
+    verdict: Verdict, options: Options, poll: Callable[[], None], run: RunContext, counters: dict[str, int | float]
 ) -> dict[str, NDArray[Any]]:
     """Replace the best point by a vertex, if there is one; the arrays of its basis.
 
@@ -101,7 +101,7 @@ def move_to_vertex(
     options : Options
     poll : callable
         Called meanwhile; may raise to end it.
-    run : Run
+    run : RunContext
         Gets a notice if there is no vertex, or no ranges that were asked for.
     counters : dict
         Gets the iterations of crossover.

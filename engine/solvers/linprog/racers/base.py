@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....runs.run import Run
+from ....base.context import RunContext
 from ..interior.driver import Counters
 from ..problem import LinearProgram
 
@@ -114,7 +114,7 @@ class Racer(ABC):
         return None
 
     @abstractmethod
-    def report(self, run: Run) -> None:
+    def report(self, run: RunContext) -> None:
         """Emit the metrics of the latest point."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....runs.run import Run
+from ....base.context import RunContext
 from ..highs.model import Scaling, model_of
 from ..highs.presolve import HighsHere
 from ..highs.process import ChildError, new_child
@@ -92,7 +92,7 @@ class HighsThread(Racer):
             return None
         return self.collect().point
 
-    def report(self, run: Run) -> None:
+    def report(self, run: RunContext) -> None:
         """HiGHS reports nothing while it works."""
 
     def refine(self) -> None:
@@ -163,7 +163,7 @@ class HighsRacer(Racer):
         final = self.solver != "ipm" or self._crossover or self.crossover == "no"
         return _news(found, final=final or found["status"] == "time limit reached")
 
-    def report(self, run: Run) -> None:
+    def report(self, run: RunContext) -> None:
         """HiGHS reports nothing while it works."""
 
     def refine(self) -> None:

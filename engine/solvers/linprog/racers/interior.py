@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.pool.slices import SLICE_SECONDS
-from ....runs.run import Run
 from ..forms.standard import Prepared, Standard, big_m, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL, InteriorPoint, Measures
@@ -206,7 +206,7 @@ class InteriorRacer(Racer):
         """How many iterations this start has made to get there."""
         return iteration - self._first_iteration
 
-    def report(self, run: Run) -> None:
+    def report(self, run: RunContext) -> None:
         """See :class:`Racer`."""
         while self._system.warnings:
             run.notice(self._system.warnings.pop(0), level="warning")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from ....runs.run import Run
 from ..forms.scaled import ScaledProgram, scaled
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
@@ -174,7 +174,7 @@ class PdhgRacer(Racer):
         x, y = self._point()
         return x, y, self._before + self.measures.iteration, self.measures.primal_weight
 
-    def report(self, run: Run) -> None:
+    def report(self, run: RunContext) -> None:
         """See :class:`Racer`."""
         found = self.measures
         if found is None:

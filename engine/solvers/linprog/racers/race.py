@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeVar
 
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....devices import DevicePool
 from ....errors import DeviceError
-from ....runs.run import Run
 from ..highs.process import ChildError
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
@@ -73,10 +73,10 @@ class Race:
     problem : LinearProgram
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
     """
 
-    def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> None:
+    def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> None:
         self.problem = problem
         self.options = options
         self.pool = pool
@@ -281,7 +281,7 @@ class Race:
             with suppress(DeviceError):
                 racer.close()
         racer.count(self.counters)
-        if isinstance(racer, InteriorRacer) and self.run.folder is not None:
+        if isinstance(racer, InteriorRacer) and self.run.keeps_checkpoints:
             self.factor_arrays = racer.factor_arrays() or self.factor_arrays
         own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
         self.history += list(getattr(racer, "history", [])) if own else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.host import host_cores
-from ....runs.run import Run
 from ..highs.process import ChildError, keep_children, release_children
 from ..highs.threads import start_thread
 from ..multifrontal import orders
@@ -61,7 +61,7 @@ def _keep_children() -> None:
         keep_children(1, orders.__file__)
 
 
-def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
+def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Racer]:
     """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started.
 
     Parameters
@@ -69,7 +69,7 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> l
     problem : LinearProgram
     tolerance : float
         Of infeasibilities.
-    run : Run
+    run : RunContext
         Gets a notice if it cannot be started.
     """
     if problem.nonzeros <= _THREAD_NONZEROS:
@@ -77,7 +77,7 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> l
     return _in_child(problem, "simplex", tolerance, run)
 
 
-def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run, member: Member) -> list[Racer]:
+def start_highs_interior(problem: LinearProgram, tolerance: float, run: RunContext, member: Member) -> list[Racer]:
     """HiGHS's interior-point method at work in a child process, if there are cores for it.
 
     Parameters
@@ -94,7 +94,11 @@ def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run, mem
 
 
 def _in_child(
-    problem: LinearProgram, solver: str, tolerance: float, run: Run, crossover: Literal["after", "yes", "no"] = "after"
+    problem: LinearProgram,
+    solver: str,
+    tolerance: float,
+    run: RunContext,
+    crossover: Literal["after", "yes", "no"] = "after",
 ) -> list[Racer]:
     try:
         return [HighsRacer(problem, solver, tolerance, crossover, lambda: run.time_left)]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.context import RunContext
 from ....devices import DevicePool
-from ....runs.run import Run
 from ..forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL
@@ -41,12 +41,12 @@ class Certificates:
         The program as given.
     options : Options
     pool : DevicePool
-    run : Run
+    run : RunContext
     counters : dict
     """
 
     def __init__(
-        self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run, counters: Counters
+        self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext, counters: Counters
     ) -> None:
         self.problem = problem
         self.options = options
