@@ -19,6 +19,7 @@ from typing import IO
 
 __all__ = [
     "LARGEST_TEXT",
+    "make_folders",
     "open_regular",
     "read_regular",
     "read_utf8",
@@ -143,6 +144,14 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def make_folders(path: Path) -> None:
+    """Make a folder and those above it that are missing, and put their names on disk."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync_folder(folder.parent)
 
 
 def temporary_beside(path: Path) -> Path:

@@ -148,7 +148,7 @@ class OpenCLDevice(Device):
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._shares = self.capabilities.host_visible_memory and _has_fine_grained_memory(part)
         self.allocated_bytes: int = 0
-        self._owned.stack.callback(self._finish)
+        self._owned.stack.callback(self.sync)
 
     @property
     def queue(self) -> cl.CommandQueue:
@@ -267,9 +267,12 @@ class OpenCLDevice(Device):
         return memory, memory.buffer
 
     def _free(self, buffer: Buffer) -> None:
-        self._finish()
         self.allocated_bytes -= buffer.argument.size
-        buffer.argument.release()
+        with self._reporting():
+            try:
+                self._finish()
+            finally:
+                buffer.argument.release()
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

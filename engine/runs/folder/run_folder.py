@@ -42,7 +42,7 @@ from ...base.solver import Solver
 from ...errors import InputError, QuintetError, RunFolderError, UntrustedCode
 from ...solvers import discover, recognize
 from ...util import trust as trusted
-from ...util.files import read_regular, remove_temporaries, temporary_beside, write_whole
+from ...util.files import make_folders, read_regular, remove_temporaries, sync_folder, temporary_beside, write_whole
 from ...util.trust import ForeignCode
 from ...util.version import version
 from .lock import FolderLock
@@ -170,7 +170,7 @@ class RunFolder(RunFiles):
         path = Path(path)
         cls.require_free(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(path.parent)
             remove_temporaries(path.parent, re.escape(path.name), older_than=_HOUR)
             temporary = temporary_beside(path)
             temporary.mkdir()
@@ -182,6 +182,7 @@ class RunFolder(RunFiles):
                 if path.exists():
                     path.rmdir()
                 os.rename(temporary, path)
+                sync_folder(path.parent)  # else a power cut could take it away with every checkpoint in it
             except BaseException:
                 shutil.rmtree(temporary, ignore_errors=True)
                 raise

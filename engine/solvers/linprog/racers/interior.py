@@ -178,7 +178,7 @@ class InteriorRacer(Racer):
         return self._point(self._system.run(read))
 
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """The present point, or the last one that was kept if a long iteration is in progress; None if none was."""
+        """The present point, or the last one kept if a long iteration is in progress or one has failed; None if none."""
         if self._is_idle():
             return self._point(self._system.run(self._system.get_point)[0])
         if self._kept is None:
@@ -187,8 +187,8 @@ class InteriorRacer(Racer):
         return self._point(arrays["x"], arrays["y"])
 
     def _is_idle(self) -> bool:
-        """Whether no iteration is in progress, or one that ends soon."""
-        return bool(wait([self.future], timeout=_PATIENCE).done)
+        """Whether no iteration is in progress, or one that ends soon; one that has failed leaves no iterate."""
+        return bool(wait([self.future], timeout=_PATIENCE).done) and self.future.exception() is None
 
     def refine(self) -> None:
         """See :class:`Racer`."""

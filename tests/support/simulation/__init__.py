@@ -1,0 +1,444 @@
+"""Simulation of faults: one integer decides what is run, which of its calls fail, and how; it repeats what was found.
+
+A history is a run that is started under one fault or two, resumed under the rest of them, and at last resumed without.
+Every start ends soon with the right answer or with one of this package's errors; no checkpoint or result that was said
+to be written is lost; and the last one gives the right answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import shutil
+import sys
+import threading
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import engine
+from engine.api.resume import recorder_of
+from engine.errors import QuintetError, RunFolderError
+from engine.events import Metric, Notice
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.folder.storage import Checkpoint, RunFiles
+from engine.runs.run import Run
+from engine.solvers import discover, solver_for
+from tests.support import counting
+from tests.support.simulation.children import children
+from tests.support.simulation.cluster import SEED, AloneOwner
+from tests.support.simulation.devices import Drivers
+from tests.support.simulation.disk import Disk
+from tests.support.simulation.plan import POINTS, Fault, Plan
+from tests.support.simulation.scenarios import SCENARIOS, HostEngine, Scenario
+
+__all__ = ["History", "Simulator", "history_of"]
+
+_HANG_SECONDS = 120.0
+
+
+class Violation(Exception):
+    """What must not happen."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What a number decides: a scenario, and the faults of each start of its run."""
+
+    number: int
+    scenario: str
+    label: int
+    starts: tuple[tuple[Fault, ...], ...]
+
+    def __str__(self) -> str:
+        starts = "; then ".join(" and ".join(map(str, faults)) or "no fault" for faults in self.starts)
+        return f"{self.number}: {self.scenario}: {starts}"
+
+
+def history_of(number: int, scenarios: list[str] | None = None) -> History:
+    """The history of a number; with ``scenarios``, one of these."""
+    random = Random(number)
+    names = sorted(scenarios or SCENARIOS)
+    name = random.choices(names, [SCENARIOS[name].weight for name in names])[0]
+    scenario = SCENARIOS[name]
+    points = [point for point, found in POINTS.items() if found.call in scenario.calls]
+    kinds = sorted({point.partition(".")[0] for point in points})
+    shares = [1.0 if kind != "run" else 0.25 for kind in kinds]
+
+    def fault() -> Fault:
+        kind = random.choices(kinds, shares)[0]
+        point = random.choice([point for point in points if point.startswith(f"{kind}.")])
+        most = scenario.calls[POINTS[point].call]
+        return Fault(point, 1 + int(most * random.random() ** 1.5))
+
+    faults = [fault() for _ in range(random.choice((1, 2)))]
+    starts: tuple[tuple[Fault, ...], ...] = (tuple(faults),)
+    if len(faults) == 2 and (scenario.folder or scenario.by == "coordinator") and random.random() < 0.5:
+        starts = ((faults[0],), (faults[1],))
+    return History(number, name, random.randrange(max(1, scenario.devices)), starts)
+
+
+@dataclass
+class Report:
+    """Of many histories: how many there were of each scenario and with each fault, and what must not have happened."""
+
+    histories: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    undisturbed: int = 0
+    pairs: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+class Simulator:
+    """Lives through histories, in a folder that is best in memory; a context manager.
+
+    Parameters
+    ----------
+    home : Path
+    device : str, optional
+        Its name; without one only histories without devices are allowed.
+    """
+
+    def __init__(self, home: Path, device: str | None = None) -> None:
+        self.report = Report()
+        self._home, self._device = home, device
+        self._engines: dict[int, engine.Engine] = {}
+        self._whole: dict[str, engine.Result] = {}
+        self._thrown: list[str] = []
+        self._stack = contextlib.ExitStack()
+        self._drivers: Drivers | None = None
+        self._count = itertools.count()
+
+    def __enter__(self) -> Simulator:
+        enter = self._stack.enter_context
+        enter(mock.patch.dict(discover(), {counting.SOLVER.name: counting.SOLVER}))
+        enter(mock.patch.object(threading, "excepthook", self._threw))
+        enter(warnings.catch_warnings())
+        warnings.simplefilter("ignore", engine.QuintetWarning)
+        log = logging.getLogger("quintet")
+        self._stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)
+        if self._device is not None:
+            self._drivers = enter(Drivers.installed(self._device.partition(":")[0]))
+            enter(engine.Engine(devices=[self._device])).open()  # keeps what is compiled
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for owner in self._engines.values():
+            owner.close()
+        self._stack.__exit__(*error)  # type: ignore[arg-type]
+
+    def _threw(self, arguments: Any) -> None:
+        text = "".join(traceback.format_exception(arguments.exc_type, arguments.exc_value, arguments.exc_traceback))
+        self._thrown.append(f"a thread threw {text}")
+
+    def scenarios(self) -> list[str]:
+        """The names of those that can be simulated here."""
+        return [name for name, one in SCENARIOS.items() if self._device is not None or not one.devices]
+
+    def live(self, history: History) -> str | None:
+        """Live through a history; what must not have happened in it."""
+        self._thrown.clear()
+        life = _Life(self, history)
+        found: str | None = None
+        try:
+            life.live()
+        except Violation as violation:
+            found = str(violation)
+        except Exception as error:
+            found = "".join(traceback.format_exception(error))
+        if self._thrown:
+            found = found or self._thrown[0]
+        self._note(history, life.occurred, found)
+        if found is not None or life.lost:
+            self._replace(SCENARIOS[history.scenario].devices)
+        return found
+
+    def _note(self, history: History, occurred: list[Fault], found: str | None) -> None:
+        report = self.report
+        report.histories[history.scenario] += 1
+        report.faults.update(fault.point for fault in occurred)
+        report.undisturbed += not occurred
+        report.pairs += len(occurred) == 2
+        if found is not None:
+            report.violations.append(f"{history}\n{found}")
+
+    def whole(self, name: str) -> engine.Result:
+        """The result of a scenario without faults."""
+        if name not in self._whole:
+            one = SCENARIOS[name]
+            self._whole[name] = self.engine(one).solve(one.problem(), seed=SEED, **one.options)
+        return self._whole[name]
+
+    def engine(self, scenario: Scenario) -> Any:
+        """The engine that a scenario uses, kept from one history to the next."""
+        count = scenario.devices
+        if count not in self._engines:
+            assert count == 0 or self._device is not None
+            self._engines[count] = engine.Engine(devices=[str(self._device)] * count) if count else HostEngine()
+        return self._engines[count]
+
+    def _replace(self, count: int) -> None:
+        owner = self._engines.pop(count, None)
+        if owner is not None:
+            owner.close(wait=not any(run.state != "ended" for run in owner._runs))
+
+    def folder(self) -> Path:
+        """A new folder."""
+        path = self._home / str(next(self._count))
+        path.mkdir()
+        return path
+
+    def prepared(self) -> Path:
+        """A run folder with nothing but its problem and description."""
+        path = self._home / "prepared"
+        if not path.exists():
+            RunFolder.create(path, counting.Counting(20), {"solver": "counting"})
+        return path
+
+    def failing(self, index: int, plan: Plan) -> contextlib.AbstractContextManager[None]:
+        """Let a member of the pool fail."""
+        if self._drivers is None:
+            return contextlib.nullcontext()
+        return self._drivers.failing(str(self._device) + ("" if index == 0 else f"#{index + 1}"), plan)
+
+
+class _Life:
+    """One history."""
+
+    def __init__(self, simulator: Simulator, history: History) -> None:
+        self._simulator, self._history = simulator, history
+        self._scenario = scenario = SCENARIOS[history.scenario]
+        self._engine = simulator.engine(scenario)
+        self._chance = Random(f"{history.number} chance")
+        self._root = simulator.folder()
+        self._is_there = self._has_begun = False
+        if scenario.by == "files" and self._chance.random() < 0.8:  # writing its description takes longer than all else
+            shutil.copytree(simulator.prepared(), self._root / "r")
+            self._is_there = True
+        self._kept: float | None = None
+        self._has_result = False
+        self._restored: Checkpoint | None = None
+        self.occurred: list[Fault] = []
+        self.lost = False
+
+    def live(self) -> None:
+        """Every start, and the last one without faults."""
+        try:
+            for faults in (*self._history.starts, ()):
+                self._start(Plan(faults))
+        finally:
+            for path in (self._root, self._root.with_name(f"{self._root.name}-cut")):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _start(self, plan: Plan) -> None:
+        """Start or resume the run under some faults, and look at what is left."""
+        if self._scenario.by == "coordinator":
+            self._judge(plan, *self._coordinated(plan))
+            self.occurred += plan.occurred
+            return
+        self._has_begun = False
+        disk = Disk(self._root, plan, self._chance) if self._scenario.folder else None
+        with contextlib.ExitStack() as stack:
+            enter = stack.enter_context
+            if self._scenario.by == "engine":
+                enter(mock.patch.object(Run, "poll", self._polling(plan)))
+            if self._scenario.devices:
+                enter(self._simulator.failing(self._history.label, plan))
+            if "child" in self._scenario.calls:
+                enter(children(plan))
+            if self._scenario.solve is not None:
+                self._engine.solve_by = self._scenario.solve(plan, self._history.number)
+            elif not self._scenario.devices:
+                self._engine.solve_by = None
+            if disk is not None:
+                enter(mock.patch.multiple(RunFiles, **self._remembering(disk)))
+                enter(disk.attached())
+            error, result = (self._filed if self._scenario.by == "files" else self._outcome)(disk, plan)
+        self.occurred += plan.occurred
+        pool = self._engine._pool
+        self.lost |= pool is not None and len(pool) < self._scenario.devices
+        self._judge(plan, error, result)
+        if disk is not None:
+            self._look_at(disk)
+
+    def _outcome(self, disk: Disk | None, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+        """How a start ends: with an error of this package, or with a result."""
+        scenario, path = self._scenario, self._root / "r"
+        try:
+            if self._is_there:
+                run = self._engine.resume(path, checkpoint_interval=1e-9)
+            else:
+                given = {"run_folder": path, "checkpoint_interval": 1e-9} if scenario.folder else {}
+                run = self._engine.start(scenario.problem(), seed=SEED, **given, **scenario.options)
+                self._is_there = scenario.folder and (disk is None or disk.cut is None)
+            self._has_begun = True
+            if not run.join(_HANG_SECONDS):
+                raise Violation(f"the run hangs\n{_stacks()}")
+            return None, run.outcome()
+        except QuintetError as error:
+            return error, None
+
+    def _filed(self, disk: Disk | None, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+        """The same with the files of a run alone, written as :class:`engine.runs.run.Run` does."""
+        assert disk is not None
+        path, problem = self._root / "r", self._scenario.problem()
+        folder: RunFolder | None = None
+        try:
+            if self._is_there:
+                folder = RunFolder.open(path)
+            else:
+                folder = RunFolder.create(path, problem, {"solver": "counting"})
+                self._is_there = disk.cut is None
+            folder.acquire()
+            if (earlier := folder.result()) is not None and not earlier.status.stopped:
+                return None, earlier
+            restored, recorder = folder.checkpoint(), recorder_of(folder)
+            return None, _count_in(folder, problem.target, restored, recorder, plan)
+        except QuintetError as error:
+            return error, None
+        finally:
+            if folder is not None:
+                folder.release()
+
+    def _coordinated(self, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+        """The same with a coordinator alone."""
+        scenario, owner = self._scenario, AloneOwner(plan, self._restored)
+        assert scenario.solve is not None
+        problem = scenario.problem()
+        options = solver_for(problem).options_model(type(problem)).model_validate(scenario.options)
+        try:
+            return None, scenario.solve(plan, self._history.number)(problem, options, None, owner)
+        except QuintetError as error:
+            return error, None
+        finally:
+            if owner.saved:
+                self._restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
+
+    def _judge(self, plan: Plan, error: QuintetError | None, result: engine.Result | None) -> None:
+        """A start has ended with the right answer, or with an error that its faults explain."""
+        if error is not None:
+            alone = self._scenario.devices == 1 or not self._has_begun  # a device that cannot be opened is named
+            if not plan.ends and not (alone and plan.occurred):
+                raise Violation(f"ended without an answer: {type(error).__name__}: {error}") from error
+            return
+        assert result is not None
+        if result.status.stopped:
+            if not any(fault.point == "run.stop" for fault in plan.occurred):
+                raise Violation(f"the run was stopped by nobody: {result.status}")
+            return
+        found = self._differences(result)
+        if found:
+            raise Violation(f"wrong answer: {found}")
+
+    def _differences(self, result: engine.Result) -> list[str]:
+        scenario = self._scenario
+        if scenario.objective is not None:
+            right = scenario.objective()
+            return [] if result.objective == right else [f"{result.objective}, not {right}"]
+        if scenario.gives_up and any(fault.point.startswith("device.") for fault in self.occurred):
+            value = scenario.problem().evaluate(result.solution[None])[0]  # what is left is reported as it is
+            return [] if value == result.objective else [f"{result.objective}, but the solution has {value}"]
+        whole, found = self._simulator.whole(self._history.scenario), []
+        if result.status != whole.status:
+            found.append(f"status {result.status}, not {whole.status}")
+        if not np.isclose(result.objective or 0.0, whole.objective or 0.0, rtol=1e-6):
+            found.append(f"objective {result.objective}, not {whole.objective}")
+        for name in scenario.arrays:
+            if not np.array_equal(result.arrays[name], whole.arrays[name], equal_nan=True):
+                found.append(f"another array {name}")
+        return found
+
+    # --- the folder ---------------------------------------------------------------------------------------------
+
+    def _remembering(self, disk: Disk) -> dict[str, Any]:
+        """Methods of a run folder, which remember what was said to be written."""
+        save_checkpoint, save_result = RunFiles.save_checkpoint, RunFiles.save_result
+
+        def checkpoint(files: RunFiles, given: Any) -> None:
+            save_checkpoint(files, given)
+            if disk.cut is None:
+                self._kept = max(self._kept or 0.0, given.elapsed)
+
+        def result(files: RunFiles, given: Any) -> None:
+            save_result(files, given)
+            if disk.cut is None and not given.status.stopped:
+                self._has_result = True
+
+        return {"save_checkpoint": checkpoint, "save_result": result}
+
+    def _look_at(self, disk: Disk) -> None:
+        """What the disk holds: nothing that was said to be written is lost."""
+        if disk.cut is not None:
+            shutil.rmtree(self._root)
+            disk.cut.rename(self._root)
+        path = self._root / "r"
+        if disk.cut is not None:
+            self._is_there = path.exists()
+        if not self._is_there:
+            if self._kept is not None or self._has_result:
+                raise Violation("the run folder is lost")
+            if path.exists():
+                self._is_there = (path / "run.toml").exists()
+            return
+        try:
+            folder = RunFolder.open(path)
+            if self._has_result and folder.result() is None:
+                raise Violation("the result is lost")
+            found = folder.checkpoint()
+            list(folder.events())
+        except RunFolderError as error:
+            raise Violation(f"the run folder is damaged: {error}") from error
+        if self._kept is not None and (found is None or found.elapsed < self._kept - 1e-9) and not self._has_result:
+            raise Violation(f"a checkpoint is lost: of {self._kept:.6f} s; {found and found.elapsed}")
+
+    @staticmethod
+    def _polling(plan: Plan) -> Callable[[Run], None]:
+        poll = Run.poll
+
+        def counted(run: Run) -> None:
+            if plan.due("poll") is not None:
+                run.stop()
+            poll(run)
+
+        return counted
+
+
+def _count_in(folder: RunFolder, target: int, restored: Any, recorder: Any, plan: Plan) -> engine.Result:
+    """Count as the solver does, with a checkpoint and an event for each step."""
+    at = 0 if restored is None else int(restored.arrays["at"])
+    total = 0 if restored is None else int(restored.state["total"])
+    status = engine.Status.OPTIMAL
+    while at < target:
+        recorder(Metric(time=float(at), name="at", value=float(at)))
+        if plan.due("poll") is not None:
+            status = engine.Status.INTERRUPTED
+            break
+        end = min(at + 7, target)
+        for number in range(at, end):
+            total = counting.mixed(total, number, SEED)
+        at = end
+        with contextlib.suppress(OSError):
+            folder.save_checkpoint(Checkpoint({"at": np.array(at)}, {"total": total}, float(at)))
+    result = engine.Result(status, total, target, None, counters={"counted": at})
+    with contextlib.suppress(OSError):
+        folder.save_result(result)
+    recorder(Notice(time=float(at), level="info", message="ended"))
+    recorder.close()
+    return result
+
+
+def _stacks() -> str:
+    """Where every thread is."""
+    frames = sys._current_frames()
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return "\n".join(f"{names.get(key)}:\n{''.join(traceback.format_stack(frame))}" for key, frame in frames.items())

@@ -1,0 +1,267 @@
+"""A cluster whose messages are lost, late or repeated at the k-th of them, and whose workers die.
+
+The coordinator, the run and its folder are the product's. The workers search permutations by a table of all leaves, so
+that a slice takes no time; the clock is virtual.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from engine import Knapsack
+from engine.api.map import BatchProgress
+from engine.base.batch import Item
+from engine.base.division import FarmedRun, Workers
+from engine.base.result import Result, Status
+from engine.benchmarks.cluster.simulation import SimulatedTransport
+from engine.errors import ClusterError, DeviceError
+from engine.execution.dask import columns
+from engine.execution.dask.batches import MapRun, _load_items
+from engine.execution.dask.coordinator import Coordinator, Timing
+from engine.execution.dask.rounds import RoundCaller
+from engine.execution.dask.transport import Answered, Left, Lost, Message
+from engine.runs.folder.storage import Checkpoint
+from engine.runs.run import StopRequested
+from engine.solvers.branch_and_bound.farm import FarmedSearch, pack, unpack
+from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, number_of
+from engine.solvers.branch_and_bound.validate import tree_of
+from tests.support.counting import mixed
+from tests.support.owner import Owner
+from tests.support.simulation.plan import Plan
+
+__all__ = ["AloneOwner", "FaultyTransport", "TableWorkers", "batched", "counted_in_rounds", "searched"]
+
+SEED = 7
+
+_TIMING = Timing(first=1.0, longest=3.0, least=0.2, patience=16.0, backup=8.0, grace=3.0)
+_LATE_SECONDS = 40.0
+
+
+class FaultyTransport(SimulatedTransport):
+    """Workers whose messages and orders are counted, and fail as a plan says."""
+
+    def __init__(self, count: int, compute: Any, plan: Plan, seed: int) -> None:
+        super().__init__(count, compute, seed=seed)
+        self._plan = plan
+
+    def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
+        """Orders may be lost, or be taken twice."""
+        point = self._plan.due("order")
+        for _ in range({"lost": 0, "twice": 2}.get(point or "", 1)):
+            super().submit(number, work, seconds, shared)
+
+    def messages(self, timeout: float) -> list[Message]:
+        """What has come, but for what a fault has done to it."""
+        if self._plan.due("receive") is not None:
+            raise ClusterError("the connection to the scheduler is lost")
+        found: list[Message] = []
+        for message in super().messages(timeout):
+            worker = getattr(message, "worker", "")
+            if worker in self._avoided:  # it is heard of again
+                self._avoided.discard(worker)
+                self._labels = None
+            point = self._plan.due("message")
+            found += [message] if point is None else self._spoilt(point, message, worker)
+        return found
+
+    def _spoilt(self, point: str, message: Message, worker: str) -> list[Message]:
+        match point:
+            case "lost":
+                return []
+            case "twice":
+                return [message, message]
+            case "late":
+                self._at(_LATE_SECONDS, functools.partial(self._arrived_now, message))
+                return []
+            case "wrong" if isinstance(message, Answered):
+                return [Answered(message.number, worker, _spoilt_answer(message.answer), message.seconds)]
+            case "fails" if isinstance(message, Answered):
+                return [Lost(message.number, DeviceError("the device has fallen off the bus"), True, worker)]
+            case "leaves":
+                return [message, Left(worker)]
+            case "dies" | "freezes":
+                self._struck(self._workers.get(worker), point)
+        return [message]
+
+    def _struck(self, worker: Any, point: str) -> None:
+        if worker is None or worker.task is None:
+            return
+        if point == "freezes":
+            worker.frozen = True
+        else:
+            self._kill(worker, worker.task)
+
+
+def _spoilt_answer(answer: Any) -> Any:
+    """An answer that does not add up."""
+    if not isinstance(answer, dict) or "explored" not in answer:
+        return answer
+    return {**answer, "explored": [answer["explored"][0] + 1, *answer["explored"][1:]]}
+
+
+@functools.cache
+def _permutations(n: int) -> list[tuple[int, ...]]:
+    return list(itertools.permutations(range(n)))
+
+
+@functools.cache
+def _queens(n: int) -> tuple[int, ...]:
+    """How many solutions are before each leaf."""
+    whole = [
+        len({row + column for column, row in enumerate(p)}) == n == len({row - column for column, row in enumerate(p)})
+        for p in _permutations(n)
+    ]
+    return tuple(itertools.accumulate(whole, initial=0))
+
+
+class TableWorkers:
+    """Slices of a search, by a table of all leaves."""
+
+    def __init__(self, problem: Any, options: Any, rate: float) -> None:
+        self._tree, self._rate = tree_of(problem, options), rate
+        self.n = self._tree.items
+        self._values: dict[int, int] = {}
+
+    def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
+        """How long a slice takes, and its answer."""
+        units = unpack(work["batches"], self.n)
+        most = max(1, int(seconds * self._rate))
+        done, solutions, left, first = 0, 0, [], False
+        upper, best = min(work["upper"], work["upper"] if shared is None else shared), None
+        for begin, end in zip(map(number_of, units.begin), map(number_of, units.end), strict=True):
+            stop = min(end, begin + most - done)
+            first |= begin == 0 and stop > 0
+            if self._tree.counts:
+                solutions += _queens(self.n)[stop] - _queens(self.n)[begin]
+            else:
+                for leaf in range(begin, stop):
+                    if self._value(leaf) < upper:
+                        upper, best = self._value(leaf), leaf
+            done += stop - begin
+            if stop < end:
+                left.append(aligned(stop, end, self.n))
+        bound = min(batch["bound"] for batch in work["batches"])
+        return 0.1 + done / self._rate, {
+            "explored": digits_of(done, self.n).astype(int).tolist(),
+            "batches": pack(Units.joined([Units.none(self.n), *left]), bound, 4),
+            "counters": {"nodes": done + first, "leaves": 0, "pushed": done, "solutions": solutions},
+            "solution": None if best is None else list(_permutations(self.n)[best]),
+            "value": upper,
+        }
+
+    def _value(self, leaf: int) -> int:
+        if leaf not in self._values:
+            self._values[leaf] = self._tree.evaluate(np.array(_permutations(self.n)[leaf]))
+        return self._values[leaf]
+
+
+class AloneOwner(Owner):
+    """What the coordinator needs of a run, without threads and folder; stopped as a plan says.
+
+    Parameters
+    ----------
+    plan : Plan
+    restored : Checkpoint, optional
+    """
+
+    def __init__(self, plan: Plan, restored: Checkpoint | None = None) -> None:
+        super().__init__()
+        self._plan, self.restored, self.seed = plan, restored, SEED
+        self._due = itertools.count()
+
+    def poll(self) -> None:
+        """Stop the run."""
+        if self._plan.due("poll") is not None:
+            raise StopRequested(Status.INTERRUPTED)
+
+    def checkpoint_due(self) -> bool:
+        """Now and then."""
+        return next(self._due) % 5 == 0
+
+
+def _divided(parts: FarmedRun, compute: Any, plan: Plan, seed: int, owner: Any) -> Result:
+    transport = FaultyTransport(3, compute, plan, seed)
+    return Coordinator(transport, owner, parts, _TIMING, StopRequested, clock=transport.clock).solve()
+
+
+def searched(plan: Plan, seed: int) -> Callable[..., Result]:
+    """A solver of permutation problems on three workers."""
+
+    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+        workers = TableWorkers(problem, options, rate=Random(seed).choice([30.0, 60.0, 120.0]))
+        parts = FarmedSearch(problem, options, run, Workers(3, False))
+        return _divided(parts, workers.compute, plan, seed, run)
+
+    return solve
+
+
+def batched(plan: Plan, seed: int) -> Callable[..., Result]:
+    """Solves many problems as ``engine.map`` does; the objective is the tuple of theirs."""
+
+    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        items = _load_items(work["items"])[: max(1, int(10 * seconds))]
+        entries = {item.index: Result(Status.OPTIMAL, best_value(item.problem), None, None) for item in items}
+        return 0.1 * len(items), pickle.dumps((list(entries), columns.dump(list(entries.values())), 0.1 * len(items)))
+
+    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+        items = [Item(index, one, {}, None) for index, one in enumerate(batch_problems())]
+        parts = MapRun(items, BatchProgress(len(items), []))
+        found = _divided(parts, compute, plan, seed, run)
+        values = tuple(parts.entries[index].objective for index in sorted(parts.entries))
+        return replace(found, objective=values)
+
+    return solve
+
+
+@functools.cache
+def batch_problems() -> tuple[Knapsack, ...]:
+    """Small knapsacks."""
+    random = np.random.default_rng(2)
+    return tuple(Knapsack(random.integers(1, 20, 4), random.integers(1, 9, 4), 12) for _ in range(12))
+
+
+@functools.cache
+def best_value(problem: Knapsack) -> int:
+    """By brute force."""
+    chosen = itertools.product((0, 1), repeat=len(problem.weights))
+    return max(int(problem.profits @ x) for x in chosen if problem.weights @ x <= problem.capacity)
+
+
+def counted_in_rounds(plan: Plan, seed: int) -> Callable[..., Result]:
+    """A solver of counts whose slices are rounds of three workers, as islands are."""
+
+    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        begin, end, total, key = work
+        for number in range(begin, end):
+            total = mixed(total, number, key)
+        return 0.5 + 0.1 * (end - begin), total
+
+    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+        transport = FaultyTransport(3, compute, plan, seed)
+        rounds = RoundCaller(transport, run, _TIMING, clock=transport.clock)
+        at, total = 0, 0
+        if run.restored is not None:
+            at, total = int(run.restored.arrays["at"]), int(run.restored.state["total"])
+        status = Status.OPTIMAL
+        try:
+            while at < problem.target:
+                run.poll()
+                end = min(at + options.step, problem.target)
+                others = [(at, end, total, run.seed + other) for other in (1, 2, 3)]
+                total, *_ = rounds([(at, end, total, run.seed), *others])
+                at = end
+                run.save_checkpoint({"at": np.array(at)}, {"total": total})
+        except StopRequested as request:
+            status = request.status
+            run.save_checkpoint({"at": np.array(at)}, {"total": total})
+        return Result(status, total, problem.target, None, counters={"counted": at})
+
+    return solve

@@ -1,0 +1,128 @@
+"""Devices that fail: errors of the driver at the k-th call of a kind, and devices that are lost.
+
+The calls of PyOpenCL itself are counted, below everything that turns its errors into this package's; of other backends
+the calls of their devices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+from engine.devices.backends import backends
+from engine.devices.graph import Recording
+from engine.devices.opencl import device as opencl
+from engine.errors import DeviceError
+from tests.support.simulation.plan import Plan
+
+__all__ = ["Drivers"]
+
+_FUNCTIONS = {
+    "enqueue_nd_range_kernel": "launch",
+    "Buffer": "allocate",
+    "svm_empty": "allocate",
+    "enqueue_copy": "copy",
+    "enqueue_fill_buffer": "copy",
+    "enqueue_map_buffer": "copy",
+    "enqueue_marker": "event",
+    "enqueue_barrier": "event",
+    "Program": "build",
+    "CommandQueue": "build",
+}
+_METHODS = {"CommandQueue": {"finish": "wait", "flush": "wait"}, "Event": {"wait": "wait"}}
+
+
+_OF_DEVICES = {
+    "_launch": "launch",
+    "_allocate": "allocate",
+    "_read": "copy",
+    "_write": "copy",
+    "_copy": "copy",
+    "zero": "copy",
+    "sync": "wait",
+    "synchronize_event": "wait",
+    "record_event": "event",
+    "_build": "build",
+}
+
+
+class Drivers:
+    """Counts the calls of one member of a pool, of which some fail as a plan says.
+
+    Parameters
+    ----------
+    error : type
+        What a call raises.
+    """
+
+    def __init__(self, error: Callable[[str], Exception]) -> None:
+        self._error = error
+        self._plan = Plan()
+        self._label = ""
+        self._lost = False
+
+    def _counted(self, function: Callable[..., Any], call: str) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            self._count(call)
+            return function(*arguments, **named)
+
+        return counted
+
+    def _count(self, call: str) -> None:
+        if not self._label or not threading.current_thread().name.startswith(self._label):
+            return
+        self._lost |= self._plan.due("driver") is not None
+        if self._lost or self._plan.due(call) is not None:
+            code = "OUT_OF_RESOURCES" if call != "allocate" else "MEM_OBJECT_ALLOCATION_FAILURE"
+            raise self._error(f"{call} failed: {code}")
+
+    @contextlib.contextmanager
+    def failing(self, label: str, plan: Plan) -> Iterator[None]:
+        """While inside, the driver's calls for one member of a pool are counted, and fail."""
+        self._plan, self._label, self._lost = plan, f"quintet-{label}_", False
+        try:
+            yield
+        finally:
+            self._label, self._lost = "", False
+
+    @classmethod
+    @contextlib.contextmanager
+    def installed(cls, language: str) -> Iterator[Drivers]:
+        """Drivers for the devices that are opened while inside."""
+        with contextlib.ExitStack() as stack:
+            if language == "opencl":
+                yield cls._of_opencl(stack)
+            else:
+                drivers = cls(DeviceError)
+                kind = backends()[language].open
+                for name, call in _OF_DEVICES.items():
+                    method = getattr(kind, name)
+                    stack.enter_context(mock.patch.object(kind, name, drivers._counted(method, call)))
+                play = drivers._counted(Recording.play, "launch")
+                stack.enter_context(mock.patch.object(Recording, "play", play))
+                yield drivers
+
+    @classmethod
+    def _of_opencl(cls, stack: contextlib.ExitStack) -> Drivers:
+        package = opencl.pyopencl()
+        drivers = cls(package.RuntimeError)
+        for kind, methods in _METHODS.items():
+            for name, call in methods.items():
+                owner = getattr(package, kind)
+                stack.enter_context(mock.patch.object(owner, name, drivers._counted(getattr(owner, name), call)))
+        functions = {name: drivers._counted(getattr(package, name), call) for name, call in _FUNCTIONS.items()}
+        stack.enter_context(mock.patch.object(opencl, "pyopencl", return_value=_Package(package, functions)))
+        return drivers
+
+
+class _Package:
+    """The package ``pyopencl`` with some functions of its own."""
+
+    def __init__(self, package: Any, functions: dict[str, Callable[..., Any]]) -> None:
+        vars(self).update(functions, _package=package)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._package, name)

@@ -1,0 +1,106 @@
+"""Which calls fail: the table of fault points, and a counter of calls that says when one of them is due."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["POINTS", "Fault", "Plan", "Point", "points_of"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A way to fail: the calls that are counted, and whether a run may end for it without an answer."""
+
+    call: str
+    ends: bool = True
+
+
+POINTS = {
+    # a call of the driver of a device, which works again afterwards; a lost one never does until the history is over
+    "device.launch": Point("launch"),
+    "device.allocate": Point("allocate"),
+    "device.copy": Point("copy"),
+    "device.wait": Point("wait"),
+    "device.event": Point("event"),
+    "device.build": Point("build"),
+    "device.lost": Point("driver", ends=False),
+    # a call that changes the disk; a full disk stays so, after a power cut only what was synchronised is left
+    "disk.open": Point("open"),
+    "disk.write": Point("write"),
+    "disk.part": Point("write"),
+    "disk.fsync": Point("fsync"),
+    "disk.rename": Point("rename"),
+    "disk.unlink": Point("unlink"),
+    "disk.folder": Point("mkdir"),
+    "disk.full": Point("write"),
+    "disk.kill": Point("disk"),
+    "disk.power": Point("disk"),
+    # a message of a cluster: orders go to workers, messages come from them
+    "order.lost": Point("order", ends=False),
+    "order.twice": Point("order", ends=False),
+    "message.lost": Point("message", ends=False),
+    "message.twice": Point("message", ends=False),
+    "message.late": Point("message", ends=False),
+    "answer.wrong": Point("message", ends=False),
+    "slice.fails": Point("message", ends=False),
+    "worker.dies": Point("message", ends=False),
+    "worker.freezes": Point("message", ends=False),
+    "worker.leaves": Point("message", ends=False),
+    "scheduler.lost": Point("receive"),
+    # the process that works a run with code of the user's
+    "child.start": Point("child"),
+    "child.dies": Point("report"),
+    "child.garbles": Point("report"),
+    # the user
+    "run.stop": Point("poll"),
+}
+"""Every way to fail, by name; a fault is one of these at the k-th of its calls."""
+
+
+def points_of(*kinds: str) -> list[str]:
+    """The names of the points of some kinds, such as ``"disk"``."""
+    return [name for name in POINTS if name.partition(".")[0] in kinds]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The ``at``-th call of a point, counted from 1, fails."""
+
+    point: str
+    at: int
+
+    def __str__(self) -> str:
+        return f"{self.point} {self.at}"
+
+
+class Plan:
+    """The faults of one start of a run, and the calls that have been counted.
+
+    Attributes
+    ----------
+    occurred : list of Fault
+    """
+
+    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+        self._faults = tuple(faults)
+        self._lock = threading.Lock()
+        self.counts: Counter[str] = Counter()
+        self.occurred: list[Fault] = []
+
+    def due(self, call: str) -> str | None:
+        """Count a call; the name of the point that is due at it, without its kind."""
+        with self._lock:
+            self.counts[call] += 1
+            for fault in self._faults:
+                if POINTS[fault.point].call == call and fault.at == self.counts[call] and fault not in self.occurred:
+                    self.occurred.append(fault)
+                    return fault.point.partition(".")[2]
+        return None
+
+    @property
+    def ends(self) -> bool:
+        """Whether one of the faults that have occurred may end the run without an answer."""
+        return any(POINTS[fault.point].ends for fault in self.occurred)

@@ -1,0 +1,181 @@
+"""What is simulated: small runs on devices, on the host alone, on a cluster and in a child process, each with a folder.
+
+Answers of the host's runs are known by brute force; those of devices must be the ones of a run without faults.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+import engine
+from engine.devices import DevicePool
+from engine.runs.child.parent import solve_isolated
+from engine.runs.run import Run
+from engine.solvers.branch_and_bound.options import FlowshopOptions
+from tests.support import counting
+from tests.support.simulation.cluster import (
+    SEED,
+    TableWorkers,
+    batch_problems,
+    batched,
+    best_value,
+    counted_in_rounds,
+    searched,
+)
+from tests.support.simulation.plan import Plan
+
+__all__ = ["SCENARIOS", "HostEngine", "Scenario"]
+
+Solve = Callable[[Plan, int], Callable[..., engine.Result]]
+
+DISK = {"open": 12, "write": 24, "fsync": 22, "rename": 11, "unlink": 5, "mkdir": 1, "disk": 70}
+POLL = {"poll": 5}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run, the calls in it that may fail, and how many of each it makes at most.
+
+    ``by`` says how it is started: as a run of an engine (``engine``), as the files of one alone (``files``), or as a
+    coordinator alone (``coordinator``). ``devices`` is 0 for a run on the host alone; ``weight`` is its share of all
+    histories; ``gives_up``: what was on a device that fails is given up, as islands are.
+    """
+
+    weight: float
+    problem: Callable[[], Any]
+    calls: dict[str, int]
+    options: dict[str, Any] = field(default_factory=dict)
+    by: str = "engine"
+    devices: int = 0
+    folder: bool = True
+    solve: Solve | None = None
+    objective: Callable[[], Any] | None = None
+    arrays: tuple[str, ...] = ()
+    gives_up: bool = False
+
+
+class HostEngine(engine.Engine):
+    """An engine without devices, whose runs are worked by a given solver."""
+
+    solve_by: Callable[..., engine.Result] | None = None
+    device_infos: Any = ()
+    backend = "opencl"
+
+    def _validate(self, *_: Any) -> None:
+        """No device has to be fit for it."""
+
+    def _open(self, has_begun: bool = False) -> DevicePool:
+        if self._pool is None:
+            self._pool = DevicePool([])
+        return self._pool
+
+    def _prepare(self, run: Run) -> None:
+        if self.solve_by is not None:
+            run.solver = replace(run.solver, solve=self.solve_by)
+
+
+@functools.cache
+def _flowshop() -> Any:
+    return engine.Flowshop(np.random.default_rng(11).integers(1, 30, (3, 5)))
+
+
+def _best_makespan() -> int:
+    workers = TableWorkers(_flowshop(), FlowshopOptions(), 1.0)
+    return min(map(workers._value, range(120)))
+
+
+def _knapsack() -> Any:
+    random = np.random.default_rng(8)
+    weights = random.integers(20, 100, 24)
+    return engine.Knapsack(weights + random.integers(1, 30, 24), weights, int(weights.sum() // 3))
+
+
+def _probit() -> Any:
+    X = np.random.default_rng(9).normal(size=(12, 2))
+    return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
+
+
+def _program() -> Any:
+    random = np.random.default_rng(3)
+    A = random.random((5, 8))
+    return engine.LinearProgram(-random.random(8), A, A @ random.random(8) + random.random(5), bounds=(0, 4))
+
+
+def _isolated(plan: Plan, seed: int) -> Callable[..., engine.Result]:
+    return solve_isolated
+
+
+_COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
+_MESSAGES = {"order": 16, "message": 32, "receive": 60}
+
+
+def _device(launches: int, others: int) -> dict[str, int]:
+    calls = {"launch": launches, "driver": 2 * launches + others, "allocate": others}
+    return {**calls, "copy": 4, "wait": 2 * launches, "event": 4, "build": 8}
+
+
+def _on_devices() -> dict[str, Scenario]:
+    """Five solvers, on one device and on two, with a run folder and without."""
+    cases: dict[str, tuple[Callable[[], Any], dict[str, Any], tuple[str, ...], int]] = {
+        "knapsack": (_knapsack, {"reduce": False, "variant": "rows"}, (), 60),
+        "queens": (lambda: engine.Queens(6), {"ivms": 16}, (), 20),
+        "flowshop": (_flowshop, {"ivms": 16, "initial": "infinity"}, (), 20),
+        "gibbs": (_probit, {"draws": 4, "warmup": 4, "chains": 2, "kernel": "gibbs"}, ("beta",), 150),
+        "boa": (
+            lambda: engine.BOA("trap", 20),
+            {"population": 60, "max_generations": 3, "local_search": "none"}, ("history",), 60,
+        ),
+        "islands": (
+            lambda: engine.BOA("trap", 20),
+            {"population": 40, "max_generations": 4, "local_search": "none", "islands": 2, "migration_interval": 2},
+            ("history",), 80,
+        ),
+        "linprog": (_program, {"method": "mpc"}, (), 80),
+    }  # fmt: skip
+    return {
+        f"{name} on {count}{' in a folder' if folder else ''}": Scenario(
+            0.25, problem, {**_device(launches, 30), **(DISK | POLL if folder else {})}, options,
+            devices=count, folder=folder, arrays=arrays, gives_up=name == "islands",
+        )
+        for name, (problem, options, arrays, launches) in cases.items()
+        for count in (1, 2)
+        for folder in (False, True)
+    }  # fmt: skip
+
+
+def _count() -> Any:
+    return counting.Counting(20)
+
+
+def _total() -> int:
+    return counting.expected(20, SEED)
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
+    "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
+    "search": Scenario(
+        9.0, lambda: engine.Queens(5), _MESSAGES | POLL, {}, "coordinator", solve=searched, objective=lambda: 10
+    ),
+    "minimization": Scenario(
+        9.0, _flowshop, _MESSAGES | POLL, {"initial": "infinity"}, "coordinator", solve=searched,
+        objective=_best_makespan,
+    ),
+    "batch": Scenario(
+        4.0, _count, _MESSAGES, {}, "coordinator", solve=batched,
+        objective=lambda: tuple(map(best_value, batch_problems())),
+    ),
+    "search in a folder": Scenario(
+        2.0, _flowshop, {**_MESSAGES, **DISK, **POLL}, {"initial": "infinity"}, solve=searched, objective=_best_makespan
+    ),
+    "rounds": Scenario(2.0, _count, {**_MESSAGES, **DISK, **POLL}, _COUNT, solve=counted_in_rounds, objective=_total),
+    "child": Scenario(
+        2.0, _count, {"child": 1, "report": 12, **DISK, **POLL}, _COUNT, solve=_isolated, objective=_total
+    ),
+    **_on_devices(),
+}  # fmt: skip

@@ -1,0 +1,80 @@
+"""Simulated faults of devices, disk, cluster and children; ``tools/soak/simulate.py`` has a hundred thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from engine.execution.dask.coordinator import Coordinator
+from engine.runs.folder import storage
+from tests.support.lasting import seed_of_today, slow_device
+from tests.support.simulation import Fault, History, Simulator, history_of
+
+DEVICES = slow_device()
+HOST = ["files", "disk", "search", "minimization", "batch", "rounds", "child"]
+
+
+@pytest.fixture(scope="module")
+def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
+    with Simulator(tmp_path_factory.mktemp("simulation"), *DEVICES) as made:
+        yield made
+
+
+def numbers(scenario: str, count: int) -> list[int]:
+    """The next numbers of today whose history is of a scenario."""
+    first = 1_000_000 * seed_of_today()
+    return [number for number in range(first, first + 5000) if history_of(number).scenario == scenario][:count]
+
+
+@pytest.mark.parametrize("scenario", HOST)
+def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
+    for number in numbers(scenario, 12):
+        history = history_of(number)
+        assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
+
+
+@pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+@pytest.mark.parametrize("scenario", ["queens on 1", "queens on 2 in a folder", "boa on 2", "linprog on 1 in a folder"])
+def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
+    for number in numbers(scenario, 2):
+        history = history_of(number)
+        assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
+
+
+FOUND = {
+    "the name of a new run folder was not on disk": ("files", ["disk.power 38"]),
+    "an error of the driver while a buffer is released": ("boa on 1", ["device.wait 30"]),
+    "a racer on a device that fails was asked for its iterate": ("linprog on 2 in a folder", ["device.copy 1"]),
+}
+
+
+@pytest.mark.parametrize("scenario, faults", FOUND.values(), ids=FOUND)
+def test_what_was_found_once_is_mended(simulator: Simulator, scenario: str, faults: list[str]) -> None:
+    if not DEVICES and "on" in scenario.split():
+        pytest.skip("this machine has no device")
+    given = tuple(Fault(words[0], int(words[1])) for words in map(str.split, faults))
+    assert simulator.live(History(1185, scenario, 0, (given,))) is None
+
+
+def test_the_simulation_finds_what_is_not_synchronised(tmp_path: Path) -> None:
+    def unsafe(path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+
+    with Simulator(tmp_path) as simulator, mock.patch.object(storage, "write_whole", unsafe):
+        histories = [History(number, "files", 0, ((Fault("disk.power", 40),),)) for number in range(30)]
+        assert any(simulator.live(history) is not None for history in histories)
+
+
+def test_the_simulation_finds_an_answer_that_counts_twice(tmp_path: Path) -> None:
+    handle = Coordinator._handle
+
+    def forgetful(self: Coordinator, message: object) -> None:
+        kept = dict(self._out)
+        handle(self, message)  # type: ignore[arg-type]
+        self._out |= kept
+
+    with Simulator(tmp_path) as simulator, mock.patch.object(Coordinator, "_handle", forgetful):
+        assert simulator.live(History(1, "search", 0, ((Fault("message.twice", 3),),))) is not None
