@@ -36,6 +36,15 @@ def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simul
         assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
 
 
+@pytest.mark.parametrize("point", ["disk.kill", "disk.power"])
+def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
+    simulator: Simulator, point: str
+) -> None:
+    for at in range(1, 60, 2):
+        history = History(at, "files", 0, ((Fault(point, at),),))
+        assert simulator.live(history) is None, history
+
+
 @pytest.mark.skipif(not DEVICES, reason="this machine has no device")
 @pytest.mark.parametrize("scenario", ["queens on 1", "queens on 2 in a folder", "boa on 2", "linprog on 1 in a folder"])
 def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
@@ -51,7 +60,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("scenario, faults", FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize(("scenario", "faults"), FOUND.values(), ids=FOUND)
 def test_what_was_found_once_is_mended(simulator: Simulator, scenario: str, faults: list[str]) -> None:
     if not DEVICES and "on" in scenario.split():
         pytest.skip("this machine has no device")
@@ -77,4 +86,5 @@ def test_the_simulation_finds_an_answer_that_counts_twice(tmp_path: Path) -> Non
         self._out |= kept
 
     with Simulator(tmp_path) as simulator, mock.patch.object(Coordinator, "_handle", forgetful):
-        assert simulator.live(History(1, "search", 0, ((Fault("message.twice", 3),),))) is not None
+        histories = [History(1, "search", 0, ((Fault("message.twice", at),),)) for at in range(1, 9)]
+        assert any(simulator.live(history) is not None for history in histories)

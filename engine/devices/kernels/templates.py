@@ -25,6 +25,7 @@ from mako.lookup import TemplateCollection
 from mako.template import Template
 
 from ...errors import KernelError
+from ...util.parsing import parsed
 from ...util.paths import folder_of
 from ..backends import backends
 from .source import Source
@@ -32,8 +33,6 @@ from .source import Source
 __all__ = ["render", "render_text", "template_names"]
 
 _PRELUDE = "common/prelude"
-_PARSING = threading.RLock()
-"""Held while Mako parses: CPython 3.11 may fail in ``ast.parse`` when two threads are in it (AST recursion depth)."""
 
 
 class _Kernels(TemplateCollection):  # type: ignore[misc]
@@ -43,6 +42,7 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
         super().__init__()
         self.root = root
         self._templates: dict[str, Template] = {}
+        self._reading = threading.RLock()
 
     def adjust_uri(self, uri: str, filename: str | None) -> str:
         """Template names are always from the root of ``kernels/``."""
@@ -51,16 +51,15 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
     def get_template(self, uri: str, relativeto: str | None = None) -> Template:
         """The template of that name, read and compiled by Mako once."""
         uri = uri.lstrip("/")
-        with _PARSING:
+        with self._reading:
             found = self._templates.get(uri)
             if found is None:
                 try:
                     text = (self.root / uri).read_text(encoding="utf-8")
                 except OSError as error:
                     raise TopLevelLookupException(f"there is no template {uri}") from error
-                found = Template(
-                    text=_with_line_directives(text, uri), filename=uri, uri=uri, lookup=self, strict_undefined=True
-                )
+                text = _with_line_directives(text, uri)
+                found = parsed(lambda: Template(text=text, filename=uri, uri=uri, lookup=self, strict_undefined=True))
                 self._templates[uri] = found
         return found
 
@@ -112,8 +111,7 @@ def _left_open(line: str) -> str | None:
 
 def render_text(text: str, **constants: Any) -> str:
     """Render C that is not in a file, as strictly; what it makes may be a constant of a template."""
-    with _PARSING:
-        template = Template(text=text, strict_undefined=True)
+    template = parsed(lambda: Template(text=text, strict_undefined=True))
     rendered: str = template.render_unicode(**constants)
     return rendered
 

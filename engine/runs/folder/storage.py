@@ -32,12 +32,14 @@ from ...base.schema import Schema, SchemaError
 from ...errors import RunFolderError
 from ...events import Event, Failed, Finished, from_json
 from ...util.files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
+from ...util.parsing import parsed
 
 __all__ = ["RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
 
 _FORMAT = 1
 _GENERATIONS = 2
 _LONGEST_LINE = 1 << 26
+_PIECE = 1 << 20  # bytes that are read at once
 _LARGEST_JSON = 1 << 30
 _CHECKPOINT = re.compile(r"checkpoint-(\d{6,})\.json")
 _OURS = r"(?:checkpoint-\d+|result)\.(?:json|npz)"
@@ -393,18 +395,32 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any
     if entry.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"its array {entry.filename} is compressed")
     with archive.open(entry) as stream:
-        version = np.lib.format.read_magic(stream)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(stream)
+        shape, in_columns, dtype = parsed(lambda: _header(stream))
         if dtype.hasobject:
             raise ValueError(f"its array {entry.filename} contains Python objects")
         if dtype.kind not in "biufU":
             raise ValueError(f"its array {entry.filename} holds {dtype}, neither numbers nor text")
         if stream.tell() + math.prod(shape) * dtype.itemsize != entry.file_size:
             raise ValueError(f"its array {entry.filename} does not have the size that it declares")
-    with archive.open(entry) as stream:
-        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+        array = np.empty(math.prod(shape), dtype)
+        into = array.view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
+        at = 0
+        while at < into.size:
+            part = np.frombuffer(stream.read(min(_PIECE, into.size - at)), np.uint8)
+            if not part.size:
+                raise ValueError(f"its array {entry.filename} is cut short")
+            into[at : at + part.size] = part
+            at += part.size
+    return array.reshape(shape, order="F" if in_columns else "C")
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns are contiguous, and type of the array in a file."""
+    stream.seek(0)
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, in_columns, dtype = read(stream)
+    return shape, in_columns, dtype
 
 
 def text_digest(text: str) -> str:

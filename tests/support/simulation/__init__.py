@@ -269,7 +269,10 @@ class _Life:
         self.lost |= pool is not None and len(pool) < self._scenario.devices
         self._judge(plan, error, result)
         if disk is not None:
-            self._look_at(disk)
+            had_ended = self._has_result
+            self._look_at(disk, result)
+            if not plan.occurred and not had_ended:
+                self._is_clean()
 
     def _outcome(self, disk: Disk | None, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
         """How a start ends: with an error of this package, or with a result."""
@@ -376,7 +379,13 @@ class _Life:
 
         return {"save_checkpoint": checkpoint, "save_result": result}
 
-    def _look_at(self, disk: Disk) -> None:
+    def _is_clean(self) -> None:
+        """Nothing of earlier starts is left behind by one that has worked to its end."""
+        left = [path.name for path in (self._root / "r").iterdir() if path.name.startswith(".")]
+        if left or (self._root / "r" / "run.lock").exists():
+            raise Violation(f"files are left behind: {left or 'run.lock'}")
+
+    def _look_at(self, disk: Disk, result: engine.Result | None) -> None:
         """What the disk holds: nothing that was said to be written is lost."""
         if disk.cut is not None:
             shutil.rmtree(self._root)
@@ -392,8 +401,12 @@ class _Life:
             return
         try:
             folder = RunFolder.open(path)
-            if self._has_result and folder.result() is None:
+            kept = folder.result()
+            if self._has_result and kept is None:
                 raise Violation("the result is lost")
+            is_told = result is not None and any(warning.kind == "StorageWarning" for warning in result.warnings)
+            if result and not kept and not is_told and disk.cut is None and self._scenario.by == "engine":
+                raise Violation("nobody was told that the result is not kept")
             found = folder.checkpoint()
             list(folder.events())
         except RunFolderError as error:

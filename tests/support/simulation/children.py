@@ -71,6 +71,9 @@ class _Process:
         """Wait for the thread, after the parent has closed its ends."""
         self._thread.join(60)
         assert not self._thread.is_alive(), "a child hangs"
+        for stream in (self.stdin, self.stdout, self._answers, self._requests):
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
 
     def _main(self) -> None:
         parent = _Parent(self._answers, self)

@@ -178,7 +178,7 @@ class InteriorRacer(Racer):
         return self._point(self._system.run(read))
 
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """The present point, or the last one kept if a long iteration is in progress or one has failed; None if none."""
+        """The present point, or the last one kept if a long iteration is in progress or one failed; None if none."""
         if self._is_idle():
             return self._point(self._system.run(self._system.get_point)[0])
         if self._kept is None:
