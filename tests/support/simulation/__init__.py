@@ -27,10 +27,11 @@ import numpy as np
 
 import engine
 from engine.api.resume import recorder_of
+from engine.base.context import Checkpoint
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Metric, Notice
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.folder.storage import Checkpoint, RunFiles
+from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers import discover, solver_for
 from tests.support import counting

@@ -19,6 +19,7 @@ import numpy as np
 from engine import Knapsack
 from engine.api.map import BatchProgress
 from engine.base.batch import Item
+from engine.base.context import Checkpoint, StopRequested
 from engine.base.division import FarmedRun, Workers
 from engine.base.result import Result, Status
 from engine.benchmarks.cluster.simulation import SimulatedTransport
@@ -28,8 +29,6 @@ from engine.execution.dask.batches import MapRun, _load_items
 from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.rounds import RoundCaller
 from engine.execution.dask.transport import Answered, Left, Lost, Message
-from engine.runs.folder.storage import Checkpoint
-from engine.runs.run import StopRequested
 from engine.solvers.branch_and_bound.farm import FarmedSearch, pack, unpack
 from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, number_of
 from engine.solvers.branch_and_bound.validate import tree_of
@@ -189,7 +188,7 @@ class AloneOwner(Owner):
 
 def _divided(parts: FarmedRun, compute: Any, plan: Plan, seed: int, owner: Any) -> Result:
     transport = FaultyTransport(3, compute, plan, seed)
-    return Coordinator(transport, owner, parts, _TIMING, StopRequested, clock=transport.clock).solve()
+    return Coordinator(transport, owner, parts, _TIMING, clock=transport.clock).solve()
 
 
 def searched(plan: Plan, seed: int) -> Callable[..., Result]:

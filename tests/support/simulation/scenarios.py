@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 import engine
 from engine.devices import DevicePool
-from engine.runs.child.parent import solve_isolated
+from engine.runs.child.parent import solve_in_child
 from engine.runs.run import Run
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
@@ -75,8 +75,9 @@ class HostEngine(engine.Engine):
         return self._pool
 
     def _prepare(self, run: Run) -> None:
-        if self.solve_by is not None:
-            run.solver = replace(run.solver, solve=self.solve_by)
+        solve = self.solve_by
+        if solve is not None:
+            run.execute = lambda run: solve(run.problem, run.options, run.pool, run)
 
 
 @functools.cache
@@ -107,7 +108,7 @@ def _program() -> Any:
 
 
 def _isolated(plan: Plan, seed: int) -> Callable[..., engine.Result]:
-    return solve_isolated
+    return lambda problem, options, pool, run: solve_in_child(run)
 
 
 _COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
