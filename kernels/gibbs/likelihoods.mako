@@ -4,7 +4,7 @@ The log-likelihood of a row given its margin, and its derivatives, f32.
     ${"<%"}namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
     variates.latent_functions() comes first
     likelihoods.functions(family)            of one row; on devices with vector lanes
-    likelihoods.vector_functions(8, family)  of eight
+    likelihoods.vector_functions(8, family)  of eight, or 16
     likelihoods.parameters(family)           what a kernel takes for them
     likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls
 
@@ -300,8 +300,8 @@ FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLO
 {
     between_t at;
 %     for i in range(width):
-    at.below.s${i} = lower_bound(x.s${i}, y.s${i}, shape);
-    at.above.s${i} = upper_bound(x.s${i}, y.s${i}, shape);
+    at.below.s${f"{i:x}"} = lower_bound(x.s${f"{i:x}"}, y.s${f"{i:x}"}, shape);
+    at.above.s${f"{i:x}"} = upper_bound(x.s${f"{i:x}"}, y.s${f"{i:x}"}, shape);
 %     endfor
     const int${width} right = at.below > 0.0f;
     const float${width} low = log_normal_of_vector(right ? -at.above : at.below);

@@ -38,34 +38,50 @@ ${horseshoe.density_functions()}
 ${priors.density_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
-${likelihoods.vector_functions(8, family)}
+${likelihoods.vector_functions(16, family)}
 
-// The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, eight rows at a time
+// The sum of 16 numbers
+FUNCTION f64 sum_of_vector(float16 x)
+{
+    const float8 eight = x.lo + x.hi;
+    const float4 four = eight.lo + eight.hi;
+    return (f64)((four.x + four.z) + (four.y + four.w));
+}
+
+#define FIRST(count) ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) < (int16)((i32)MIN(count, (i64)16)))
+
+// The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, sixteen rows at a time: two
+// vectors of eight, so that the latency of one is hidden by the other
 FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,${likelihoods.parameters(family)} i64 begin, i64 end,
     float4 t, i32 count)
 {
     double4 total = 0.0;
-    for (i64 k = begin; k < end; k += 8) {
+    for (i64 k = begin; k < end; k += 16) {
         const i64 last = end - 1;
-        float8 at;
-        float8 value;
+        float16 at;
+        float16 value;
 %   if family not in ("probit", "logit"):
-        float8 responses;
+        float16 responses;
 %   endif
-%   for i in range(8):
-        at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
+        if (k + 15 <= last && row_index[k + 15] - row_index[k] == 15) {    // rows one after the other, as they are in order
+            at = vload16(0, eta + row_index[k]);
+            value = vload16(0, row_value + k);
+%   if family not in ("probit", "logit"):
+            responses = vload16(0, target + row_index[k]);
+%   endif
+        } else {
+%   for i in range(16):
+            at.s${f"{i:x}"} = eta[row_index[MIN(k + ${i}, last)]];
 %     if family not in ("probit", "logit"):
-        responses.s${i} = target[row_index[MIN(k + ${i}, last)]];
+            responses.s${f"{i:x}"} = target[row_index[MIN(k + ${i}, last)]];
 %     endif
-        value.s${i} = row_value[MIN(k + ${i}, last)];
+            value.s${f"{i:x}"} = row_value[MIN(k + ${i}, last)];
 %   endfor
-        const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8));
-%   for c in range(4):
-        if (${c} < count) {
-            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"}) : (float8)(0.0f);
-            const float4 half_sum = logs.lo + logs.hi;
-            total.s${c} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }
+        const int16 used = FIRST(end - k);
+%   for c in range(4):
+        if (${c} < count)
+            total.s${c} += sum_of_vector(used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"}) : (float16)(0.0f));
 %   endfor
     }
     return total;
@@ -286,16 +302,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
         }
 % endif
 % if block == 1:
-        for (i64 k = 0; k < row_count; k += 8) {    // the margins and signs of the padding are zeros
-            const float8 at = vload8(0, eta + k);
-            const float8 scaled = with_all ? at - pivot * vload8(0, signs + k) : vload8(0, eta_s + k);
-            const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - k, (i64)8));
+        for (i64 k = 0; k < row_count; k += 16) {    // the margins and signs of the padding, up to a multiple of 16, are zeros
+            const float16 at = vload16(0, eta + k);
+            const float16 scaled = with_all ? at - pivot * vload16(0, signs + k) : vload16(0, eta_s + k);
+            const int16 used = FIRST(row_count - k);
 %   for k in range(4):
-            if (${k} < s.count) {
-                const float8 logs = used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload8(0, target + k), shape + 16 * chain"}) : (float8)(0.0f);
-                const float4 half_sum = logs.lo + logs.hi;
-                mine${k} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
-            }
+            if (${k} < s.count)
+                mine${k} += sum_of_vector(used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload16(0, target + k), shape + 16 * chain"}) : (float16)(0.0f));
 %   endfor
         }
 % else:

@@ -20,7 +20,7 @@ CHECKS = 2
 
 _FIRST_CHECK = 100
 _GROWTH = 1.25
-_WATCHED = 24
+_WATCHED = 4
 
 
 @dataclass(frozen=True)
