@@ -51,6 +51,7 @@ _MODULES = {
         "UntrustedCode",
     ),
     "base.problem": ("Problem",),
+    "verification": ("Verification", "verify"),
 }
 _PACKAGES = ("devices", "errors", "events", "formats", "numerics", "solvers")
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -141,6 +142,8 @@ if TYPE_CHECKING:
     from .solvers.knapsack.constraints.problem import MultidimensionalKnapsack as MultidimensionalKnapsack
     from .solvers.knapsack.problem import Knapsack as Knapsack
     from .solvers.linprog.problem import LinearProgram as LinearProgram
+    from .verification import Verification as Verification
+    from .verification import verify as verify
 
     chain_diagnostics = _diagnose
     posterior_summary = _summary

@@ -1,8 +1,9 @@
 """The command line: ``quintet solve | resume | replay | estimate | devices | solvers | demo | generate | bench | ...``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
-answer (``infeasible``, ``unbounded`` and ``bound_proved`` are answers); 5 solved, but the result could not be written;
-130 after a second Ctrl-C; 1 for anything that should not happen.
+answer (``infeasible``, ``unbounded`` and ``bound_proved`` are answers), or an answer refuted; 5 solved, but the result
+could not be written; 6 ``verify`` has refuted nothing, but could not verify everything; 130 after a second Ctrl-C; 1
+for anything that should not happen.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ COMMANDS = {
     "bench": (f"{__name__}.delegating", "Measure and check a solver on this machine."),
     "tune": (f"{__name__}.delegating", "Search for settings that solve a problem reliably."),
     "reproduce": (f"{__name__}.delegating", "Repeat the measurements of a publication, and write a report."),
-    "verify": (f"{__name__}.verifying", "Check proofs of optimality."),
+    "verify": (f"{__name__}.verifying", "Check answers without the solver, and proofs."),
     "gui": (f"{__name__}.delegating", "Open the desktop app."),
 }
 """The commands: the module of each, imported when the command is used, and its line in the list of commands."""

@@ -25,7 +25,6 @@ import platform
 import re
 import shutil
 import sys
-import tomllib
 import types
 import uuid
 from collections.abc import Mapping
@@ -34,7 +33,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...base.context import Checkpoint
 from ...base.problem import Problem
@@ -45,40 +43,13 @@ from ...util import trust as trusted
 from ...util.files import make_folders, read_regular, remove_temporaries, sync_folder, temporary_beside, write_whole
 from ...util.trust import ForeignCode
 from ...util.version import version
+from .description import FORMAT, read_description
 from .lock import FolderLock
 from .storage import RunFiles, identity_in, read_arrays, text_digest, write_arrays
 
 __all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 
-_FORMAT = 1
 _HOUR = 3600.0
-
-
-class _Problem(BaseModel):
-    """The table ``[problem]`` of ``run.toml``; ``module`` and ``file`` are of a class that is the user's own."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    class_: str = Field(alias="class")
-    kind: str
-    name: str = ""
-    digest: str
-    module: str | None = None
-    file: str | None = None
-
-
-class _Description(BaseModel):
-    """The content of ``run.toml``."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    run: str
-    solver: str
-    problem: _Problem
-    options: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
-    devices: list[dict[str, Any]] = []
-    versions: dict[str, str] = {}
 
 
 def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = None, **reading: Any) -> Problem:
@@ -216,13 +187,7 @@ class RunFolder(RunFiles):
         """
         path = Path(path)
         file = path / "run.toml"
-        try:
-            text = read_regular(file).decode("utf-8")
-        except FileNotFoundError as error:
-            raise RunFolderError(f"{path} is not a run folder: it has no run.toml") from error
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-        description = _checked_description(file, text)
+        description = read_description(file)
         if description["solver"] not in discover():
             raise RunFolderError(f"{file} names the solver {description['solver']!r}; there is none")
         return cls(path, description)
@@ -337,30 +302,7 @@ def _description_text(description: Mapping[str, Any]) -> str:
 
     tables = {name: value for name, value in description.items() if name != "run"}
     below = f'run = "{description["run"]}"\n{tomlkit.dumps(_plain(tables))}'
-    return f'format = {_FORMAT}\ndigest = "{text_digest(below)}"\n{below}'
-
-
-def _checked_description(file: Path, text: str) -> dict[str, Any]:
-    """What a ``run.toml`` says, if its format is known and its digest is right."""
-    try:
-        description = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RunFolderError(f"{file} cannot be read: {error or type(error).__name__}") from error
-    if "format" not in description and "digest" not in description:
-        raise RunFolderError(f"{file} was written by an early version whose run folders this one does not read")
-    if description.get("format") != _FORMAT:
-        raise RunFolderError(
-            f"{file} has format {description.get('format')}; this version of Quintet reads format {_FORMAT}"
-        )
-    lines = text.split("\n", 2)
-    if len(lines) < 3 or lines[1] != f'digest = "{text_digest(lines[2])}"':
-        raise RunFolderError(f"{file} is damaged: its content does not match its digest")
-    try:
-        _Description.model_validate(description)
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise RunFolderError(f"{file} does not describe a run: {faults}") from error
-    return description
+    return f'format = {FORMAT}\ndigest = "{text_digest(below)}"\n{below}'
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,108 @@
+"""``quintet verify`` of run folders: sentences, exit codes, archives, and folders that are damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.base.result import Result
+from engine.cli import command_line
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.folder.storage import text_digest, write_arrays
+
+KNAPSACK = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+INTEGERS = engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6.5], integrality=1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run folder as a run leaves it, made without a device."""
+    return made(tmp_path / "run", KNAPSACK, engine.solve(KNAPSACK))
+
+
+def made(path: Path, problem: engine.Problem[Any], result: Result | None) -> Path:
+    solver = "linprog" if isinstance(problem, engine.LinearProgram) else "knapsack"
+    run = RunFolder.create(path, problem, {"solver": solver, "options": {}})
+    if result is not None:
+        run.save_result(result)
+    return path
+
+
+def forged(folder: Path, **changes: Any) -> None:
+    """The result with changes, and with digests that are right."""
+    run = RunFolder.open(folder)
+    found = run.result()
+    assert found is not None
+    run.save_result(replace(found, **changes))
+
+
+def test_a_run_folder_and_its_archive_are_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["verify", str(folder)]) == 0
+    sentences = capsys.readouterr().out.splitlines()
+    assert sentences[0] == f"{folder}: verified"
+    assert "  verified: their profit is 220" in sentences
+    for archive in (
+        shutil.make_archive(str(folder.parent / "inside"), "zip", folder.parent, folder.name),
+        shutil.make_archive(str(folder.parent / "flat"), "zip", folder),
+    ):
+        assert command_line(["verify", archive, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["verdict"], found["refuted"], len(found["verified"])) == ("verified", [], 4)
+
+
+def test_exit_codes_say_what_is_refuted_and_what_is_not_verified(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    partly = made(tmp_path / "partly", INTEGERS, engine.solve(INTEGERS))
+    assert command_line(["verify", str(folder), str(partly)]) == 6
+    assert "  not verified: that nothing is better than -5.0" in capsys.readouterr().out
+    forged(folder, objective=221, bound=221)
+    assert command_line(["verify", str(partly), str(folder), str(partly)]) == 4
+    assert "  refuted: their profit is 220, but the objective says 221" in capsys.readouterr().out
+    forged(folder, objective=220, bound=220, solution=np.array([0, 2]))
+    assert engine.verify(folder).verdict == "refuted"
+
+
+def test_folders_without_an_answer_or_damaged_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_run = made(tmp_path / "open", KNAPSACK, None)
+    assert command_line(["verify", str(open_run)]) == 2
+    assert "has no result yet" in capsys.readouterr().err
+    (folder / "result.npz").write_bytes(b"none")
+    assert command_line(["verify", str(folder)]) == 2
+    assert "does not match its digest" in capsys.readouterr().err
+    assert command_line(["verify", str(tmp_path)]) == 2
+    assert "is not a run folder" in capsys.readouterr().err
+    empty = shutil.make_archive(str(tmp_path / "empty"), "zip", open_run, "problem.npz")
+    assert command_line(["verify", empty]) == 2
+    assert "must hold one run folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("profits", np.array([60, 100])),
+        ("weights", np.array([10, 20, -(2**62)])),
+        ("weights", np.array([["a"]])),
+        ("capacity", np.array([])),
+        ("capacity", np.array(-(2**62))),
+        ("counts", np.array([1, 2**62, -1])),
+    ],
+)
+def test_forged_problems_are_refused_in_words(folder: Path, name: str, array: Any) -> None:
+    """Whatever the arrays are, with digests that are right, the check ends with a verdict or a refusal."""
+    description = (folder / "run.toml").read_text(encoding="utf-8")
+    digest = write_arrays(folder / "problem.npz", {**KNAPSACK.to_arrays(), name: array})
+    old = RunFolder.open(folder).description["problem"]["digest"]
+    head, line, below = description.replace(old, digest).split("\n", 2)
+    assert line.startswith("digest")
+    (folder / "run.toml").write_text(f'{head}\ndigest = "{text_digest(below)}"\n{below}', encoding="utf-8")
+    assert command_line(["verify", str(folder)]) in (2, 4, 6)

@@ -1,0 +1,283 @@
+"""Checkers of answers in whole numbers and of linear programs: they accept what is true, and refute lies."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.base.result import Result, Status
+from engine.verification.permutations import QUEENS
+
+Change = dict[str, Any]
+
+
+def verdict(problem: engine.Problem[Any], result: Result, **changes: Any) -> str:
+    return engine.verify(replace(result, **changes), problem).verdict
+
+
+def altered(result: Result, name: str, place: int, value: float) -> Change:
+    """The arrays of a result with one entry of one of them changed."""
+    array = result.arrays[name].copy()
+    array[place] = value
+    return {"arrays": {**result.arrays, name: array}}
+
+
+# --- linear programs ------------------------------------------------------------------------------------------------
+
+BLEND = engine.LinearProgram(
+    [-1, 4, 0.3], A_ub=[[-3, 1, 0.1], [1, 2, 0]], b_ub=[6, 4], bounds=[(None, None), (-3, None), (0.7, 9)]
+)
+
+
+def test_an_optimal_point_and_its_duals_are_verified() -> None:
+    result = engine.solve(BLEND)
+    found = engine.verify(result, BLEND)
+    assert found.verdict == "verified"
+    assert found.exit_code == 0
+    assert any("prove exactly" in sentence for sentence in found.verified)
+
+
+@pytest.mark.parametrize("lie", ["objective", "bound", "solution", "dual sign", "dual", "reduced cost", "activity"])
+def test_a_lie_about_a_linear_program_is_refuted(lie: str) -> None:
+    result = engine.solve(BLEND)
+    duals = result.arrays["row_duals"]
+    assert result.objective is not None
+    assert result.bound is not None
+    changes = {
+        "objective": {"objective": result.objective * (1 + 1e-12)},
+        "bound": {"bound": result.bound + 1e-9},
+        "solution": {"solution": result.solution + np.array([0, 1e-4, 0])},
+        "dual sign": altered(result, "row_duals", 1, -duals[1]),
+        "dual": altered(result, "row_duals", 0, duals[0] - 1e-4),
+        "reduced cost": altered(result, "reduced_costs", 2, 0.0),
+        "activity": altered(result, "activities", 0, 5.0),
+    }[lie]
+    assert verdict(BLEND, result, **changes) == "refuted"
+
+
+def test_a_consistent_lie_about_a_linear_program_is_refuted() -> None:
+    """A worse vertex with its own objective, and the duals as their own bound: only the gap tells."""
+    result = engine.solve(BLEND)
+    x = np.array([0.0, 0.0, 0.7])
+    activities = np.asarray(BLEND.A) @ x
+    objective = float(BLEND.c @ x)
+    changes = {"solution": x, "objective": objective, "arrays": {**result.arrays, "activities": activities}}
+    assert verdict(BLEND, result, **changes) == "refuted"
+    assert verdict(BLEND, result, **changes, status=Status.TIME_LIMIT) == "partly verified"
+
+
+def test_maximization_and_sparse_data_are_verified(tmp_path: Any) -> None:
+    (tmp_path / "two.lp").write_text("max\n obj: x + 3 y + 2\nst\n a: x + y <= 4\n b: x - y >= -2\nend\n")
+    problem = engine.LinearProgram.read(tmp_path / "two.lp")
+    result = engine.solve(problem)
+    assert result.objective == pytest.approx(12.0)  # x = 1, y = 3
+    assert verdict(problem, result) == "verified"
+    assert verdict(problem, result, **altered(result, "row_duals", 0, -result.arrays["row_duals"][0])) == "refuted"
+
+
+def test_the_bound_is_exact_where_doubles_cancel() -> None:
+    """With x = 1e16 the sum of rounded terms is off by 1, and the exact objective is not."""
+    problem = engine.LinearProgram([1, 1, -1], bounds=[(1e16, 1e16), (1, 1), (1e16, 1e16)])
+    result = engine.solve(problem)
+    assert result.objective == 1.0
+    assert verdict(problem, result) == "verified"
+    found = engine.verify(replace(result, objective=1.0 + 1e3), problem)
+    assert found.refuted == ("the objective is 1.0, but the result says 1001.0",)
+
+
+def test_certificates_of_infeasible_and_unbounded_programs_are_verified() -> None:
+    infeasible = engine.LinearProgram([1, 1], A_ub=[[1, 1], [-1, -1]], b_ub=[1, -2])
+    result = engine.solve(infeasible)
+    assert (result.status, verdict(infeasible, result)) == ("infeasible", "verified")
+    assert verdict(infeasible, result, **altered(result, "farkas", 0, 0.0)) == "refuted"
+    assert verdict(infeasible, result, arrays={}) == "not verified"
+    unbounded = engine.LinearProgram([-1, -1], A_ub=[[1, -1]], b_ub=[1])
+    result = engine.solve(unbounded)
+    assert (result.status, verdict(unbounded, result)) == ("unbounded", "verified")
+    assert verdict(unbounded, result, **altered(result, "ray", 0, -1.0)) == "refuted"
+    assert verdict(unbounded, result, **altered(result, "ray", 0, 2.5)) == "refuted"
+    # the same ray proves nothing where no point is feasible
+    empty = engine.LinearProgram([-1, -1], A_ub=[[1, -1], [-1, 1]], b_ub=[1, -2])
+    assert verdict(empty, result) == "partly verified"
+
+
+def test_integers_are_checked_and_the_bound_of_branch_and_bound_is_not() -> None:
+    problem = engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6.5], integrality=1)
+    result = engine.solve(problem)
+    assert verdict(problem, result) == "partly verified"
+    x = np.array([3.0, 0.5])
+    changes = {"objective": -4.0, "solution": x, "arrays": {"activities": np.asarray(problem.A) @ x}}
+    assert verdict(problem, result, **changes) == "refuted"
+
+
+# --- knapsacks ------------------------------------------------------------------------------------------------------
+
+KNAPSACKS = {
+    "0/1": engine.Knapsack([60, 100, 120], [10, 20, 30], 50),
+    "fractions": engine.Knapsack([0.5, 1.25, 1.5], [10, 20, 30], 50),
+    "bounded": engine.Knapsack([6, 10, 12], [10, 20, 30], 65, counts=[2, 1, 3]),
+    "several capacities": engine.MultidimensionalKnapsack(
+        [3, 4, 5, 1], [[1, 2, 3, 0], [3, 2, 1, 0]], capacities=(4, 4)
+    ),
+    "classes": engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=4),
+    "no table": engine.Knapsack([10**9 + 50, 10**9 + 51, 10**9 + 52, 2], [10**9] * 3 + [10**9 - 1], 2 * 10**9 + 7),
+}
+
+
+def best_items(problem: Any) -> Result:
+    """The best items by trying all."""
+    copies = np.ones(problem.n, int) if getattr(problem, "counts", None) is None else problem.counts
+    best: Any = (-1, None)
+    for taken in itertools.product(*(range(count + 1) for count in copies)):
+        items = np.repeat(np.arange(problem.n), taken)
+        try:
+            profit, weight = problem.evaluate(items)
+        except engine.ProblemError:  # not one of each class
+            continue
+        fits = np.all(np.asarray(weight) <= getattr(problem, "capacities", getattr(problem, "capacity", None)))
+        if fits and profit > best[0]:
+            best = profit, items
+    return Result(Status.OPTIMAL, best[0], best[0], best[1])
+
+
+@pytest.mark.parametrize("problem", KNAPSACKS.values(), ids=KNAPSACKS)
+def test_knapsacks_are_verified_and_lies_refuted(problem: Any) -> None:
+    result = best_items(problem)
+    assert result.objective is not None
+    assert result.solution is not None
+    found = engine.verify(result, problem)
+    assert found.verdict == "verified", found
+    more = result.objective + 1
+    assert verdict(problem, result, objective=more, bound=more) == "refuted"
+    swapped = result.solution.copy()
+    swapped[0] = (swapped[0] + 1) % problem.n
+    assert verdict(problem, result, solution=swapped) == "refuted"
+    assert verdict(problem, result, solution=np.append(result.solution, result.solution[0])) == "refuted"
+    assert verdict(problem, result, solution=np.array([problem.n])) == "refuted"
+    if not isinstance(problem, engine.MultipleChoiceKnapsack):  # a worse solution, called optimal
+        fewer = result.solution[1:]
+        worse = problem.evaluate(fewer)[0]
+        changes = {"objective": worse, "bound": worse, "solution": fewer}
+        small = problem is not KNAPSACKS["no table"]
+        assert verdict(problem, result, **changes) == ("refuted" if small else "partly verified")
+        assert verdict(problem, result, **changes, status=Status.TIME_LIMIT) != "verified"
+
+
+def test_a_class_of_items_too_heavy_is_seen() -> None:
+    problem = engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=2)
+    assert verdict(problem, Result(Status.INFEASIBLE, None, None, None)) == "verified"
+    assert verdict(KNAPSACKS["classes"], Result(Status.INFEASIBLE, None, None, None)) == "refuted"
+    assert verdict(KNAPSACKS["0/1"], Result(Status.INFEASIBLE, None, None, None)) == "refuted"
+
+
+# --- permutations ---------------------------------------------------------------------------------------------------
+
+RANDOM = np.random.default_rng(5)
+TIMES, MATRIX = RANDOM.integers(1, 20, (3, 5)), RANDOM.integers(0, 20, (5, 5))
+ORDERS: dict[str, Any] = {
+    "makespan": engine.Flowshop(TIMES),
+    "flow time": engine.FlowTime(TIMES),
+    "blocking": engine.BlockingFlowshop(TIMES),
+    "no wait": engine.NoWaitFlowshop(TIMES),
+    "tardiness": engine.Tardiness(TIMES[0], TIMES[1], TIMES[2] + 8),
+    "ordering": engine.LinearOrdering(MATRIX - 5),
+    "assignment": engine.QuadraticAssignment(MATRIX, MATRIX[::-1]),
+    "tour": engine.ATSP(MATRIX),
+}
+
+
+@pytest.mark.parametrize("problem", ORDERS.values(), ids=ORDERS)
+def test_orders_are_verified_and_lies_refuted(problem: Any) -> None:
+    orders = [order for order in itertools.permutations(range(5)) if order[0] == 0 or not hasattr(problem, "costs")]
+    evaluate = problem.tree().evaluate
+    values = [int(evaluate(np.array(order))) for order in orders]
+    best, solution = min(values), np.array(orders[int(np.argmin(values))])
+    result = Result(Status.OPTIMAL, best, best, solution)
+    assert verdict(problem, result) == "verified"
+    assert verdict(problem, result, objective=best + 1, bound=best + 1) == "refuted"
+    assert verdict(problem, result, solution=np.append(solution[1:], solution[1])) == "refuted"
+    second = min(value for value in values if value > best)
+    worse = np.array(orders[values.index(second)])
+    assert verdict(problem, result, solution=worse) == "refuted"
+    assert verdict(problem, result, solution=worse, objective=second, bound=second) == "refuted"
+    stopped = {"solution": worse, "objective": second, "status": Status.TIME_LIMIT}
+    assert verdict(problem, result, **stopped) == "verified"
+    assert verdict(problem, result, **{**stopped, "bound": best + 1}) == "refuted"
+    assert verdict(problem, Result(Status.BOUND_PROVED, None, best, None)) == "verified"
+    assert verdict(problem, Result(Status.BOUND_PROVED, None, best + 1, None)) == "refuted"
+
+
+def test_large_searches_are_not_repeated() -> None:
+    problem = engine.QuadraticAssignment(np.ones((12, 12), int), np.ones((12, 12), int))
+    result = Result(Status.OPTIMAL, 144, 144, np.arange(12), arrays={"explored": np.eye(12, dtype=np.int64)[0] * 12})
+    found = engine.verify(result, problem)
+    assert (found.verdict, found.exit_code) == ("partly verified", 6)
+    assert "covered all 12! leaves" in found.unverified[-1]
+
+
+def test_counts_of_queens_are_those_that_are_published() -> None:
+    def counted(n: int, count: int, bound: int | None = None, status: Status = Status.COMPLETE) -> str:
+        return verdict(engine.Queens(n), Result(status, count, bound, None))
+
+    for n in range(8):
+        assert counted(n, QUEENS[n], QUEENS[n]) == "verified"  # counted again
+    assert counted(20, 39029188884, 39029188884) == "verified"
+    assert counted(20, 39029188885, 39029188885) == "refuted"
+    assert counted(6, 5, 5) == "refuted"
+    assert counted(30, 7, 7) == "not verified"
+    assert counted(8, 40, None, Status.TIME_LIMIT) == "not verified"
+    assert counted(8, 93, None, Status.TIME_LIMIT) == "refuted"
+
+
+# --- bit strings ----------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "trap": engine.BOA("trap-5", 10),
+    "hiff": engine.BOA("hiff", 8),
+    "htrap": engine.BOA("htrap", 9),
+    "cut": engine.BOA.max_cut(6, [(0, 1, 1.5), (1, 2, 4), (0, 2, 2.25), (3, 4, 1), (4, 5, 7), (5, 3, 2)]),
+    "qubo": engine.BOA.qubo(6, [(0, 0, -1), (0, 1, 2), (1, 1, -3), (2, 5, -1.5), (4, 4, 2)]),
+    "ising": engine.BOA.ising(3, seed=2),
+    "nk": engine.BOA.nk(9, neighbours=2, seed=4),
+    "formula": engine.BOA.weighted_max_sat(3, [[1], [-1], [2, 3], [-2, -3]], [3, 2, None, 1]),
+}
+
+
+@pytest.mark.parametrize("problem", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_values_of_bit_strings_are_verified_and_lies_refuted(problem: engine.BOA) -> None:
+    strings = np.array(list(itertools.product((0, 1), repeat=problem.n)), np.uint8)
+    values = problem.evaluate(strings)
+    sign = -1 if problem.sense == "minimize" else 1
+    best = int(np.argmax(sign * values))
+    result = Result(Status.OPTIMAL, values[best].item(), values[best].item(), strings[best])
+    assert verdict(problem, result) == "verified"
+    assert verdict(problem, result, objective=values[best].item() + 1) == "refuted"
+    assert verdict(problem, result, solution=strings[best] + 2) == "refuted"
+    other = int(np.argmin(sign * values))
+    assert verdict(problem, result, solution=strings[other]) == "refuted"
+    worse = {"solution": strings[other], "objective": values[other].item(), "bound": values[other].item()}
+    only_bounded = problem.fitness.text in ("hiff", "htrap")  # by the sum of what blocks are worth at most
+    assert verdict(problem, result, **worse) == ("partly verified" if only_bounded else "refuted")
+
+
+def test_functions_of_the_user_are_not_executed() -> None:
+    called = []
+    problem = engine.BOA(lambda bits: called.append(1) or bits.sum(axis=1), 6)
+    found = engine.verify(Result(Status.FEASIBLE, 6.0, None, np.ones(6, np.uint8)), problem)
+    assert (found.verdict, found.exit_code, called) == ("not verified", 6, [])
+    snippet = engine.BOA.snippet("fitness = BIT(0);", 6)
+    assert verdict(snippet, Result(Status.FEASIBLE, 1, None, np.ones(6, np.uint8))) == "not verified"
+
+
+def test_a_class_of_the_user_is_not_verified() -> None:
+    class Mine(engine.Flowshop):
+        pass
+
+    assert verdict(Mine(TIMES), Result(Status.FEASIBLE, 1, None, np.arange(5))) == "not verified"
+    with pytest.raises(engine.InputError, match="with its problem"):
+        engine.verify(Result(Status.FEASIBLE, 1, None, None))
