@@ -151,14 +151,18 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """What is named, imported now; see the module's docstring."""
+        """What is named, imported now and kept; see the module's docstring."""
+        if name == "__all__":
+            return _public()
+        found = globals()[name] = _imported(name)
+        return found
+
+    def _imported(name):
         import importlib
         import importlib.util
 
         if name in _HOMES:
             return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-        if name == "__all__":
-            return _public()
         if name == "__version__":
             from .util.version import version
 

@@ -170,32 +170,22 @@ def _solved(problem: LinearProgram, options: dict[str, Any]) -> Result:
 
 def _program(data: dict[str, Any], dims: str) -> LinearProgram:
     """CVXPY's data as a linear program."""
-    costs = np.asarray(data[names.C], np.float64)
-    matrix, sides = sp.csr_array(data[names.A]), np.asarray(data[names.B], np.float64)
-    if matrix.shape != (sides.size, costs.size):  # without constraints
-        matrix = sp.csr_array((sides.size, costs.size))
-    low, high = sides.copy(), sides
+    costs, matrix = np.asarray(data[names.C], np.float64), data[names.A]
+    sides, n = np.asarray(data[names.B], np.float64), costs.size
+    if matrix.shape != (sides.size, n):  # without constraints
+        matrix = sp.csr_array((sides.size, n))
+    low = sides.copy()
     low[int(data[dims].zero) :] = -np.inf
     lower, upper = data[names.LOWER_BOUNDS], data[names.UPPER_BOUNDS]
-    n = costs.size
     low_bounds = np.full(n, -np.inf) if lower is None else np.array(lower, np.float64)
     high_bounds = np.full(n, np.inf) if upper is None else np.array(upper, np.float64)
-    integrality = np.zeros(n, np.uint8)
-    integrality[data[names.BOOL_IDX] + data[names.INT_IDX]] = 1
-    boolean = data[names.BOOL_IDX]
-    low_bounds[boolean], high_bounds[boolean] = np.maximum(low_bounds[boolean], 0), np.minimum(high_bounds[boolean], 1)
-    arrays = {
-        "c": costs,
-        "data": matrix.data,
-        "indices": matrix.indices,
-        "indptr": matrix.indptr,
-        "row_lower": low,
-        "row_upper": high,
-        "lower": low_bounds,
-        "upper": high_bounds,
-        "integrality": integrality,
-    }
-    return LinearProgram.from_arrays(arrays, "CVXPY's problem")
+    boolean, integrality = data[names.BOOL_IDX], None
+    if boolean or data[names.INT_IDX]:
+        integrality = np.zeros(n, np.uint8)
+        integrality[boolean + data[names.INT_IDX]] = 1
+        low_bounds[boolean] = np.maximum(low_bounds[boolean], 0.0)
+        high_bounds[boolean] = np.minimum(high_bounds[boolean], 1.0)
+    return LinearProgram.of_rows(costs, matrix, low, sides, low_bounds, high_bounds, "CVXPY's problem", integrality)
 
 
 QUINTET = CvxpySolver()

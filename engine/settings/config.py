@@ -216,7 +216,7 @@ def solver_options(
     """
     model = solver.options_model(problem or solver.problems[0])
     layers = resolved.given_options.get(solver.name, {}) if resolved is not None else {}
-    elsewhere = set(solver.option_names) - set(model.model_fields)
+    elsewhere = set(solver.option_names) - set(model.model_fields) if layers else ()
     given = {name: value for name, value in layers.items() if name not in elsewhere}
     given |= {name: Given(value) for name, value in arguments.items()}
     return validated(
@@ -275,8 +275,8 @@ def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | 
         return Path(file)
     if variables.get("QUINTET_CONFIG"):
         return Path(variables["QUINTET_CONFIG"])
-    usual = (Path(FILE_NAME), Path(platformdirs.user_config_dir("quintet", appauthor=False)) / FILE_NAME)
-    return next((path for path in usual if path.is_file()), None)
+    usual = (FILE_NAME, os.path.join(platformdirs.user_config_dir("quintet", appauthor=False), FILE_NAME))
+    return next((Path(path) for path in usual if os.path.isfile(path)), None)  # strings: each engine looks here
 
 
 def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]], Path | None]:
@@ -341,10 +341,11 @@ def _add_environment(
     variables: Mapping[str, str], given: dict[str, Given], options: dict[str, dict[str, Given]]
 ) -> None:
     """Add the settings and options given by environment variables, which override those of the file."""
+    names = [name for name in variables if name.startswith(_PREFIX)]
     ours = {
-        name: value
-        for name, value in variables.items()
-        if name.startswith(_PREFIX) and not name.startswith(_TEST_PREFIX) and name not in _OTHER_VARIABLES and value
+        name: variables[name]
+        for name in names
+        if not name.startswith(_TEST_PREFIX) and name not in _OTHER_VARIABLES and variables[name]
     }
     others: dict[str, tuple[str, str]] = {}
     if any(name not in VARIABLES for name in ours):  # importing the solvers takes time

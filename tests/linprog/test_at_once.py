@@ -139,3 +139,31 @@ def test_small_programs_of_many_threads_are_solved_beside_each_other(device: Mem
     for thread in threads:
         thread.join()
     assert found == pytest.approx(wanted)
+
+
+def test_programs_one_after_the_other_do_not_meet_what_is_kept_of_each_other() -> None:
+    """One HiGHS instance solves them: optimal, infeasible and unbounded ones in turn, with and without a basis."""
+    random = np.random.default_rng(7)
+    for number in range(12):
+        m, n = random.integers(1, 6, 2)
+        c, A, b = random.normal(size=n), random.normal(size=(m, n)), random.normal(size=m)
+        expected = scipy.optimize.linprog(c, A, b)
+        found = engine.solve(engine.LinearProgram(c, A_ub=A, b_ub=b), basis=bool(number % 2))
+        assert str(found.status) == {0: "optimal", 2: "infeasible", 3: "unbounded"}[expected.status]
+        if expected.status == 0:
+            assert found.objective == pytest.approx(expected.fun, abs=1e-9)
+
+
+def test_the_time_of_earlier_programs_does_not_count() -> None:
+    from engine.solvers.linprog.highs import child
+
+    model = {"solver": "simplex", "time_limit": 100.0}
+    child._kept_highs(model)
+    kept = child._kept_highs(model)
+    _, limit = kept.getOptionValue("time_limit")
+    assert kept is child._kept_highs(model)
+    assert limit >= 100.0
+    kept.getRunTime = lambda: 50.0
+    _, limit = child._kept_highs(model).getOptionValue("time_limit")
+    del kept.getRunTime
+    assert limit == 150.0

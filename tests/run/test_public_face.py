@@ -71,6 +71,13 @@ def test_a_module_is_imported_when_it_is_named() -> None:
     assert done.stdout == "engine.settings\n"
 
 
+def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, solve = engine.Queens, engine.solve
+    monkeypatch.setattr("importlib.import_module", lambda name: pytest.fail(f"{name} is looked for again"))
+    assert engine.Queens is first
+    assert engine.solve is solve
+
+
 def test_problem_classes_are_found_by_looking() -> None:
     assert engine.Counting is counting.Counting
     assert "Counting" in dir(engine)

@@ -176,6 +176,8 @@ class LinearProgram(Problem):
         if not np.isfinite(c).all():
             j = int(np.argmin(np.isfinite(c)))
             raise ProblemError(f"entry {j} of c must be finite; got {c[j]}")
+        if sp.issparse(matrix):
+            matrix = sp.csr_array(matrix, copy=matrix.format == "csr")
         require_finite(matrix, "the matrix")
         lower, upper, row_lower, row_upper = (infinite_from(part) for part in (lower, upper, row_lower, row_upper))
         for low, high, noun, called in ((lower, upper, "variable", names), (row_lower, row_upper, "row", row_names)):
@@ -189,12 +191,11 @@ class LinearProgram(Problem):
         self.c, self.lower, self.upper = frozen(c), frozen(lower), frozen(upper)
         self.row_lower, self.row_upper = frozen(row_lower), frozen(row_upper)
         if sp.issparse(matrix):
-            kept = sp.csr_array(matrix, copy=True)
-            kept.sum_duplicates()
-            kept.eliminate_zeros()
-            for part in (kept.data, kept.indices, kept.indptr):
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+            for part in (matrix.data, matrix.indices, matrix.indptr):
                 part.setflags(write=False)
-            self.A = kept
+            self.A = matrix
         else:
             self.A = frozen(matrix)
         self.offset, self.maximize, self.relaxed = 0.0, False, 0
@@ -515,11 +516,8 @@ class LinearProgram(Problem):
             raise ProblemError("the arrays of a linear program lack its matrix, 'A' or 'data'")
         if matrix.shape != shape:
             raise ProblemError(f"the matrix must have shape {shape}; got {matrix.shape}")
-        problem = cls.__new__(cls)
-        low, high, lower, upper = (
-            np.asarray(arrays[key], np.float64) for key in ("row_lower", "row_upper", "lower", "upper")
-        )
-        problem._fill(np.asarray(arrays["c"], np.float64), matrix, low, high, lower, upper)
+        low, high, lower, upper = (arrays[key] for key in ("row_lower", "row_upper", "lower", "upper"))
+        problem = cls.of_rows(arrays["c"], matrix, low, high, lower, upper, name)
         problem.offset = float(arrays.get("offset", np.array(0.0)))
         problem._set_sense(bool(arrays.get("maximize", np.array(False))))
         problem._set_integrality(arrays.get("integrality"))
@@ -527,6 +525,39 @@ class LinearProgram(Problem):
         problem.m_ub = int(arrays.get("m_ub", np.array(0)))
         problem.names = tuple(arrays["names"].tolist()) if "names" in arrays else None
         problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
+        return problem
+
+    @classmethod
+    def of_rows(
+        cls,
+        c: ArrayLike,
+        matrix: Matrix,
+        row_lower: ArrayLike,
+        row_upper: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        name: str,
+        integrality: ArrayLike | None = None,
+    ) -> Self:
+        """A minimization of ``c x`` with ``row_lower <= A x <= row_upper`` and ``lower <= x <= upper``.
+
+        Parameters
+        ----------
+        c, lower, upper : array-like, shape (n,)
+        matrix : ndarray or sparse array, shape (m, n)
+        row_lower, row_upper : array-like, shape (m,)
+        name : str
+        integrality : array-like, shape (n,), optional
+
+        Raises
+        ------
+        ProblemError
+            If a cost or an entry is not finite, or a pair of bounds or sides has no number in between.
+        """
+        problem = cls.__new__(cls)
+        low, high, left, right = (np.asarray(part, np.float64) for part in (row_lower, row_upper, lower, upper))
+        problem._fill(np.asarray(c, np.float64), matrix, low, high, left, right)
+        problem._set_integrality(integrality)
         problem.name = name
         return problem
 

@@ -26,6 +26,7 @@ import numpy as np
 Model = dict[str, Any]
 Point = dict[str, Any]
 _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
+_kept = threading.local()
 _MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
 _COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
 _NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
@@ -381,7 +382,29 @@ def simplex(
     dict
         As :func:`solve`, and as :func:`vertex` if a basis is wanted.
     """
-    highs = quiet(**options)
+    highs = _kept_highs(options)
+    try:
+        return _simplex(highs, model, basis, ranging)
+    finally:
+        highs.clearModel()
+
+
+def _kept_highs(options: dict[str, Any]) -> Any:
+    """The HiGHS instance of this thread for these options: making one takes longer than a small program."""
+    found: dict[tuple[str, ...], Any] = _kept.__dict__.setdefault("highs", {})
+    names = tuple(options)
+    if names not in found:
+        found[names] = quiet(**options)
+        return found[names]
+    highs = found[names]
+    for name, value in options.items():  # HiGHS's clock runs on
+        value = value + highs.getRunTime() if name == "time_limit" else value
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"HiGHS refuses {name} = {value}")
+    return highs
+
+
+def _simplex(highs: Any, model: Model, basis: tuple[Any, Any] | None, ranging: bool | None) -> Point:
     if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed", "iterations": 0}
     if basis is not None:

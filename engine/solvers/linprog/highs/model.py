@@ -23,7 +23,8 @@ def model_of(problem: LinearProgram) -> Model:
     """The program as a minimization, in the form of :mod:`engine.solvers.linprog.highs.child`."""
     sign = -1.0 if problem.maximize else 1.0
     columns = sp.csc_array(problem.A)
-    columns.sort_indices()
+    if not isinstance(problem.A, sp.csr_array):
+        columns.sort_indices()  # those of a matrix by rows are in order
     return {
         "c": sign * problem.c,
         "lower": problem.lower,

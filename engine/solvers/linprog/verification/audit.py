@@ -22,6 +22,7 @@ Vector = NDArray[np.float64]
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
 _CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
 _ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
+_TINY = float(np.finfo(float).tiny)
 _CLEAR = 1e-10
 """Violations below this part of a row's side, or of a column's cost, are not looked at again."""
 
@@ -173,7 +174,7 @@ def objective_size(primal: float, dual: float, offset: float, terms: float, prob
         min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
         _CANCELLED * (terms + abs(offset)),
         _ZERO_OBJECTIVE * value_unit * cost_unit,
-        np.finfo(float).tiny,
+        _TINY,
     )
 
 
