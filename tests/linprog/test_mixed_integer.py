@@ -62,6 +62,7 @@ def test_optima_are_those_of_enumeration_and_integers_are_exact() -> None:
         given = random_program(seed)
         optimum = by_enumeration(given)
         result = engine.solve(engine.LinearProgram(**given, integrality=1))
+        assert result.texts["method"] == "HiGHS branch and bound"
         assert result.status == ("infeasible" if optimum is None else "optimal")
         if optimum is not None:
             found += 1

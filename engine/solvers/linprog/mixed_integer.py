@@ -149,6 +149,14 @@ def _judged(
     problem: LinearProgram, options: Options, found: _Found, ended: Status | None, poll: Callable[[], None]
 ) -> Result:
     """The result that the audit allows; ``ended`` is how a run that was stopped has ended."""
+    result = _allowed(problem, options, found, ended, poll)
+    result.arrays["method"] = np.array("HiGHS branch and bound")
+    return result
+
+
+def _allowed(
+    problem: LinearProgram, options: Options, found: _Found, ended: Status | None, poll: Callable[[], None]
+) -> Result:
     counters = first_counters(problem) | {"highs_iterations": found.iterations, "nodes": found.nodes}
     if ended is None and found.status != "optimal" and (found.x is None or found.status in _UNBOUNDED):
         return _without_solution(problem, options, found, counters, poll)

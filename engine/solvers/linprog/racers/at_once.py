@@ -26,7 +26,7 @@ from .start import FIRST_WAIT
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
-_PRESOLVED = 1_000  # nonzeros up to which, and of programs with few zeros always, presolve takes longer than it saves
+_FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
 
 
@@ -115,7 +115,8 @@ def solve_at_once(
     limited = options.max_iterations < Options.model_fields["max_iterations"].default
     if not chosen or limited or problem.nonzeros > most:
         return None
-    presolved = options.presolve and problem.nonzeros > _PRESOLVED and not filled
+    is_helped = problem.nonzeros <= _FEW or (problem.nonzeros > _PRESOLVED and not filled)
+    presolved = options.presolve and is_helped
     asked = min(1e-7, max(1e-10, options.tolerance))
     given: dict[str, Any] = {
         "solver": "simplex",
