@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import inspect
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, cast
 
 from ..base.batch import Batch, items_of
 from ..base.context import Checkpoint
@@ -20,9 +18,9 @@ from ..base.estimate import Estimate
 from ..base.problem import Problem
 from ..base.result import Result
 from ..base.solver import LazyImport, Solver, SolverOptions
-from ..devices import Backend, DeviceInfo, DevicePool, select
-from ..errors import ClusterError, DeviceError, InputError
-from ..runs.child.parent import needs_isolation, solve_in_child
+from ..devices import Backend, DeviceInfo, DevicePool
+from ..errors import ClusterError, InputError
+from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
 from ..runs.publisher import as_observers, require_other_thread
 from ..runs.run import Observer, Run, wait_or_stop
@@ -50,9 +48,6 @@ __all__ = ["Engine", "wait_or_stop"]
 
 R = TypeVar("R", bound=Result)
 
-_PATIENCE = 0.05
-"""Seconds for the devices of a run that had to end, which a user does not wait for longer."""
-
 _CLOSED = "the engine is closed; use it inside its with block, or make another"
 
 
@@ -74,7 +69,9 @@ class Engine(Displayed):
         Where to run instead of this process: ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a Dask scheduler,
         ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.execution.dask.jobs`), or a
         client. ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration.
-        Needs the extra ``cluster``.
+        Needs the extra ``cluster``. Short for an ``executor`` of :mod:`engine.execution.dask`.
+    executor : Executor, optional
+        Where to run instead of this process, in general; see :class:`engine.runs.executor.Executor`.
 
     Raises
     ------
@@ -93,13 +90,6 @@ class Engine(Displayed):
     (220, 220)
     """
 
-    __signature__: ClassVar[inspect.Signature]
-
-    def __new__(cls, *arguments: Any, cluster: Any = None, **keywords: Any) -> Self:
-        """An engine of this process, or one of a cluster."""
-        kind = cls if cluster is None else _cluster_engine()
-        return cast(Self, object.__new__(kind))
-
     def __init__(
         self,
         backend: Backend | None = None,
@@ -107,9 +97,15 @@ class Engine(Displayed):
         *,
         config_file: str | Path | None = None,
         cluster: Any = None,
+        executor: Executor | None = None,
     ) -> None:
         self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
-        self._pool: DevicePool | None = None
+        settings = self._resolved.settings
+        if cluster is not None:
+            if executor is not None:
+                raise InputError("an engine takes a cluster or an executor, not both")
+            executor = _dask(cluster, backend, devices)
+        self.executor = executor or Local(settings.backend, settings.devices)
         self._turn = threading.Lock()
         self._opening = threading.RLock()
         self._runs: list[Run] = []
@@ -131,23 +127,24 @@ class Engine(Displayed):
         settings = self._resolved.settings
         devices = "default" if settings.devices is None else ", ".join(settings.devices)
         running = sum(run.state != "ended" for run in list(self._runs))
-        facts = [("devices", devices), *([("runs", str(running))] if running else [])]
-        return Display(f"Engine {settings.backend}", [*facts, ("state", "closed" if self._closed else "open")])
+        facts = [("devices", devices)] if isinstance(self.executor, Local) else list(self.executor.describe().items())
+        facts += [*([("runs", str(running))] if running else [])]
+        title = f"Engine {settings.backend}" if isinstance(self.executor, Local) else "Engine"
+        return Display(title, [*facts, ("state", "closed" if self._closed else "open")])
 
     def alike(self, other: Engine) -> bool:
         """Whether both have the same devices and settings, from the same sources."""
-        return self._resolved == other._resolved
+        return self._resolved == other._resolved and self.executor.describe() == other.executor.describe()
 
     @property
     def is_open(self) -> bool:
         """Whether devices have been opened, and not closed since."""
-        return self._pool is not None
+        return isinstance(self.executor, Local) and self.executor.is_open
 
-    @functools.cached_property
+    @property
     def device_infos(self) -> list[DeviceInfo]:
         """The devices this engine uses, described."""
-        settings = self._resolved.settings
-        return select(settings.backend, settings.devices)
+        return self.executor.device_infos
 
     @property
     def backend(self) -> str:
@@ -174,10 +171,7 @@ class Engine(Displayed):
             return
         for run in runs:
             run.join()
-        with self._opening:
-            if self._pool is not None:
-                pool, self._pool = self._pool, None
-                pool.close(_PATIENCE if any(run.was_stopped for run in runs) else None)
+        self.executor.close(any(run.was_stopped for run in runs))
 
     def start(
         self,
@@ -376,7 +370,8 @@ class Engine(Displayed):
         began = time.perf_counter()
         own, solver = self._resolved.settings, solver_for(problem)
         asked = on_event is not None or run_folder is not None or own.run_folder is not None
-        if solver.solve_on_host is None or asked or own.devices is not None or own.backend != "auto":
+        local = isinstance(self.executor, Local)
+        if solver.solve_on_host is None or not local or asked or own.devices is not None or own.backend != "auto":
             return None
         self._require_open()
         arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
@@ -421,16 +416,18 @@ class Engine(Displayed):
         items = items_of(problems, each, seeds)
         check_options(items, {name: value for name, value in options.items() if name != "seed"})
         report = BatchProgress(len(items), as_observers(on_event))
-        entries = solve_items(self, items, {**options}, time_limit, report)
-        return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
+        require_other_thread(self._turn)
+        with self._turn:
+            found = self.executor.solve_items(items, {**options}, time_limit, report)
+        entries, fault = found or (solve_items(self, items, {**options}, time_limit, report), None)
+        interrupted = InputError("the batch was interrupted before this problem was solved")
+        return as_batch(items, entries, lambda: fault or interrupted)
 
     def reopen(self) -> None:
         """Close the devices, unless a run works on them; they are opened again when they are needed."""
         require_other_thread(self._turn)
-        with self._turn, self._opening:
-            if self._pool is not None:
-                pool, self._pool = self._pool, None
-                pool.close()
+        with self._turn:
+            self.executor.close()
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[DevicePool]:
@@ -468,6 +465,8 @@ class Engine(Displayed):
         resolved = self._resolved.with_arguments({"seed": seed, "time_limit": time_limit})
         limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
         solver = solver_for(problem)
+        if not isinstance(self.executor, Local):
+            raise InputError("estimates are made in this process; leave out the cluster")
         if solver.estimate is None:
             able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
             raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
@@ -480,9 +479,7 @@ class Engine(Displayed):
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
         """Refuse what cannot be solved on these devices, before any of them is opened."""
         self._require_open()
-        devices = self.device_infos
-        if solver.validate is not None:
-            solver.validate(problem, options, devices)
+        self.executor.validate(solver, problem, options)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -495,6 +492,7 @@ class Engine(Displayed):
             "options": options.model_dump(mode="json"),
             "settings": settings.model_dump(mode="json"),
             "devices": [_described(info) for info in self.device_infos],
+            **self.executor.describe(),
         }
 
     def open(self) -> None:
@@ -511,19 +509,16 @@ class Engine(Displayed):
 
     def take_devices(self, other: Engine) -> None:
         """Take over the opened devices of another engine, if they are those of this one; the other one is closed."""
-        with other._opening, self._opening:
-            if self._pool is None and not self._closed and self.device_infos == other.device_infos:
-                self._pool, other._pool = other._pool, None
+        if isinstance(self.executor, Local) and isinstance(other.executor, Local) and not self._closed:
+            self.executor.take_over(other.executor)
         other.close()
 
     def _open(self, has_begun: bool = False) -> DevicePool:
         """The opened devices; an engine that is closed opens none, but for a run that it waits for."""
         with self._opening:
-            if self._pool is None:
-                if not has_begun:
-                    self._require_open()
-                self._pool = DevicePool(self.device_infos)
-            return self._pool
+            if not has_begun:
+                self._require_open()
+            return self.executor.pool()
 
     def _settled(self, has_begun: bool = False) -> DevicePool:
         """The opened devices, once what the run before has left behind has ended."""
@@ -567,11 +562,11 @@ class Engine(Displayed):
             recorder=recorder,
             turn=self._turn,
         )
-        if finished is None and needs_isolation(solver, problem, self.device_infos):
-            run.execute = solve_in_child
+        run.execute = self.executor.execute
         run.on_turn = self._its_turn
         run.on_end = self._ended
-        self._prepare(run)
+        if finished is None:
+            self.executor.prepare(run)
         with self._opening:
             if not self._closed:
                 self._runs = [other for other in self._runs if other.state != "ended"]
@@ -581,36 +576,15 @@ class Engine(Displayed):
             recorder.close()
         raise InputError(_CLOSED)
 
-    def _prepare(self, run: Run) -> None:
-        """What is to be done with a run before it begins."""
-
     def _its_turn(self, run: Run) -> None:
         run.pool = self._settled(has_begun=True)
 
     def _ended(self, run: Run) -> None:
-        """Close the devices if one has failed: the next run opens them again."""
-        with self._opening:
-            if not isinstance(run.error, DeviceError) or self._pool is None:
-                return
-            pool, self._pool = self._pool, None
-            try:
-                pool.close()
-            except Exception as error:
-                run.notice(f"closing the devices: {error}", level="warning")
+        self.executor.ended(run)
 
 
-def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a method as its class is called, without ``self`` and the annotation of what it returns."""
-    signature = inspect.signature(function)
-    _, *parameters = signature.parameters.values()
-    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
-
-
-Engine.__signature__ = _signature_of(Engine.__init__)  # help() would show that of __new__
-
-
-def _cluster_engine() -> type[Engine]:
-    """The class of engines that run on a cluster.
+def _dask(cluster: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:
+    """The executor of a cluster.
 
     Raises
     ------
@@ -618,13 +592,15 @@ def _cluster_engine() -> type[Engine]:
         If its packages are missing.
     """
     try:
-        return cast("type[Engine]", LazyImport(f"{PACKAGE}.execution.dask.engine", "ClusterEngine").load())
+        kind = cast("type[Any]", LazyImport(f"{PACKAGE}.execution.dask.executor", "Dask").load())
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] == PACKAGE:
             raise
         raise ClusterError(
             f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"
         ) from error
+    executor: Executor = kind(cluster, backend, devices)
+    return executor
 
 
 def _described(info: DeviceInfo) -> dict[str, Any]:

@@ -110,10 +110,10 @@ def _state_text(state: DeviceState) -> str:
 def _cluster_devices(cluster: str, json_output: IO[str] | None, backend: Any, devices: list[str] | None) -> int:
     """The workers of a cluster and what each has."""
     with Engine(backend, devices, cluster=cluster) as owner:
-        from ..execution.dask.engine import ClusterEngine, worker_rows
+        from ..execution.dask.executor import Dask, worker_rows
 
-        assert isinstance(owner, ClusterEngine)
-        connection = owner.look()
+        assert isinstance(owner.executor, Dask)
+        connection = owner.executor.connect(must_be_usable=False)
         workers = connection.workers
         if json_output is not None:
             described = [

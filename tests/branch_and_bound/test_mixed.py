@@ -205,7 +205,7 @@ def test_kernels_for_gpus_and_for_cpus_share_a_search(
     if device.info.capabilities.simt:
         pytest.skip("a CPU stands for both here")
     gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
-    monkeypatch.setattr("engine.api.engine.select", lambda *_: [gpu, device.info])
+    monkeypatch.setattr("engine.runs.executor.select", lambda *_: [gpu, device.info])
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
     with engine.Engine() as running:
         counted = running.start(engine.Queens(12), sharing=sharing).wait(300)

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.errors import ClusterError, InputError
 from engine.events import Event, Notice, Progress
-from engine.execution.dask.engine import ClusterEngine
+from engine.execution.dask.executor import Dask
 from tests.support.environment import ROOT
 
 
@@ -33,7 +33,7 @@ def test_a_class_of_the_script_goes_to_the_workers(crew: Any, monkeypatch: pytes
 def test_files_are_those_of_the_folder_where_the_batch_is_started(
     crew: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew.connection  # noqa: B018 - the workers start in another folder
+    crew.executor.connect()  # noqa: B018 - the workers start in another folder
     text = (ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text()
     (tmp_path / "eight.txt").write_text(text.replace("14", "8"))
     monkeypatch.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
             cluster.close()
 
     try:
-        with ClusterEngine("opencl", [cpu], cluster=client) as owner:
+        with engine.Engine(executor=Dask(client, "opencl", [cpu])) as owner:
             batch = owner.map([engine.Queens(8)] * 60, on_event=lose)
         assert batch.results
         assert {result.objective for result in batch.results} == {92}
@@ -74,7 +74,7 @@ def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
 
 def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> None:
     text = "worker-9 at tcp://host:9 is not used: there is no OpenCL device"
-    crew.connection.warnings.append(text)
+    crew.executor.connect().warnings.append(text)
     try:
         for call in (
             lambda see: crew.map([engine.Queens(6)], on_event=see),
@@ -87,7 +87,7 @@ def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> 
             assert caught[0].filename == __file__
             assert text in [event.message for event in seen if isinstance(event, Notice)]
     finally:
-        crew.connection.warnings.clear()
+        crew.executor.connect().warnings.clear()
 
 
 def test_a_class_that_cannot_be_imported_goes_to_the_workers(crew: Any, alone: engine.Engine) -> None:

@@ -141,4 +141,4 @@ def test_jobs_connect_by_tls_from_any_folder(cpu: str, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     with slurm(tmp_path / "jobs"), engine.Engine("opencl", [cpu], cluster="hall.toml") as owner:
         assert owner.solve(engine.Queens(8)).objective == 92  # and no warning
-        assert owner.workers[0].address.startswith("tls://")
+        assert owner.executor.connect().workers[0].address.startswith("tls://")

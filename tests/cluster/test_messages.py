@@ -59,7 +59,7 @@ def test_a_host_and_port_alone_is_answered_with_the_address() -> None:
 def test_an_asynchronous_client_is_refused(crew: Any) -> None:
     from distributed import Client
 
-    known = crew.connection.client
+    known = crew.executor.connect().client
 
     async def attempt() -> None:
         async with Client(known.scheduler.address, security=known.security, asynchronous=True) as client:
@@ -167,23 +167,23 @@ def test_a_connection_without_tls_to_another_host_is_warned_of() -> None:
 
 
 def test_local_workers_are_connected_by_tls(crew: Any) -> None:
-    assert crew.connection.client.scheduler.address.startswith("tls://")
-    assert all(worker.address.startswith("tls://") for worker in crew.workers)
+    assert crew.executor.connect().client.scheduler.address.startswith("tls://")
+    assert all(worker.address.startswith("tls://") for worker in crew.executor.connect().workers)
 
 
 def test_a_file_with_certificates_connects_by_tls(
     crew: Any, cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    security = crew.connection.client.security
+    security = crew.executor.connect().client.security
     for name in ("ca_file", "client_cert", "client_key"):
         (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
     path = tmp_path / "local.toml"  # no local cluster
     monkeypatch.chdir(tmp_path)
     files = "ca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
-    path.write_text(f"kind = 'address'\naddress = '{crew.connection.client.scheduler.address}'\n[tls]\n{files}")
+    path.write_text(f"kind = 'address'\naddress = '{crew.executor.connect().client.scheduler.address}'\n[tls]\n{files}")
     with engine.Engine("opencl", [cpu], cluster=path.name) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
-        assert owner.connection.client.scheduler.address.startswith("tls://")
+        assert owner.executor.connect().client.scheduler.address.startswith("tls://")
 
 
 # --- files ------------------------------------------------------------------------------------------------------

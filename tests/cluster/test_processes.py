@@ -21,7 +21,7 @@ from engine.base.result import Status
 from engine.errors import ClusterError, ClusterWarning, InputError
 from engine.events import Event, Metric, Notice, Started
 from engine.execution.dask.coordinator import Timing
-from engine.execution.dask.engine import ClusterEngine
+from engine.execution.dask.executor import Dask
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.patience import PATIENCE, wait_until
 
@@ -34,7 +34,7 @@ LASTING = replace(QUICK, patience=PATIENCE, grace=PATIENCE)
 
 def pids(owner: Any) -> dict[str, int]:
     """Process ids of the workers by address."""
-    found: dict[str, int] = owner.connection.client.run(os.getpid, on_error="ignore")
+    found: dict[str, int] = owner.executor.connect().client.run(os.getpid, on_error="ignore")
     return found
 
 
@@ -64,12 +64,12 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
 
 @pytest.mark.full
 def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
-    with ClusterEngine("opencl", [cpu], cluster="local:1", timing=QUICK) as owner:
+    with engine.Engine(executor=Dask("local:1", "opencl", [cpu], timing=QUICK)) as owner:
         assert owner.solve(engine.Queens(8)).devices == ("worker-0",)
         run = owner.start(engine.Queens(14), ivms=16)
         run.pause()
-        owner.connection.client.cluster.scale(2)
-        wait_until(lambda: len(owner.workers) == 2)
+        owner.executor.connect().client.cluster.scale(2)
+        wait_until(lambda: len(owner.executor.connect().workers) == 2)
         run.resume()
         result = run.wait(5 * PATIENCE)
     assert (result.objective, result.devices) == (365_596, ("worker-0", "worker-1"))
@@ -152,9 +152,10 @@ def test_a_whole_run_on_a_worker_obeys_the_time_limit(crew: Any) -> None:
 
 @pytest.mark.full
 def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> None:
-    with ClusterEngine("opencl", [cpu], cluster="local:2", timing=LASTING) as owner:
+    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=LASTING)) as owner:
         there = {
-            owner.connection.client.scheduler_info()["workers"][at]["name"]: pid for at, pid in pids(owner).items()
+            owner.executor.connect().client.scheduler_info()["workers"][at]["name"]: pid
+            for at, pid in pids(owner).items()
         }
         seen: list[Event] = []
         run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
@@ -162,7 +163,7 @@ def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> 
         os.kill(there[0], signal.SIGKILL)
         os.kill(there[1], signal.SIGSTOP)  # the run cannot end before the scheduler has missed the other
         try:
-            wait_until(lambda: owner.connection._roster.departed)
+            wait_until(lambda: owner.executor.connect()._roster.departed)
         finally:
             os.kill(there[1], signal.SIGCONT)
         lost = r"worker-0 is lost; (\d slices? in progress (is|are)|what it had begun is) computed again"
@@ -181,7 +182,7 @@ def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(
     run.stop()
     stopped = run.wait()
     assert stopped.status is Status.INTERRUPTED or stopped.objective == 73_712
-    assert not crew.connection.workers[0].fault
+    assert not crew.executor.connect().workers[0].fault
     finished = alone.resume(folder).wait()
     assert finished.objective == 73_712
     assert finished.counters["nodes"] == expected.counters["nodes"]
@@ -222,7 +223,7 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
     expected = {n: alone.solve(engine.Queens(n)) for n in (12, 13)}
     kills = 20
     with (
-        ClusterEngine("opencl", [cpu], cluster="local:3", timing=LASTING) as owner,
+        engine.Engine(executor=Dask("local:3", "opencl", [cpu], timing=LASTING)) as owner,
         killing(owner, kills, 1, 1.0) as killed,
     ):
         while True:
@@ -237,21 +238,21 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
 
 @pytest.mark.full
 def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
-    with ClusterEngine("opencl", [cpu], cluster="local:1", timing=LASTING) as owner:
+    with engine.Engine(executor=Dask("local:1", "opencl", [cpu], timing=LASTING)) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
         first = pids(owner)
-        cluster = owner.connection.client.cluster
+        cluster = owner.executor.connect().client.cluster
         cluster.sync(cluster.workers[0].close)  # the nanny: Dask starts neither of them again
         result = owner.solve(engine.Queens(9))
         assert (result.objective, result.devices) == (352, ("worker-0",))
         assert not set(first) & set(pids(owner))
-        assert len(owner.workers) == 1
+        assert len(owner.executor.connect().workers) == 1
 
 
 @pytest.mark.full
 def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine) -> None:
     expected = alone.solve(engine.Queens(13))
-    with ClusterEngine("opencl", [cpu], cluster="local:2", timing=QUICK) as owner:
+    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=QUICK)) as owner:
         owner.solve(engine.Queens(8))
         victim = sorted(pids(owner).values())[0]
         seen: list[Event] = []
@@ -273,7 +274,7 @@ def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engi
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50)
     client = Client(cluster, set_as_default=False)
     try:
-        with ClusterEngine("opencl", [cpu], cluster=client, timing=QUICK) as owner:
+        with engine.Engine(executor=Dask(client, "opencl", [cpu], timing=QUICK)) as owner:
             run = owner.start(engine.Queens(18), run_folder=folder, checkpoint_interval=0.2)
             wait_until(lambda: list(folder.glob("checkpoint-*.json")))
             cluster.close()

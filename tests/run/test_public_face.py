@@ -132,7 +132,17 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
 
 
 def test_help_shows_how_an_engine_is_made() -> None:
-    assert list(inspect.signature(engine.Engine).parameters) == ["backend", "devices", "config_file", "cluster"]
+    expected = ["backend", "devices", "config_file", "cluster", "executor"]
+    assert list(inspect.signature(engine.Engine).parameters) == expected
+
+
+def test_a_class_of_ones_own_may_run_on_a_cluster() -> None:
+    class Mine(engine.Engine):
+        pass
+
+    with Mine(cluster="tcp://127.0.0.1:9") as owner:
+        assert isinstance(owner, Mine)
+        assert "tcp://127.0.0.1:9" in repr(owner)
 
 
 def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it() -> None:

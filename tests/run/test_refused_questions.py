@@ -62,7 +62,7 @@ def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(
 ) -> None:
     engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
     kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
-    monkeypatch.setattr("engine.api.engine.select", lambda *_: [replace(counting.ABACUS, memory=10)])
+    monkeypatch.setattr("engine.runs.executor.select", lambda *_: [replace(counting.ABACUS, memory=10)])
     monkeypatch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
     with pytest.raises(OutOfDeviceMemory, match="does not fit opencl:0"):
         engine.resume(tmp_path / "r")

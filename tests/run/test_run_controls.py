@@ -347,7 +347,7 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.api.engine.select", lambda *_: pytest.fail("looked for a device"))
+    monkeypatch.setattr("engine.runs.executor.select", lambda *_: pytest.fail("looked for a device"))
     with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
         engine.solve(LONG, stile="plain")
     with pytest.raises(engine.errors.InputError, match="no solver takes a int"):
@@ -392,7 +392,7 @@ def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_p
         for thread in (*starts, closing):
             thread.join(PATIENCE)
             assert not thread.is_alive()
-        assert owner._pool is None
+        assert not owner.is_open
     assert len(outcomes) == 36
     assert {outcome for outcome in outcomes if not outcome.startswith("the engine is closed")} <= {
         "optimal",

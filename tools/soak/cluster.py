@@ -34,7 +34,7 @@ import numpy as np
 
 import engine
 from engine.execution.dask.coordinator import Timing
-from engine.execution.dask.engine import ClusterEngine
+from engine.execution.dask.executor import Dask
 from tests.support.environment import ROOT
 
 TIMING = Timing(first=0.3, longest=1.0, least=0.1, patience=15.0, backup=5.0)
@@ -245,10 +245,10 @@ class Killer:
 
 
 @contextlib.contextmanager
-def cluster_of(count: int, device: str, local: bool) -> Iterator[tuple[ClusterEngine, Workers | None]]:
+def cluster_of(count: int, device: str, local: bool) -> Iterator[tuple[engine.Engine, Workers | None]]:
     """An engine on a cluster, and its worker processes."""
     if local:
-        with ClusterEngine(devices=[device], cluster=f"local:{count}", timing=TIMING) as owner:
+        with engine.Engine(executor=Dask(f"local:{count}", devices=[device], timing=TIMING)) as owner:
             yield owner, None
         return
     from distributed import LocalCluster
@@ -261,7 +261,7 @@ def cluster_of(count: int, device: str, local: bool) -> Iterator[tuple[ClusterEn
                 if time.monotonic() > deadline:
                     raise RuntimeError(f"the workers have not started in {START_SECONDS:.0f} s:\n{workers.said()}")
                 time.sleep(0.2)
-            with ClusterEngine(devices=[device], cluster=cluster.scheduler_address, timing=TIMING) as owner:
+            with engine.Engine(executor=Dask(cluster.scheduler_address, devices=[device], timing=TIMING)) as owner:
                 yield owner, workers
         finally:
             workers.close()
@@ -299,7 +299,7 @@ def main(
             expected[name] = run(alone)
             click.echo(f"{name} on one machine: {time.monotonic() - at:.1f} s")
     with cluster_of(workers, device, local) as (owner, processes):
-        killer = Killer(owner.connection.client, processes, rest, nannies, frozen, seed)
+        killer = Killer(owner.executor.connect().client, processes, rest, nannies, frozen, seed)
         killer.start()
         while killer.total < kills and time.monotonic() - began < 60 * minutes:
             for name, run in runs.items():

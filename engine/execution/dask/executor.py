@@ -1,0 +1,129 @@
+"""Runs on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ...api.map import BatchProgress, Entries
+from ...base.batch import Item
+from ...base.problem import Problem
+from ...base.result import Result
+from ...base.solver import Solver, SolverOptions
+from ...devices import Backend, DeviceInfo
+from ...errors import ClusterError, QuintetError
+from ...runs.executor import Executor
+from ...runs.run import Run
+from ...util.text import bytes_text
+from .batches import solve_items_on
+from .connection import Connection, WorkerInfo
+from .coordinator import Timing
+from .solving import part_options, solve_on_cluster
+
+__all__ = ["Dask", "worker_rows"]
+
+
+class Dask(Executor):
+    """The workers of a cluster, among which a run is divided; what ``engine.Engine(cluster=...)`` makes.
+
+    Parameters
+    ----------
+    cluster : str, path-like or distributed.Client
+        See :class:`engine.execution.dask.connection.Connection`.
+    backend, devices : optional
+        Of every worker; by default each has its own configuration.
+    timing : Timing, optional
+        Durations of slices and of waiting.
+    """
+
+    def __init__(
+        self,
+        cluster: Any,
+        backend: Backend | None = None,
+        devices: Sequence[str] | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self._cluster, self._given, self._timing = cluster, (backend, devices), timing
+        self._connected: Connection | None = None
+        self._connecting = threading.RLock()
+
+    def connect(self, must_be_usable: bool = True) -> Connection:
+        """The session with the cluster, opened when it is first needed.
+
+        Parameters
+        ----------
+        must_be_usable : bool
+            Whether workers that cannot be used are an error; ``require_usable`` of the session says why they cannot.
+
+        Raises
+        ------
+        engine.errors.ClusterError
+            If there is no scheduler, or one that cannot be used.
+        """
+        with self._connecting:
+            if self._connected is None:
+                self._connected = Connection(self._cluster, *self._given, must_be_usable=must_be_usable)
+            return self._connected
+
+    @property
+    def device_infos(self) -> list[DeviceInfo]:
+        """The devices of all workers, described."""
+        return [info for worker in self.connect().usable for info in worker.devices]
+
+    def describe(self) -> dict[str, str]:
+        """Which cluster it is."""
+        return {"cluster": str(self._cluster)}
+
+    def validate(self, solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
+        """Refuse what does not fit the devices of a worker."""
+        if solver.validate is not None:
+            options = part_options(solver, problem, options)
+            for devices in {worker.devices for worker in self.connect().usable}:
+                solver.validate(problem, options, devices)
+
+    def prepare(self, run: Run) -> None:
+        """Wait for a worker, and name those that there are."""
+        self.connect().await_worker()
+        workers = self.connect().usable
+        run.devices = tuple(worker.label for worker in workers)
+        run.device_names = tuple(worker.device_names for worker in workers)
+        run.patience = math.inf  # the workers' slices end on time, and then send what they have
+
+    def execute(self, run: Run) -> Result:
+        """Divide a run among the workers; one has it whole if it cannot be divided."""
+        return solve_on_cluster(run, self.connect(), self._timing)
+
+    def solve_items(
+        self, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: BatchProgress
+    ) -> tuple[Entries, QuintetError | None]:
+        """Give the workers groups of problems; what a lost scheduler leaves without a result is a failure."""
+        entries, fault = solve_items_on(self.connect(), items, common, time_limit, report, self._timing)
+        self._leave_if_lost(fault)
+        return entries, fault
+
+    def ended(self, run: Run) -> None:
+        """Leave a cluster whose connection was lost."""
+        self._leave_if_lost(run.error)
+
+    def close(self, stopped: bool = False) -> None:
+        """Leave the cluster; the next run connects again."""
+        with self._connecting:
+            connection, self._connected = self._connected, None
+        if connection is not None:
+            connection.close()
+
+    def _leave_if_lost(self, error: BaseException | None) -> None:
+        if isinstance(error, ClusterError):
+            self.close()
+
+
+def worker_rows(workers: Sequence[WorkerInfo]) -> list[tuple[str, str, str, str, str]]:
+    """A table of workers and their devices: label, host, device, its name, its memory or what is wrong."""
+    rows: list[tuple[str, str, str, str, str]] = []
+    for worker in workers:
+        rows += [(worker.label, worker.host, info.id, info.name, bytes_text(info.memory)) for info in worker.devices]
+        if worker.fault:
+            rows.append((worker.label, worker.host, "none", "", worker.fault))
+    return rows
