@@ -33,7 +33,7 @@ def test_a_class_of_the_script_goes_to_the_workers(crew: Any, monkeypatch: pytes
 def test_files_are_those_of_the_folder_where_the_batch_is_started(
     crew: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew.executor.connect()  # noqa: B018 - the workers start in another folder
+    crew.executor.connect()  # the workers start in another folder
     text = (ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text()
     (tmp_path / "eight.txt").write_text(text.replace("14", "8"))
     monkeypatch.chdir(tmp_path)
