@@ -8,6 +8,7 @@ lives through again; at last the counts. Exits with 1 if there was one.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 import time
@@ -36,23 +37,25 @@ def main(count: int, first: int, repeat: tuple[int, ...], only: str, device: str
         tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as home,
         Simulator(Path(home), None if device == "none" else device) as simulator,
     ):
-        for number in repeat or range(first, first + count):
-            history = history_of(number)
-            if only not in history.scenario or (device == "none" and SCENARIOS[history.scenario].devices):
-                continue
-            if repeat:
-                click.echo(str(history))
-            if simulator.live(history) is not None:
-                click.echo(simulator.report.violations[-1])
-            if time.monotonic() - began > 60 * minutes:
-                break
+        last = first - 1
+        with contextlib.suppress(KeyboardInterrupt):
+            for number in repeat or range(first, first + count):
+                if time.monotonic() - began > 60 * minutes:
+                    break
+                last, history = number, history_of(number)
+                if only not in history.scenario or (device == "none" and SCENARIOS[history.scenario].devices):
+                    continue
+                if repeat:
+                    click.echo(str(history))
+                if simulator.live(history) is not None:
+                    click.echo(simulator.report.violations[-1])
         report = simulator.report
     for name, many in sorted(report.histories.items()):
         click.echo(f"{many:8d} {name}")
     for name, many in sorted(report.faults.items()):
         click.echo(f"{many:8d} {name}")
     click.echo(
-        f"{report.histories.total()} histories, {report.pairs} with two faults, {report.undisturbed} without; "
+        f"{report.histories.total()} histories, the last {last}; {report.pairs} with two faults, {report.undisturbed} without; "
         f"{len(report.violations)} violations; {time.monotonic() - began:.0f} s, "
         f"{time.process_time() - busy:.0f} s of CPU time"
     )

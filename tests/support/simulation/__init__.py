@@ -248,6 +248,7 @@ class _Life:
             self.occurred += plan.occurred
             return
         self._has_begun = False
+        had_ended = (self._root / "r" / "result.json").exists()
         disk = Disk(self._root, plan, self._chance) if self._scenario.folder else None
         with contextlib.ExitStack() as stack:
             enter = stack.enter_context
@@ -270,7 +271,6 @@ class _Life:
         self.lost |= pool is not None and len(pool) < self._scenario.devices
         self._judge(plan, error, result)
         if disk is not None:
-            had_ended = self._has_result
             self._look_at(disk, result)
             if not plan.occurred and not had_ended:
                 self._is_clean()
