@@ -35,6 +35,10 @@ LARGEST_TEXT = 1 << 28
 """Bytes of the largest TOML or JSON file that describes something, such as ``run.toml`` or a configuration."""
 
 
+_DISK_FAILS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of a flush that leave it open whether what was written is on disk; others say that there is no flush."""
+
+
 def open_regular(path: str | Path) -> BufferedReader:
     """Open a file to read its bytes.
 
@@ -135,15 +139,24 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk, so that a rename survives a power cut; where the system cannot, do nothing."""
+    """Put the names in a folder on disk, so that a rename survives a power cut; where the system cannot, do nothing.
+
+    Raises
+    ------
+    OSError
+        If the disk fails.
+    """
     if os.name != "posix":
         return
-    with contextlib.suppress(OSError):
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except OSError as error:
+        if error.errno in _DISK_FAILS:
+            raise
 
 
 def make_folders(path: Path) -> None:

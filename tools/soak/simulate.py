@@ -3,12 +3,14 @@
 ``python -m tools.soak.simulate --count 100000``
 
 Prints the integer of every history with a wrong answer, a hang, a foreign exception or lost work, which ``--repeat``
-lives through again; at last the counts. Exits with 1 if there was one.
+lives through again, or that ends the process; at last the counts. Exits with 1 if there was one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,41 +27,61 @@ from tests.support.simulation import SCENARIOS, Simulator, history_of
 @click.option("--first", default=0, show_default=True, help="The first number.")
 @click.option("--repeat", type=int, multiple=True, help="Only the history of this number; may be repeated.")
 @click.option("--only", default="", help="Only histories whose scenario has this in its name.")
-@click.option("--device", help="Name of an OpenCL device; a CPU by default. 'none' leaves devices out.")
+@click.option("--device", help="Name of a device; a CPU by default. 'none' leaves devices out.")
 @click.option("--minutes", default=1e9, help="At most so long.")
-def main(count: int, first: int, repeat: tuple[int, ...], only: str, device: str | None, minutes: float) -> None:
+@click.option("--home", type=Path, hidden=True)
+def main(
+    count: int, first: int, repeat: tuple[int, ...], only: str, device: str | None, minutes: float, home: Path | None
+) -> None:
     """Live through histories."""
+    if home is None:
+        sys.exit(watched())
     if device is None:
         device = next(iter(slow_device()), "none")
-    shared = Path("/dev/shm")
-    began, busy = time.monotonic(), time.process_time()
+    began, busy, last = time.monotonic(), time.process_time(), first - 1
     with (
-        tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as home,
-        Simulator(Path(home), None if device == "none" else device) as simulator,
+        Simulator(home, None if device == "none" else device) as simulator,
+        (home / "number").open("w") as present,
+        contextlib.suppress(KeyboardInterrupt),
     ):
-        last = first - 1
-        with contextlib.suppress(KeyboardInterrupt):
-            for number in repeat or range(first, first + count):
-                if time.monotonic() - began > 60 * minutes:
-                    break
-                last, history = number, history_of(number)
-                if only not in history.scenario or (device == "none" and SCENARIOS[history.scenario].devices):
-                    continue
-                if repeat:
-                    click.echo(str(history))
-                if simulator.live(history) is not None:
-                    click.echo(simulator.report.violations[-1])
-        report = simulator.report
+        for number in repeat or range(first, first + count):
+            if time.monotonic() - began > 60 * minutes:
+                break
+            last, history = number, history_of(number)
+            if only not in history.scenario or (device == "none" and SCENARIOS[history.scenario].devices):
+                continue
+            present.seek(0)
+            present.write(f"{history}\n")
+            present.flush()
+            if repeat:
+                click.echo(str(history))
+            if simulator.live(history) is not None:
+                click.echo(simulator.report.violations[-1])
+    report = simulator.report
     for name, many in sorted(report.histories.items()):
         click.echo(f"{many:8d} {name}")
     for name, many in sorted(report.faults.items()):
         click.echo(f"{many:8d} {name}")
     click.echo(
-        f"{report.histories.total()} histories, the last {last}; {report.pairs} with two faults, {report.undisturbed} without; "
-        f"{len(report.violations)} violations; {time.monotonic() - began:.0f} s, "
+        f"{report.histories.total()} histories up to {last}, {report.pairs} of them with two faults, "
+        f"{report.undisturbed} with none; {len(report.violations)} violations; {time.monotonic() - began:.0f} s, "
         f"{time.process_time() - busy:.0f} s of CPU time"
     )
     sys.exit(bool(report.violations))
+
+
+def watched() -> int:
+    """The same in a process of its own: if that is ended by a signal, the history is printed; its exit code."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as home:
+        child = subprocess.Popen([sys.executable, "-m", "tools.soak.simulate", *sys.argv[1:], "--home", home])
+        while child.returncode is None:
+            with contextlib.suppress(KeyboardInterrupt):  # the child prints its counts
+                child.wait()
+        if child.returncode < 0:
+            lived = (Path(home) / "number").read_text().partition("\n")[0]
+            click.echo(f"{lived}\nended the process by the signal {signal.Signals(-child.returncode).name}")
+    return int(child.returncode != 0)
 
 
 if __name__ == "__main__":

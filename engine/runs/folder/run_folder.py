@@ -153,6 +153,7 @@ class RunFolder(RunFiles):
                 if path.exists():
                     path.rmdir()
                 os.rename(temporary, path)
+                temporary = path
                 sync_folder(path.parent)  # else a power cut could take it away with every checkpoint in it
             except BaseException:
                 shutil.rmtree(temporary, ignore_errors=True)

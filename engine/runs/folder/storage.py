@@ -250,9 +250,9 @@ class RunFiles:
             for pattern in ("result.json", "result.npz", "checkpoint-*.json", "checkpoint-*.npz"):
                 for path in self.path.glob(pattern):
                     path.unlink()
+            sync_folder(self.path)
         except OSError as error:
             raise RunFolderError(f"cannot begin again in {self.path}: {error.strerror or error}") from error
-        sync_folder(self.path)
 
     # --- result -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The child process of a run with code of the user's, on a thread, which dies at the k-th message it sends."""
+"""Processes that die: the child of a run with code of the user's, on a thread here, and those that run HiGHS."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -16,9 +17,11 @@ from engine.devices import DevicePool
 from engine.errors import QuintetError
 from engine.runs.child import child as isolated_child
 from engine.runs.child import parent as isolation
+from engine.solvers.knapsack.mip import process as mip
+from engine.solvers.linprog.highs import process as highs
 from tests.support.simulation.plan import Plan
 
-__all__ = ["children"]
+__all__ = ["children", "helpers"]
 
 
 class _Died(BaseException):
@@ -131,3 +134,43 @@ def children(plan: Plan) -> Iterator[None]:
             child.join()
     for pool in pools:
         pool.close()
+
+
+class _Mortal:
+    """The output of a process that is killed when it is read for the k-th time."""
+
+    def __init__(self, process: Any, plan: Plan) -> None:
+        self._process, self._plan, self._stream = process, plan, process.stdout
+
+    def _look(self) -> None:
+        if self._plan.due("answer") is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def read(self, size: int = -1) -> Any:
+        self._look()
+        return self._stream.read(size)
+
+    def readline(self) -> Any:
+        self._look()
+        return self._stream.readline()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+@contextlib.contextmanager
+def helpers(plan: Plan) -> Iterator[None]:
+    """While inside, processes that run HiGHS die."""
+
+    def started(*arguments: Any, **named: Any) -> Any:
+        if plan.due("helper") is not None:
+            raise OSError(11, "Resource temporarily unavailable")
+        made = subprocess.Popen(*arguments, **named)
+        made.stdout = _Mortal(made, plan)  # type: ignore[assignment]
+        return made
+
+    fake = SimpleNamespace(Popen=started, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+    with mock.patch.object(highs, "subprocess", fake), mock.patch.object(mip, "subprocess", fake):
+        yield
+        highs.release_children()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -63,6 +64,7 @@ class Drivers:
         self._plan = Plan()
         self._label = ""
         self._lost = False
+        self._end_work: Callable[[], None] = lambda: None  # a device that fails computes no more
 
     def _counted(self, function: Callable[..., Any], call: str) -> Callable[..., Any]:
         def counted(*arguments: Any, **named: Any) -> Any:
@@ -76,6 +78,7 @@ class Drivers:
             return
         self._lost |= self._plan.due("driver") is not None
         if self._lost or self._plan.due(call) is not None:
+            self._end_work()
             code = "OUT_OF_RESOURCES" if call != "allocate" else "MEM_OBJECT_ALLOCATION_FAILURE"
             raise self._error(f"{call} failed: {code}")
 
@@ -109,11 +112,25 @@ class Drivers:
     def _of_opencl(cls, stack: contextlib.ExitStack) -> Drivers:
         package = opencl.pyopencl()
         drivers = cls(package.RuntimeError)
+        queues: deque[Any] = deque(maxlen=32)  # no device has more streams
+        finish, open_queue = package.CommandQueue.finish, package.CommandQueue
+
+        def opened(*arguments: Any, **named: Any) -> Any:
+            queue = open_queue(*arguments, **named)
+            queues.append(queue)
+            return queue
+
+        def end_work() -> None:
+            for queue in list(queues):
+                finish(queue)
+
+        drivers._end_work = end_work
         for kind, methods in _METHODS.items():
             for name, call in methods.items():
                 owner = getattr(package, kind)
                 stack.enter_context(mock.patch.object(owner, name, drivers._counted(getattr(owner, name), call)))
         functions = {name: drivers._counted(getattr(package, name), call) for name, call in _FUNCTIONS.items()}
+        functions["CommandQueue"] = drivers._counted(opened, _FUNCTIONS["CommandQueue"])
         stack.enter_context(mock.patch.object(opencl, "pyopencl", return_value=_Package(package, functions)))
         return drivers
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import engine
 from engine.devices import DevicePool
@@ -157,6 +158,31 @@ def _total() -> int:
     return counting.expected(20, SEED)
 
 
+def _constraints() -> Any:
+    random = np.random.default_rng(1)
+    weights = random.integers(5, 60, (3, 30))
+    return engine.MultidimensionalKnapsack(weights.sum(0) + random.integers(0, 20, 30), weights, weights.sum(1) // 2)
+
+
+def _sparse_program() -> Any:
+    random = np.random.default_rng(1)
+    A = sparse.random(40, 60, density=0.2, random_state=1, format="csr")
+    return engine.LinearProgram(-random.random(60), A, A @ random.random(60) + 1, bounds=(0, 4))
+
+
+def _with_helpers() -> dict[str, Scenario]:
+    """Runs in which processes take part that run HiGHS."""
+    cases = {
+        "constraints": (_constraints, {"variant": "highs"}),
+        "race": (_sparse_program, {"method": "race"}),
+    }
+    calls = {"helper": 2, "answer": 12}
+    return {
+        f"{name} with helpers": Scenario(0.05, problem, calls, options, devices=1, folder=False)
+        for name, (problem, options) in cases.items()
+    }
+
+
 SCENARIOS: dict[str, Scenario] = {
     "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
     "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
@@ -179,4 +205,5 @@ SCENARIOS: dict[str, Scenario] = {
         2.0, _count, {"child": 1, "report": 12, **DISK, **POLL}, _COUNT, solve=_isolated, objective=_total
     ),
     **_on_devices(),
+    **_with_helpers(),
 }  # fmt: skip

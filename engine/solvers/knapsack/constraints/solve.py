@@ -209,7 +209,8 @@ class _ConstraintRun:
             self._lower(base + mip.bound)
         if self._bound > self._objective:
             self._run.poll()
-            raise AuditError("HiGHS ended without a proof, or its solution is not feasible in exact integers")
+            why = mip.fault or "or its solution is not feasible in exact integers"
+            raise AuditError(f"HiGHS ended without a proof, {why}")
 
     def _say(self, route: str) -> None:
         self._route = route

@@ -75,6 +75,8 @@ class Mip:
     bound : int or None
         HiGHS's upper bound on the optimum, once it has ended. It is computed in floating point, and rounded up where
         that may matter.
+    fault : str
+        Why it has ended without an answer, if it has.
     """
 
     def __init__(self, program: IntegerProgram, seconds: float, start: NDArray[np.int64] | None = None) -> None:
@@ -83,17 +85,23 @@ class Mip:
         self.objective = -1
         self.bound: int | None = None
         self.ended = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-            start_new_session=True,  # Ctrl-C is for the parent, which ends its children
-        )
+        self.fault = ""
+        self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        try:
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                [sys.executable, "-P", str(_CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
+            )
+        except OSError as error:
+            self._process = None
+            self._end(f"its process could not be started: {error}")
+            return
         question: dict[str, Any] = {name: getattr(program, name) for name in ("profits", "weights", "capacities")}
         question |= {"upper": program.upper, "start": start, "options": {"time_limit": max(0.0, min(seconds, 1e9))}}
-        self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, args=(question,), name="quintet-mip", daemon=True)
         self._reader.start()
 
@@ -101,6 +109,8 @@ class Mip:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._process is None:
+            return
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -109,7 +119,12 @@ class Mip:
                 with contextlib.suppress(OSError):
                     stream.close()
 
+    def _end(self, fault: str) -> None:
+        self.fault = fault
+        self._messages.put(("end", {"x": None, "bound": math.nan, "status": "no answer"}))
+
     def _read(self, question: dict[str, Any]) -> None:
+        assert self._process is not None
         sent, received = self._process.stdin, self._process.stdout
         assert sent is not None
         assert received is not None
@@ -121,7 +136,7 @@ class Mip:
                 self._messages.put(message)
                 if message[0] == "end":
                     return
-        self._messages.put(("end", {"x": None, "bound": math.nan, "status": "no answer"}))
+        self._end("its process has ended")
 
     def step(self, timeout: float = _WAIT_SECONDS) -> bool:
         """Take over what HiGHS has found within so many seconds; whether it has ended."""
