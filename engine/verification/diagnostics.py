@@ -63,6 +63,8 @@ def _r_hat(values: Floats) -> float:
 def _effective_size(values: Floats) -> float:
     """Of chains as they are; all draws if they are all the same."""
     chains, count = values.shape
+    if count < 3:
+        return np.nan
     apart = values - values.mean(axis=1, keepdims=True)
     spectrum = np.abs(np.fft.rfft(apart, n=1 << (2 * count - 1).bit_length(), axis=1)) ** 2
     covariance = np.fft.irfft(spectrum, axis=1)[:, :count].mean(axis=0) / count
@@ -73,7 +75,7 @@ def _effective_size(values: Floats) -> float:
     rho = 1.0 - (within - covariance) / total
     rho[0] = 1.0
     time, pair, least = -1.0, 0, np.inf
-    while 2 * pair + 3 < count:  # Geyer: while sums of neighbours are above 0, and never more than the one before
+    while 2 * pair + 4 < count:  # Geyer: while sums of neighbours are above 0, and never more than the one before
         both = rho[2 * pair] + rho[2 * pair + 1]
         if not both > 0.0:
             break

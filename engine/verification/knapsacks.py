@@ -37,6 +37,8 @@ def check(claim: Claim, found: Findings) -> None:
     scale = int(str(data["scale"])) if "scale" in data else 1
     if len(weights) != len(capacities) or weights.shape[1] != len(profits):
         raise ValueError("the sizes of profits, weights and capacities do not fit")
+    if any((values < 0).any() for values in (profits, weights, capacities, most)) or float(profits.sum()) > 9e18:
+        raise ValueError("a profit, weight, capacity or count is out of its range")
     if result.solution is not None:
         _check_items(claim, found, profits, weights, capacities, classes, most, scale)
     if result.status == Status.INFEASIBLE:
@@ -47,10 +49,19 @@ def check(claim: Claim, found: Findings) -> None:
             "the result says that there is no solution, but there is one",
         )
         return
-    best, how, exact = _best(profits, weights, capacities, classes, most)
-    judge_bound(claim, found, False, best, how, exact, scale)
-    if "profile" in result.arrays:
+    best, how, values, unit = _best(profits, weights, capacities, classes, most)
+    judge_bound(claim, found, False, best, how, values is not None, scale)
+    profile = result.arrays.get("profile")
+    if profile is None:
+        return
+    if values is None:
         found.unverified.append("the optimal values of all other capacities (profile)")
+        return
+    same = len(profile) == int(capacities[0]) + 1
+    if same:
+        own = values[np.arange(len(profile)) // unit]
+        same = np.array_equal(own if scale == 1 else own / scale, profile)
+    found.expect(same, "so does the profile of all other capacities", "the profile of other capacities is wrong")
 
 
 def _check_items(
@@ -88,16 +99,18 @@ def _check_items(
 
 def _best(
     profits: Whole, weights: Whole, capacities: Whole, classes: NDArray[Any] | None, most: Whole
-) -> tuple[int | None, str, bool]:
-    """The optimum, or a bound on it; how it was found; whether it is the optimum."""
+) -> tuple[int | None, str, Whole | None, int]:
+    """The optimum, or a bound on it; how it was found; of an optimum the values of all capacities, and their unit."""
     if classes is None:
         profits, weights = _packs(profits, weights, most, capacities)
     units = np.maximum(1, np.gcd.reduce(weights, axis=1)) if weights.size else np.ones(len(weights), np.int64)
     weights, capacities = weights // units[:, None], capacities // units
     cells = float(np.prod(capacities + 1.0))
     if cells <= MOST_TABLE and cells * len(profits) <= MOST_CELLS:
-        return _programme(profits, weights, capacities, classes), "a dynamic programme over all capacities", True
-    return *_lagrangian(profits, weights, capacities, classes), False
+        values = _programme(profits, weights, capacities, classes)
+        best = int(values.max())
+        return best if best >= 0 else None, "a dynamic programme over all capacities", values, int(units[0])
+    return *_lagrangian(profits, weights, capacities, classes), None, 1
 
 
 def _packs(profits: Whole, weights: Whole, most: Whole, capacities: Whole) -> tuple[Whole, Whole]:
@@ -162,8 +175,8 @@ def _duals(profits: Whole, rows: Whole, capacities: Whole, classes: NDArray[Any]
     return [max(0.0, -float(value)) for value in found.ineqlin.marginals]
 
 
-def _programme(profits: Whole, weights: Whole, capacities: Whole, classes: NDArray[Any] | None) -> int | None:
-    """The optimum by Bellman's recurrence over all capacities; None if there is no solution."""
+def _programme(profits: Whole, weights: Whole, capacities: Whole, classes: NDArray[Any] | None) -> Whole:
+    """The optima of all capacities by Bellman's recurrence, below 0 where there is no solution."""
     shape = [capacity + 1 for capacity in capacities.tolist()]
     table = np.zeros(shape, np.int64)
     groups = range(len(profits)) if classes is None else range(int(classes.max()) + 1)
@@ -177,5 +190,4 @@ def _programme(profits: Whole, weights: Whole, capacities: Whole, classes: NDArr
                 above = tuple(slice(part, None) for part in weight)
                 after[above] = np.maximum(after[above], table[below] + profits[item])
         table = after
-    best = int(table.max())
-    return best if best >= 0 else None
+    return table

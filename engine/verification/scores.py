@@ -52,7 +52,7 @@ class Model:
         data, arrays, options = claim.problem, claim.result.arrays, {**DEFAULTS, **claim.options}
         family = {"HorseshoeProbit": "probit", "HorseshoeLogit": "logit"}.get(claim.kind) or str(data["family"])
         if options["prior"] not in ("horseshoe", "half_t", "lasso", "ridge") or options.get("slab") is not None:
-            return None, f"there is no such check for the prior {options['prior']} with a slab"
+            return None, "there is no such check for priors with a slab"
         if "16" in str(arrays.get("kernel", "")):
             return None, "X was stored in half precision, which has a posterior of its own"
         if "X_data" in data:
@@ -63,6 +63,8 @@ class Model:
             scale = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
         else:
             X = np.asarray(data["X"], np.float64)
+            if not X.size:
+                raise ValueError("X is empty")
             mean, scale = X.mean(axis=0), X.std(axis=0)
         columns, intercept = X.shape[1], bool(options["intercept"])
         if arrays["beta"].shape[2] != columns + intercept:
@@ -76,6 +78,8 @@ class Model:
         else:
             mean, scale = np.zeros(columns), np.ones(columns)
         y = np.asarray(data["y"], np.float64)
+        if not len(y) or X.shape[0] != len(y) or not np.isfinite(y).all():
+            raise ValueError("X and y do not fit")
         centre, unit = 0.0, 1.0
         if family in ("normal", "student") and options["standardize"]:
             centre = float(y.mean()) if intercept else 0.0

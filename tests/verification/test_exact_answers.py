@@ -168,6 +168,17 @@ def test_knapsacks_are_verified_and_lies_refuted(problem: Any) -> None:
         assert verdict(problem, result, **changes, status=Status.TIME_LIMIT) != "verified"
 
 
+@pytest.mark.parametrize("scale", [1, 4])
+def test_the_profile_of_all_capacities_is_checked(scale: int) -> None:
+    problem = engine.Knapsack(np.array([3, 7, 2, 9]) / scale, [3, 6, 3, 9], 17)  # 3 divides all weights
+    optima = [best_items(engine.Knapsack(problem.profits, problem.weights, c)).objective for c in range(18)]
+    profile = np.array(optima) if scale == 1 else np.array(optima) / scale
+    result = replace(best_items(problem), arrays={"profile": profile})
+    assert verdict(problem, result) == "verified"
+    assert verdict(problem, result, **altered(result, "profile", 5, profile[5] + 1)) == "refuted"
+    assert verdict(problem, result, arrays={"profile": profile[:-1]}) == "refuted"
+
+
 def test_a_class_of_items_too_heavy_is_seen() -> None:
     problem = engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=2)
     assert verdict(problem, Result(Status.INFEASIBLE, None, None, None)) == "verified"
@@ -232,6 +243,7 @@ def test_counts_of_queens_are_those_that_are_published() -> None:
     assert counted(30, 7, 7) == "not verified"
     assert counted(8, 40, None, Status.TIME_LIMIT) == "not verified"
     assert counted(8, 93, None, Status.TIME_LIMIT) == "refuted"
+    assert verdict(engine.Queens(8), Result(Status.TIME_LIMIT, None, None, None)) == "not verified"
 
 
 # --- bit strings ----------------------------------------------------------------------------------------------------

@@ -162,13 +162,13 @@ def test_what_cannot_be_checked_is_said() -> None:
     assert engine.verify(none, problem, **options).verdict == "not verified"
 
 
-def test_diagnostics_agree_with_those_of_runs() -> None:
-    """Autocorrelated chains of an odd number of draws, with ties, and a constant quantity."""
+@pytest.mark.parametrize("count", [4, 5, 6, 51, 300])
+def test_diagnostics_agree_with_those_of_runs(count: int) -> None:
+    """Chains that are dependent, slow to mix, of numbers with ties, and constant."""
     random = np.random.default_rng(2)
-    draws = random.normal(size=(3, 51, 4)).cumsum(axis=1) * 0.3 + random.normal(size=(3, 51, 4))
+    draws = random.normal(size=(3, count, 4)).cumsum(axis=1) * [0.3, 0.1, 0.0, 3.0] + random.normal(size=(3, count, 4))
     draws[:, :, 1] = np.round(draws[:, :, 1])
     draws[:, :, 2] = 1.5
-    draws[:, 1::2, 3] *= -1.0
     own, found = diagnostics(draws), engine.chain_diagnostics(draws)
     for name, values in own.items():
         np.testing.assert_allclose(values, getattr(found, name), rtol=1e-10, err_msg=name)
