@@ -31,7 +31,7 @@ def numbers(scenario: str, count: int) -> list[int]:
 
 @pytest.mark.parametrize("scenario", HOST)
 def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
-    for number in numbers(scenario, 12):
+    for number in numbers(scenario, 6):
         history = history_of(number)
         assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
 
@@ -40,7 +40,7 @@ def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simul
 def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
     simulator: Simulator, point: str
 ) -> None:
-    for at in range(1, 60, 2):
+    for at in range(1, 60, 3):
         history = History(at, "files", 0, ((Fault(point, at),),))
         assert simulator.live(history) is None, history
 
@@ -48,7 +48,7 @@ def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
 @pytest.mark.skipif(not DEVICES, reason="this machine has no device")
 @pytest.mark.parametrize("scenario", ["queens on 1", "queens on 2 in a folder", "boa on 2", "linprog on 1 in a folder"])
 def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
-    for number in numbers(scenario, 2):
+    for number in numbers(scenario, 1):
         history = history_of(number)
         assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
 

@@ -30,6 +30,7 @@ from engine.api.resume import recorder_of
 from engine.base.context import Checkpoint
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Metric, Notice
+from engine.runs.executor import Local
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
@@ -40,7 +41,7 @@ from tests.support.simulation.cluster import SEED, AloneOwner
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
 from tests.support.simulation.plan import POINTS, Fault, Plan
-from tests.support.simulation.scenarios import SCENARIOS, HostEngine, Scenario
+from tests.support.simulation.scenarios import SCENARIOS, Host, Scenario
 
 __all__ = ["History", "Simulator", "history_of"]
 
@@ -185,7 +186,8 @@ class Simulator:
         count = scenario.devices
         if count not in self._engines:
             assert count == 0 or self._device is not None
-            self._engines[count] = engine.Engine(devices=[str(self._device)] * count) if count else HostEngine()
+            named = {"devices": [str(self._device)] * count} if count else {"executor": Host()}
+            self._engines[count] = engine.Engine(**named)
         return self._engines[count]
 
     def _replace(self, count: int) -> None:
@@ -260,17 +262,17 @@ class _Life:
                 enter(children(plan))
             if "helper" in self._scenario.calls:
                 enter(helpers(plan))
-            if self._scenario.solve is not None:
-                self._engine.solve_by = self._scenario.solve(plan, self._history.number)
-            elif not self._scenario.devices:
-                self._engine.solve_by = None
+            host = self._engine.executor
+            if isinstance(host, Host):
+                solve = self._scenario.solve
+                host.solve_by = None if solve is None else solve(plan, self._history.number)
             if disk is not None:
                 enter(mock.patch.multiple(RunFiles, **self._remembering(disk)))
                 enter(disk.attached())
             error, result = (self._filed if self._scenario.by == "files" else self._outcome)(disk, plan)
         self.occurred += plan.occurred
-        pool = self._engine._pool
-        self.lost |= pool is not None and len(pool) < self._scenario.devices
+        executor = self._engine.executor
+        self.lost |= isinstance(executor, Local) and executor.is_open and len(executor.pool()) < self._scenario.devices
         self._judge(plan, error, result)
         if disk is not None:
             self._look_at(disk, result)

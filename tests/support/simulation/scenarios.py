@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 
 import engine
-from engine.devices import DevicePool
+from engine.devices import DeviceInfo
 from engine.runs.child.parent import solve_in_child
+from engine.runs.executor import Executor
 from engine.runs.run import Run
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
@@ -30,7 +31,7 @@ from tests.support.simulation.cluster import (
 )
 from tests.support.simulation.plan import Plan
 
-__all__ = ["SCENARIOS", "HostEngine", "Scenario"]
+__all__ = ["SCENARIOS", "Host", "Scenario"]
 
 Solve = Callable[[Plan, int], Callable[..., engine.Result]]
 
@@ -60,25 +61,22 @@ class Scenario:
     gives_up: bool = False
 
 
-class HostEngine(engine.Engine):
-    """An engine without devices, whose runs are worked by a given solver."""
+class Host(Executor):
+    """Works runs without devices, by a given solver or their own."""
 
     solve_by: Callable[..., engine.Result] | None = None
-    device_infos: Any = ()
-    backend = "opencl"
 
-    def _validate(self, *_: Any) -> None:
+    @property
+    def device_infos(self) -> list[DeviceInfo]:
+        """None."""
+        return []
+
+    def validate(self, *_: Any) -> None:
         """No device has to be fit for it."""
 
-    def _open(self, has_begun: bool = False) -> DevicePool:
-        if self._pool is None:
-            self._pool = DevicePool([])
-        return self._pool
-
-    def _prepare(self, run: Run) -> None:
-        solve = self.solve_by
-        if solve is not None:
-            run.execute = lambda run: solve(run.problem, run.options, run.pool, run)
+    def execute(self, run: Run) -> engine.Result:
+        """By the given solver."""
+        return (self.solve_by or run.solver.solve)(run.problem, run.options, run.pool, run)
 
 
 @functools.cache
