@@ -23,6 +23,7 @@ __all__ = ["HorseshoeEstimator"]
 
 _AT_ONCE = 1 << 24  # products of rows with draws
 _ORDERED = 1 << 22  # values of X
+_REPEATED = 8  # times as many rows as there are; more are not repeated, but have weights
 _PASSED = (
     *("draws", "ess", "max_draws", "warmup", "thin", "chains", "storage"),
     *("intercept_scale", "tau_scale", "prior", "slab"),
@@ -42,24 +43,28 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _rows(self, X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, NDArray[Any]]:
-        """The rows, each as often as its weight says; small data in an order of its own, on which fits then depend not.
+    def _rows(
+        self, X: Any, y: NDArray[Any], sample_weight: Any
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+        """The rows of weights above 0, and these; small data in an order of its own, on which fits then depend not.
 
-        ``ValueError`` if a weight is not a whole number.
+        Rows whose weights are whole numbers are repeated, if there are not many more of them then; the weights are None.
         """
+        weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if (weights < 0).any() or (weights != np.floor(weights)).any() or not weights.any():
-                raise ValueError(
-                    "sample_weight must be numbers of repetitions: whole numbers of at least 0, and not all 0. Another "
-                    "power of a row's likelihood is not a likelihood of data, whose intervals would mean something"
-                )
-            repeated = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
-            X, y = X[repeated], y[repeated]
+            if (weights < 0).any():
+                raise ValueError(f"sample_weight must be at least 0; got {weights.min():g}")
+            used = np.flatnonzero(weights)
+            if (weights == np.floor(weights)).all() and weights.sum() <= _REPEATED * len(weights):
+                used, weights = np.repeat(used, weights[used].astype(np.int64)), None
+            else:
+                weights = weights[used]
+            X, y = X[used], y[used]
         if X.shape[0] * X.shape[1] <= _ORDERED:
-            order = np.lexsort((y, _keys(X)))
-            X, y = X[order], y[order]
-        return X, y
+            order = np.lexsort((y, _keys(X)) if weights is None else (weights, y, _keys(X)))
+            X, y, weights = X[order], y[order], None if weights is None else weights[order]
+        return X, y, weights
 
     def _sample(self, problem: Problem, X: Any, seed: int, what: str = "", **options: Any) -> Posterior:
         """Draw from a posterior, and warn if the chains have not mixed; ``what`` begins the warning."""

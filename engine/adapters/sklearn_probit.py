@@ -46,9 +46,9 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     slab : float or None
         The scale of its slab, 2 by default; see the option of the same name.
     class_weight : dict, "balanced" or None
-        For probabilities and predictions as in a population where each class is so many times as frequent: its
-        probability is multiplied by the weight, then all are divided by their sum. The posterior stays that of the
-        data, and ``coef_`` with it. ``"balanced"``: as if all classes were equally frequent.
+        What the weights of the rows of each class are multiplied by, as in other estimators; ``"balanced"``:
+        n / (K n_k) of a class of n_k of n rows. Fits are as if rows occurred so often: probabilities are those of such
+        a population, and intervals those of so much data of each class.
     backend, devices
         As for :class:`engine.Engine`.
     random_state : int, RandomState or None
@@ -141,23 +141,24 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         y : array-like, shape (N,)
             Two classes or more.
         sample_weight : array-like, shape (N,), optional
-            How often each row occurs: whole numbers.
+            What the log-likelihood of each row is multiplied by, such as how often it occurs. Fractions, of
+            ``class_weight`` too, are sampled by the kernel ``hmc``.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        X, y = self._rows(X, y, sample_weight)
+        X, y, weights = self._rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         count = len(self.classes_)
         if count < 2:
             raise ValueError("Classifier can't train when only one class is present.")
         if self.family not in ("probit", "logit"):
             raise ValueError(f"family must be 'probit' or 'logit'; got {self.family!r}")
-        self._weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        weights = self._of_classes(codes, weights)
         kind = HorseshoeProbit if self.family == "probit" else HorseshoeLogit
         random = check_random_state(self.random_state)
         self.results_: list[Posterior] = []
         for number in range(count) if count > 2 else (1,):
-            problem = kind(X, (codes == number).astype(np.int64), names=self._names())
+            problem = kind(X, (codes == number).astype(np.int64), names=self._names(), weights=weights)
             what = f"{self.classes_[number]}: " if count > 2 else ""
             seed = int(random.randint(2**31 - 1))
             self.results_.append(self._sample(problem, X, seed, what, kernel=self.kernel))
@@ -169,6 +170,16 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         self.intercept_ = means[:, 0] if first else np.zeros(len(means))
         self.coef_ = means[:, first:]
         return self
+
+    def _of_classes(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> Any:
+        """The weights of the rows times those of their classes."""
+        if self.class_weight is None:
+            return weights
+        rows = np.ones(len(codes)) if weights is None else weights
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            counts = np.bincount(codes, rows)
+            return rows * (rows.sum() / (len(counts) * counts))[codes]
+        return rows * compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])[codes]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The posterior mean of P(class | x); shape (N, K)."""
@@ -183,7 +194,6 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
                 found[rows, number] = F(eta).mean(axis=1)
         if len(self.results_) == 1:
             found = np.column_stack([1.0 - found, found])
-        found = found * self._weights
         return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -133,13 +133,15 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         X : array-like or SciPy sparse array, shape (N, p)
         y : array-like, shape (N,)
         sample_weight : array-like, shape (N,), optional
-            How often each row occurs: whole numbers.
+            What the log-likelihood of each row is multiplied by, such as how often it occurs. Fractions are sampled
+            by the kernel ``hmc`` whatever the family; ``sigma_`` is the scale of the error of a row of weight 1.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True)
         if self.family not in ("normal", "student", "counts", "ordinal"):
             raise ValueError(f"family must be 'normal', 'student', 'counts' or 'ordinal'; got {self.family!r}")
-        X, y = self._rows(X, y, sample_weight)
-        problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family, names=self._names())
+        X, y, weights = self._rows(X, y, sample_weight)
+        y = np.asarray(y, np.float64)
+        problem = HorseshoeRegression(X, y, self.family, names=self._names(), weights=weights)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.result_ = self._sample(problem, X, seed, degrees=self.degrees)
         self.n_iter_ = int(self.result_.counters["iterations"])

@@ -101,7 +101,7 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT 
 
 // Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT candidate_shape,
-    GLOBAL f64* RESTRICT partial, i64 pitch, i64 row_count, i32 parts, i32 chains${counted})
+    GLOBAL f64* RESTRICT partial, i64 pitch,${likelihoods.weights()} i64 row_count, i32 parts, i32 chains${counted})
 {
     LOCAL_ARRAY(f64, part, ${points * block});
     const i32 chain = GROUP_ID / parts;
@@ -111,13 +111,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
     f64 sum${i} = 0.0;
 % endfor
 % if block == 1:
-    for (i64 row = (i64)number * 8; row < row_count; row += (i64)parts * 8) {    // margins and target have room beyond the rows
+    for (i64 row = (i64)number * 8; row < row_count; row += (i64)parts * 8) {    // these buffers have room beyond the rows
         const float8 eta = vload8(0, margins + chain * pitch + row);
         const float8 y = vload8(0, target + row);
         const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - row, (i64)8));
 %   for i in range(points):
         {
-            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${16 * i}) : (float8)(0.0f);
+            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${16 * i})${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
             const float4 half_sum = logs.lo + logs.hi;
             sum${i} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }
@@ -128,7 +128,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
         const f32 eta = margins[chain * pitch + row];
         const f32 y = target[row];
 % for i in range(points):
-        sum${i} += (f64)log_likelihood(eta, y, shapes + ${16 * i});
+        sum${i} += (f64)log_likelihood(eta, y, shapes + ${16 * i})${likelihoods.times("row_weight[row]")};
 % endfor
     }
 % endif

@@ -7,6 +7,9 @@ The log-likelihood of a row given its margin, and its derivatives, f32.
     likelihoods.vector_functions(8, family)  of eight, or 16
     likelihoods.parameters(family)           what a kernel takes for them
     likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls
+    likelihoods.weights(), times(weight)     a parameter and a factor, which are nothing unless the constant `weighted` is true
+
+With the constant `weighted` the log-likelihood of a row counts row_weight[row] times.
 
 The margins of probit and logit rows are multiplied by their y = +-1. The other families read target[row], and 16 numbers of a chain,
 `shape`: 1 / sigma, the constant of the log-likelihood, the degrees of freedom; the number of categories, then the thresholds; or, of
@@ -14,11 +17,13 @@ counts, the size r of a negative binomial distribution of mean exp(x) and varian
 
 The approximation of erfc is that of W. H. Press et al., "Numerical Recipes", section 6.2 (relative error 1.2e-7 everywhere).
 </%doc>
-<%def name="parameters(family)">${"" if family in ("probit", "logit") else " const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT shape,"}</%def>
+<%def name="parameters(family)">${"" if family in ("probit", "logit") else " const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT shape,"}${weights()}</%def>
+<%def name="weights()">${" const GLOBAL f32* RESTRICT row_weight," if context.get("weighted", False) else ""}</%def>
+<%def name="times(weight)">${f" * {weight}" if context.get("weighted", False) else ""}</%def>
 <%def name="extra(family, row, chain)">${"" if family in ("probit", "logit") else f", target[{row}], shape + 16 * (i64)({chain})"}</%def>
-<%def name="value(family, x, row, chain)">log_likelihood(${x}${extra(family, row, chain)})</%def>
-<%def name="slope(family, x, row, chain)">slope_of(${x}${extra(family, row, chain)})</%def>
-<%def name="curvature(family, x, row, chain)">curvature_of(${x}${extra(family, row, chain)})</%def>
+<%def name="value(family, x, row, chain)">log_likelihood(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
+<%def name="slope(family, x, row, chain)">slope_of(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
+<%def name="curvature(family, x, row, chain)">curvature_of(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
 <%def name="functions(family)">
 // log of the normal distribution function
 FUNCTION f32 log_normal_below(f32 x)

@@ -7,6 +7,7 @@
 <%
     WHOLE = 8
     random_slab = prior == "regularized"
+    weighted = context.get("weighted", False)
     factor = " * slab_precision" if random_slab else ""
 
     def spread(column, squared="tau * tau"):
@@ -63,11 +64,17 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 %   if family not in ("probit", "logit"):
         float16 responses;
 %   endif
+%   if weighted:
+        float16 weights;
+%   endif
         if (k + 15 <= last && row_index[k + 15] - row_index[k] == 15) {    // rows one after the other, as they are in order
             at = vload16(0, eta + row_index[k]);
             value = vload16(0, row_value + k);
 %   if family not in ("probit", "logit"):
             responses = vload16(0, target + row_index[k]);
+%   endif
+%   if weighted:
+            weights = vload16(0, row_weight + row_index[k]);
 %   endif
         } else {
 %   for i in range(16):
@@ -75,13 +82,16 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 %     if family not in ("probit", "logit"):
             responses.s${f"{i:x}"} = target[row_index[MIN(k + ${i}, last)]];
 %     endif
+%     if weighted:
+            weights.s${f"{i:x}"} = row_weight[row_index[MIN(k + ${i}, last)]];
+%     endif
             value.s${f"{i:x}"} = row_value[MIN(k + ${i}, last)];
 %   endfor
         }
         const int16 used = FIRST(end - k);
 %   for c in range(4):
         if (${c} < count)
-            total.s${c} += sum_of_vector(used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"}) : (float16)(0.0f));
+            total.s${c} += sum_of_vector(used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"})${likelihoods.times("weights")} : (float16)(0.0f));
 %   endfor
     }
     return total;
@@ -133,7 +143,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
 % if block == 1:
-        const double4 logs = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
+        const double4 logs = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}${"row_weight, " if weighted else ""}row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
         likelihood += logs.s0 - logs.s1;
 % else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
@@ -186,7 +196,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f32 t${k} = (f32)(tau * sinh(s.at${k}) - old);
 % endfor
 % if block == 1:
-            const double4 mine = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
+            const double4 mine = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}${"row_weight, " if weighted else ""}row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
 %   for k in range(4):
             part[${k}] = mine.s${k};
 %   endfor
@@ -308,7 +318,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
             const int16 used = FIRST(row_count - k);
 %   for k in range(4):
             if (${k} < s.count)
-                mine${k} += sum_of_vector(used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload16(0, target + k), shape + 16 * chain"}) : (float16)(0.0f));
+                mine${k} += sum_of_vector(used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload16(0, target + k), shape + 16 * chain"})${likelihoods.times("vload16(0, row_weight + k)")} : (float16)(0.0f));
 %   endfor
         }
 % else:

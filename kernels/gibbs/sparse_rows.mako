@@ -132,8 +132,8 @@ ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "
 %       endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + eight);
                 const score_t at = score_of_vector(eta${"" if family in ("probit", "logit") else f", vload8(0, target + eight), shape + 16 * (i64)(beta_first + {c})"});
-                const float8 slope = (used ? at.slope : (float8)(0.0f)) * vload8(0, signs + eight);
-                const float8 logs = used ? at.value : (float8)(0.0f);
+                const float8 slope = (used ? at.slope${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f)) * vload8(0, signs + eight);
+                const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f);
 %       for i in range(8):
                 out[(tile_row + ${i}) * ${chains} + ${c}] = slope.s${i};
                 total[${c}] += (f64)slope.s${i};

@@ -153,8 +153,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 %   endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
                 const score_t at = score_of_vector(eta${"" if family in ("probit", "logit") else f", vload8(0, target + row), shape + 16 * (i64)(beta_first + {c})"});
-                const float8 slope = used ? at.slope : (float8)(0.0f);
-                const float8 logs = used ? at.value : (float8)(0.0f);
+                const float8 slope = used ? at.slope${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
+                const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
 %   for i in range(8):
                 latent[${i * chains + c}] = slope.s${i};
 %   endfor

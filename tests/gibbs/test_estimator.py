@@ -22,10 +22,7 @@ def checks() -> list[Any]:
     quick: dict[str, Any] = {"warmup": 30, "chains": 2, "random_state": 0}
     return [
         pytest.param(estimator, check, id=f"{getattr(check, 'func', check).__name__}-{type(estimator).__name__}")
-        for model in (
-            engine.HorseshoeClassifier(draws=60, kernel="px", **quick),
-            engine.HorseshoeRegressor(draws=60, **quick),
-        )
+        for model in (engine.HorseshoeClassifier(draws=60, **quick), engine.HorseshoeRegressor(draws=60, **quick))
         for estimator, check in estimator_checks_generator(model)
     ]
 
@@ -155,7 +152,7 @@ def test_each_of_three_classes_is_told_from_the_others() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None:
+def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None:
     random = np.random.default_rng(9)
     X, weights = random.standard_normal((40, 2)), random.integers(0, 4, 40)
     y = X[:, 0] + random.standard_normal(40) > 0
@@ -163,22 +160,42 @@ def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None
     for estimator, target in ((engine.HorseshoeClassifier(**QUICK), y), (engine.HorseshoeRegressor(**QUICK), X[:, 1])):
         weighted = estimator.fit(X, target, sample_weight=weights).coef_
         assert np.array_equal(weighted, estimator.fit(X[order], target[order]).coef_)
-        for wrong in (weights + 0.5, -weights):
-            with pytest.raises(ValueError, match="sample_weight must be numbers of repetitions: whole numbers"):
-                estimator.fit(X, target, sample_weight=wrong)
+        with pytest.raises(ValueError, match="sample_weight must be at least 0; got -3"):
+            estimator.fit(X, target, sample_weight=-weights)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_of_classes_multiply_their_probabilities() -> None:
+def test_fractions_are_weights_of_the_likelihood() -> None:
+    random = np.random.default_rng(9)
+    X, weights = random.standard_normal((40, 2)), random.gamma(2.0, 0.5, 40) * (np.arange(40) < 30)
+    y, order = X[:, 0] + random.standard_normal(40), random.permutation(40)
+    for estimator, target in ((engine.HorseshoeClassifier(**QUICK), y > 0), (engine.HorseshoeRegressor(**QUICK), y)):
+        fitted = estimator.fit(X[order], target[order], sample_weight=weights[order]).coef_
+        first, second = 0.4 * weights[:30], 0.6 * weights[:30]
+        estimator.fit(np.vstack([X[:30], X[:30]]), np.tile(target[:30], 2), sample_weight=np.append(first, second))
+        sd = estimator.result_.arrays["sd"][1:3]
+        assert np.abs((estimator.coef_ - fitted) / sd).max() < 0.5  # 120 draws of each
+        assert not np.array_equal(fitted, estimator.fit(X[:30], target[:30]).coef_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_of_classes_are_those_of_their_rows() -> None:
+    from sklearn.linear_model import LogisticRegression
+
     random = np.random.default_rng(10)
-    X = random.standard_normal((80, 2))
-    y = X[:, 0] + random.standard_normal(80) > 1.2
-    plain = engine.HorseshoeClassifier(**QUICK).fit(X, y).predict_proba(X)
-    for weight, factors in (({True: 3}, np.array([1, 3])), ("balanced", 1.0 / np.array([np.sum(~y), np.sum(y)]))):
-        fitted = engine.HorseshoeClassifier(class_weight=weight, **QUICK).fit(X, y)
-        expected = plain * factors / (plain * factors).sum(axis=1, keepdims=True)
-        assert fitted.predict_proba(X) == pytest.approx(expected)
-    assert fitted.predict(X).sum() > (plain[:, 1] > 0.5).sum()
+    X = random.standard_normal((300, 2))
+    y = X[:, 0] + random.logistic(size=300) > 2.2
+    rows = {"balanced": 150.0 / np.where(y, np.sum(y), np.sum(~y)), "dict": np.where(y, 3.5, 1.0)}
+    for name, weight in (("balanced", "balanced"), ("dict", {True: 3.5})):
+        fitted = engine.HorseshoeClassifier(class_weight=weight, family="logit", **QUICK).fit(X, y)
+        same = engine.HorseshoeClassifier(family="logit", **QUICK).fit(X, y, sample_weight=rows[name])
+        assert np.array_equal(fitted.coef_, same.coef_)
+        likely = LogisticRegression(C=1e6, class_weight=weight).fit(X, y)
+        assert fitted.predict_proba(X)[:, 1] == pytest.approx(likely.predict_proba(X)[:, 1], abs=0.06)
+    balanced = engine.HorseshoeClassifier(class_weight="balanced", **QUICK)
+    whole = random.integers(1, 3, 300)
+    counted = balanced.fit(X, y, sample_weight=whole).coef_
+    assert np.array_equal(counted, balanced.fit(np.repeat(X, whole, axis=0), np.repeat(y, whole)).coef_)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -68,6 +68,8 @@ def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[D
         return min(found, key=lambda cost: cost.seconds)
 
     costs: dict[Kernel, Cost] = {"hmc": cheapest("hmc")}
+    if problem.weights is not None:  # which latent variables have not
+        return costs
     if family in ("probit", "logit"):
         costs["cg"] = cheapest("cg")
     plain = options.storage in ("auto", "float32") and options.streaming != "always" and options.prior in CONJUGATE
@@ -128,6 +130,11 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
         If it does not, or not with these options.
     """
     kernel, family = options.kernel, problem.family
+    if problem.weights is not None and kernel != "hmc":
+        raise OptionError(
+            f"kernel = {kernel} draws latent variables, which rows with weights have not; use kernel = hmc, or "
+            "repeat rows whose weights are whole numbers"
+        )
     if kernel == "cg" and family not in ("probit", "logit"):
         raise OptionError(f"kernel = cg samples probit and logit regressions; {family} needs kernel = hmc")
     if kernel in ("cg", "hmc") or family == "probit":
@@ -169,6 +176,7 @@ def moves_latent(design: Design, options: Options) -> bool:
         With a kernel in place of ``auto``.
     """
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
+    usable &= design.problem.weights is None
     family, rows, columns = design.problem.family, design.layout.rows, design.layout.columns
     few = family == "probit" or (family in ("normal", "student") and 2 * rows <= columns)  # else sigma mixes without
     return usable and few and rows < columns and rows <= _MOST_ROWS

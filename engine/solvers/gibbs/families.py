@@ -78,7 +78,9 @@ class Family:
             return np.asarray(np.exp(2.0 * auxiliary))
         return np.asarray(np.exp(auxiliary) * scale)
 
-    def steps(self, target: NDArray[Any], categories: int, degrees: float) -> Floats:
+    def steps(
+        self, target: NDArray[Any], categories: int, degrees: float, weights: Floats | None = None
+    ) -> Floats:
         """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior.
 
         Of counts the largest of eight, each half as large as the one before.
@@ -89,6 +91,8 @@ class Family:
         categories : int
         degrees : float
             Of Student's t.
+        weights : ndarray, shape (N,), optional
+            Of the rows.
 
         Returns
         -------
@@ -97,17 +101,20 @@ class Family:
         if self.name == "counts":
             return np.ones(1)
         if self.name == "ordinal":
-            counts = np.bincount(target.astype(np.int64), minlength=categories)[1:]
+            counts = np.bincount(target.astype(np.int64), weights, minlength=categories)[1:]
             least = np.minimum(counts[:-1], np.maximum(1, counts[1:]))
             return np.asarray(np.minimum(1.0, 1.2 / np.sqrt(np.maximum(1, least))) / np.sqrt(max(1, categories - 2)))
         share = (degrees + 3.0) / degrees if self.name == "student" else 1.0
-        return np.full(int(self.targeted), min(1.0, 1.5 * np.sqrt(share / (2.0 * max(1, len(target))))))
+        total = len(target) if weights is None else float(weights.sum())
+        return np.full(int(self.targeted), min(1.0, 1.5 * np.sqrt(share / (2.0 * max(1.0, total)))))
 
     def information_at(self, auxiliary: Floats) -> float:
         """About the curvature of a row's log-likelihood."""
         return self.information * math.exp(-2.0 * float(auxiliary[0])) if self.scaled else self.information
 
-    def fit(self, margins: Floats, target: Floats, start: Floats, degrees: float) -> Floats:
+    def fit(
+        self, margins: Floats, target: Floats, start: Floats, degrees: float, weights: Floats | None = None
+    ) -> Floats:
         """The auxiliary parameters that are most likely given the margins, with their prior.
 
         Parameters
@@ -116,6 +123,8 @@ class Family:
         start : ndarray, shape (count,)
         degrees : float
             Of Student's t.
+        weights : ndarray, shape (N,), optional
+            Of the rows.
 
         Returns
         -------
@@ -127,7 +136,8 @@ class Family:
 
         def objective(auxiliary: Floats) -> float:
             with np.errstate(over="ignore", invalid="ignore"):  # far from the mode, where the density is 0
-                value = self.log_likelihood(margins, target, auxiliary, degrees).sum() + self.log_prior(auxiliary)
+                rows = self.log_likelihood(margins, target, auxiliary, degrees)
+                value = (rows.sum() if weights is None else rows @ weights) + self.log_prior(auxiliary)
             return np.inf if np.isnan(value) else -float(value)
 
         found = minimize(objective, start, method="Nelder-Mead", options={"maxfev": 60 * len(start), "xatol": 1e-3})

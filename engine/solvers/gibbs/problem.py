@@ -58,12 +58,17 @@ class HorseshoeProbit(Problem[Posterior]):
         What the columns are called.
     name : str, optional
         What to call the data.
+    weights : array-like, shape (N,), optional
+        What the log-likelihood of each row is multiplied by, at least 0: how often the row occurs, or how much it
+        counts. Rows with weights are sampled by the kernel ``hmc``; means and deviations of ``standardize`` are
+        weighted too. Intervals are those of data if a weight says how often a row occurs.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array, shape (N, p)
         Read-only; sparse if it was given so.
     y : ndarray of bool, shape (N,)
+    weights : ndarray, shape (N,), or None
     names : tuple of str
     classes : tuple
         The two values of y as they were given, the one that counts as 0 first.
@@ -92,12 +97,20 @@ class HorseshoeProbit(Problem[Posterior]):
     categories: int = 2
     read_options = TargetOption
 
-    def __init__(self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        names: Sequence[str] | None = None,
+        name: str | None = None,
+        weights: ArrayLike | None = None,
+    ) -> None:
         self.X: Any
         self.X, self.names = _features(X, names)
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
         self.y, self.classes = _binary(y, self.X.shape[0])
+        self.weights = _weights(weights, self.X.shape[0])
         self.name = name or self._default_name
 
     @classmethod
@@ -148,7 +161,7 @@ class HorseshoeProbit(Problem[Posterior]):
         return f"{self._title(f'horseshoe {self.family}')}: {self._sizes}, {share}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``X``, ``y``, ``names`` and ``classes``."""
+        """``X``, ``y``, ``names``, ``classes``, and ``weights`` if there are some."""
         classes = np.array([str(value) for value in self.classes])
         kinds = np.array([type(value).__name__ for value in self.classes])
         return {
@@ -157,12 +170,13 @@ class HorseshoeProbit(Problem[Posterior]):
             "names": np.array(self.names),
             "classes": classes,
             "kinds": kinds,
+            **({} if self.weights is None else {"weights": self.weights}),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
-        problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name)
+        problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name, arrays.get("weights"))
         problem.classes = _classes_of(arrays)
         return problem
 
@@ -218,10 +232,13 @@ class HorseshoeRegression(HorseshoeProbit):
         What the columns are called.
     name : str, optional
         What to call the data.
+    weights : array-like, shape (N,), optional
+        As for :class:`HorseshoeProbit`.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array, shape (N, p)
+    weights : ndarray, shape (N,), or None
     y : ndarray, shape (N,)
         float64; for ``ordinal`` the numbers of the categories, for ``probit`` and ``logit`` bool.
     names : tuple of str
@@ -260,16 +277,18 @@ class HorseshoeRegression(HorseshoeProbit):
         family: str = "normal",
         names: Sequence[str] | None = None,
         name: str | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         if family not in FAMILIES:
             raise ProblemError(f"family must be one of {', '.join(FAMILIES)}; got {family!r}")
         if family in ("probit", "logit"):
-            super().__init__(X, y, names, name)
+            super().__init__(X, y, names, name, weights)
         else:
             self.X, self.names = _features(X, names)
             read = {"ordinal": _ordered, "counts": _counted}.get(family, _numbers)
             self.y, self.classes = read(y, self.X.shape[0])
             self.categories = len(self.classes)
+            self.weights = _weights(weights, self.X.shape[0])
             self.name = name or self._default_name
         self.family = family
 
@@ -319,7 +338,8 @@ class HorseshoeRegression(HorseshoeProbit):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
-        problem = cls(_features_of(arrays), arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
+        family, names = str(arrays["family"]), arrays["names"].tolist()
+        problem = cls(_features_of(arrays), arrays["y"], family, names, name, arrays.get("weights"))
         problem.classes = _classes_of(arrays)
         return problem
 
@@ -430,6 +450,24 @@ def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
         if len(kinds) > 1:
             raise ProblemError(f"y mixes {' and '.join(sorted(kind.__name__ for kind in kinds))}")
     return values
+
+
+def _weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows; None if all are 1."""
+    if weights is None:
+        return None
+    values = np.asarray(weights)
+    if values.shape != (rows,) or values.dtype.kind not in "biuf":
+        raise ProblemError(f"weights must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    wrong = ~(np.isfinite(narrow) & (values >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise tables.RowError(f"weights must be finite and at least 0; got {values[row]}", row)
+    if not narrow.any():
+        raise ProblemError("all weights are 0")
+    return None if (values == 1).all() else frozen(values.astype(np.float64))
 
 
 def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:

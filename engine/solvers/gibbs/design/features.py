@@ -70,7 +70,9 @@ def _nothing() -> None:
     pass
 
 
-def column_moments(X: Any, between: Callable[[], None] = _nothing) -> tuple[Floats, Floats]:
+def column_moments(
+    X: Any, between: Callable[[], None] = _nothing, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm.
 
     Columns of numbers so small that their squares are 0 are multiplied by a power of 2 first.
@@ -80,39 +82,46 @@ def column_moments(X: Any, between: Callable[[], None] = _nothing) -> tuple[Floa
     X : ndarray or sparse array, shape (N, p)
     between : callable
         Called now and then; it may raise.
+    weights : ndarray, shape (N,), optional
+        Of the rows.
     """
-    mean, scale = _sparse_moments(X) if is_sparse(X) else _dense_moments(X, between)
+    mean, scale = _sparse_moments(X, weights) if is_sparse(X) else _dense_moments(X, between, weights)
     tiny = np.flatnonzero((scale < SMALL_SCALE) & (np.abs(mean) < SMALL_SCALE))
     if tiny.size:
         larger = X[:, tiny].astype(np.float64) * _LARGER
-        found = _sparse_moments(larger) if is_sparse(X) else _dense_moments(larger, between)
+        found = _sparse_moments(larger, weights) if is_sparse(X) else _dense_moments(larger, between, weights)
         mean[tiny], scale[tiny] = (moment / _LARGER for moment in found)
     return mean, scale
 
 
-def _dense_moments(X: Any, between: Callable[[], None]) -> tuple[Floats, Floats]:
+def _dense_moments(X: Any, between: Callable[[], None], weights: Floats | None) -> tuple[Floats, Floats]:
+    total = len(X) if weights is None else float(weights.sum())
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
     parts = range(0, len(X), rows)
     mean = np.zeros(X.shape[1])
     for begin in parts:
         between()
-        mean += X[begin : begin + rows].sum(axis=0, dtype=np.float64)
-    mean = mean / len(X)
+        part = X[begin : begin + rows]
+        mean += part.sum(axis=0, dtype=np.float64) if weights is None else weights[begin : begin + rows] @ part
+    mean = mean / total
     squares = np.zeros(X.shape[1])
     for begin in parts:
         between()
         apart = X[begin : begin + rows] - mean
-        squares += np.einsum("ij,ij->j", apart, apart)
-    return mean, np.sqrt(squares / len(X))
+        heavy = apart if weights is None else apart * weights[begin : begin + rows, None]
+        squares += np.einsum("ij,ij->j", heavy, apart)
+    return mean, np.sqrt(squares / total)
 
 
-def _sparse_moments(X: Any) -> tuple[Floats, Floats]:
+def _sparse_moments(X: Any, weights: Floats | None) -> tuple[Floats, Floats]:
     """The same of a sparse array: the zeros of a column are all at the same distance from its mean."""
     rows, columns = X.shape
-    values = X.data.astype(np.float64)
-    counts = np.bincount(X.indices, minlength=columns)
-    mean = np.bincount(X.indices, values, minlength=columns) / rows
-    squares = np.bincount(X.indices, (values - mean[X.indices]) ** 2, minlength=columns)
+    values, each = X.data.astype(np.float64), np.ones(X.nnz)
+    if weights is not None:
+        rows, each = float(weights.sum()), np.repeat(weights, np.diff(X.indptr))
+    counts = np.bincount(X.indices, each, minlength=columns)
+    mean = np.bincount(X.indices, each * values, minlength=columns) / rows
+    squares = np.bincount(X.indices, each * (values - mean[X.indices]) ** 2, minlength=columns)
     return mean, np.sqrt((squares + (rows - counts) * mean**2) / rows)
 
 

@@ -210,9 +210,9 @@ def _informative_rows(
 
 def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:
     """Covariance of the columns (about 0 without an intercept), and their means (0 without)."""
-    rows, first = design.layout.rows, design.first
-    inside = gram[first:, first:] / rows
-    means = gram[0, 1:] / rows if first else np.zeros(len(inside))
+    total, first = design.total_weight, design.first
+    inside = gram[first:, first:] / total
+    means = gram[0, 1:] / total if first else np.zeros(len(inside))
     return inside - np.outer(means, means), means
 
 

@@ -98,7 +98,7 @@ class Design:
         """
         X = problem.X
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = column_moments(X, between)
+            mean, scale = column_moments(X, between, problem.weights)
         if options.standardize and not np.isfinite(scale).all():
             name = problem.names[int(np.argmin(np.isfinite(scale)))]
             raise ProblemError(f"column '{name}' has values whose squares are beyond float64; change its unit")
@@ -132,12 +132,12 @@ class Design:
             slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
         target = 0.0, 1.0
         if options.standardize and problem.family in ("normal", "student"):
-            centre = float(problem.y.mean()) if options.intercept else 0.0
+            centre = float(np.average(problem.y, weights=problem.weights)) if options.intercept else 0.0
             with np.errstate(over="ignore", invalid="ignore"):
                 apart = problem.y - centre
-                spread = float(np.sqrt(np.mean(apart**2)))
+                spread = float(np.sqrt(np.average(apart**2, weights=problem.weights)))
                 if spread < SMALL_SCALE:
-                    spread = float(column_moments(apart[:, None])[1][0])
+                    spread = float(column_moments(apart[:, None], weights=problem.weights)[1][0])
                 target = centre, spread or 1.0
             if not np.isfinite(target).all():
                 raise ProblemError("y has values whose squares are beyond float64; change its unit")
@@ -198,6 +198,21 @@ class Design:
             return np.zeros(0, np.float32)
         out = np.zeros(layout.strips * layout.strip_rows, np.float32)
         out[: layout.rows] = (self.problem.y - self.target_mean) / self.target_scale
+        return out
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of the rows, which is their number if they have none."""
+        weights = self.problem.weights
+        return float(self.layout.rows if weights is None else weights.sum())
+
+    def row_weights(self) -> NDArray[np.float32] | None:
+        """What the rows' log-likelihoods are multiplied by, zeros behind the rows; None for 1."""
+        layout, weights = self.layout, self.problem.weights
+        if weights is None:
+            return None
+        out = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
+        out[: layout.rows] = weights
         return out
 
     @property

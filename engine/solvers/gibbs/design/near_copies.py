@@ -65,6 +65,8 @@ def missed_differences(
     )
     slope = (above - below) / (2.0 * _STEP) * sign
     curvature = np.maximum(0.0, (2.0 * at - above - below) / _STEP**2)
+    if problem.weights is not None:
+        slope, curvature = slope * problem.weights, curvature * problem.weights
     found = []
     for first, second in pairs:
         one, other = columns[:, place[first]], columns[:, place[second]]

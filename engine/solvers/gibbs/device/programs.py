@@ -238,13 +238,15 @@ class Programs:
     prior : Prior
     queue : Buffer of uint32, two zeros
         The dynamic work queue of a pass over the rows.
+    weighted : bool
+        Whether the rows' likelihoods have weights.
 
     Attributes
     ----------
     conditionals, trajectory, precision, wide : Program
         Kernels that take a group a chain have ``block`` work-items a group.
     likelihood : dict
-        Arguments of the passes that a family with a target takes.
+        Arguments of the passes that a family with a target, and rows with weights take.
     block : int
     lines_block : int
         Work-items a group of ``lines``.
@@ -252,22 +254,34 @@ class Programs:
         Columns of a group of ``wide.multiply_columns``.
     """
 
-    def __init__(self, device: Device, layout: Layout, storage: str, family: str, prior: Prior, queue: Buffer) -> None:
+    def __init__(
+        self,
+        device: Device,
+        layout: Layout,
+        storage: str,
+        family: str,
+        prior: Prior,
+        queue: Buffer,
+        weighted: bool = False,
+    ) -> None:
         self.layout, self.storage, self.family = layout, storage, family
+        self._weighted = {"weighted": True} if weighted else {}
         self.likelihood: dict[str, Any] = {}
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
         of_prior = self._of_prior = prior.constants()
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
-        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family, **of_prior)
+        of_rows = {"family": family, **of_prior, **self._weighted}
+        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, **of_rows)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
         wide_family = family if family in WIDE_FAMILIES else "probit"
         self.wide = device.program("gibbs/wide", block=blocks.vector, family=wide_family)
         self.wide_columns = blocks.vector if blocks.vector > 1 else _SERIAL_COLUMNS
-        self.lines = device.program("gibbs/lines", block=blocks.lines, family=family, **of_prior)
+        self.lines = device.program("gibbs/lines", block=blocks.lines, **of_rows)
         if FAMILIES[family].targeted:
-            self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
+            of_family = {**_auxiliary_constants(blocks.vector, family), **self._weighted}
+            self.auxiliary = device.program("gibbs/auxiliary", **of_family)
         self.expand = device.program("gibbs/expand", block=blocks.vector, storage=STORAGE.get(storage, "f32"))
         self._gather = device.program("gibbs/gather", **gather_constants(device.capabilities, "f32"))
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
@@ -278,7 +292,7 @@ class Programs:
     def for_long_vectors(self) -> tuple[Program, Program, int]:
         """``trajectory`` and ``lines`` for groups that go over many columns or rows alone, and their work-items."""
         block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
-        constants = {"block": block, "family": self.family, **self._of_prior}
+        constants = {"block": block, "family": self.family, **self._of_prior, **self._weighted}
         return (
             self._device.program("gibbs/trajectory", **constants),
             self._device.program("gibbs/lines", **constants),
@@ -371,6 +385,8 @@ class Programs:
             shape = sweep_shape(capabilities, layout.stride, layout.strip_rows, count, self.storage)
             template, constants = shape.constants(count, self.storage, mode, self.family)
             most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
+            if mode in ("score", "margins"):
+                constants |= self._weighted
             program = self._device.program(template, **constants)
             found = self._sweeps[count, mode] = program.sweep, shape, most
         return found
@@ -432,8 +448,13 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for template in ("trajectory", "lines"):
             yield f"gibbs/{template}", {"block": _long_block(capabilities), "family": family, **horseshoe}
     for family in FAMILIES:
+        weighted = {"block": blocks.vector, "family": family, **horseshoe, "weighted": True}
+        yield "gibbs/trajectory", weighted
+        yield "gibbs/lines", {**weighted, "block": blocks.lines}
         if FAMILIES[family].targeted:
-            yield "gibbs/auxiliary", _auxiliary_constants(blocks.vector, family)
+            constants = _auxiliary_constants(blocks.vector, family)
+            yield "gibbs/auxiliary", constants
+            yield "gibbs/auxiliary", {**constants, "weighted": True}
     yield "gibbs/gather", gather_constants(capabilities, "f32")
     for storage in STORAGE:
         yield "gibbs/expand", {"block": blocks.vector, "storage": STORAGE[storage]}
@@ -456,7 +477,10 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         shape = sweep_shape(capabilities, stride, strip_rows, chains, storage)
         binary = ("probit", "logit") if mode in ("score", "margins") else ("probit",)
         for family in FAMILIES if len(binary) > 1 and storage == "float32" else binary:
-            yield shape.constants(chains, storage, mode, family)
+            template, constants = shape.constants(chains, storage, mode, family)
+            yield template, constants
+            if len(binary) > 1 and storage == "float32":
+                yield template, {**constants, "weighted": True}
     yield from sparse_variants(capabilities)
     yield "gibbs/gather", gather_constants(capabilities, "f64")
     conjugate_block = CONJUGATE_BLOCK if capabilities.simt else 1

@@ -50,6 +50,11 @@ class Rows:
     prior : Prior
     peer : Peer or None
         None for a single device.
+
+    Attributes
+    ----------
+    own_weight : Buffer of float32, or None
+        The weights of this device's rows, where they have some.
     """
 
     def __init__(
@@ -74,13 +79,19 @@ class Rows:
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
         self.target = memory.put(np.append(design.target(), np.zeros(8, np.float32)))  # of the rows of all devices
-        queue = memory.zeros(2, np.uint32)
-        self.programs = Programs(self.device, layout, design.storage, design.problem.family, prior, queue)
+        queue, family = memory.zeros(2, np.uint32), design.problem.family
+        weights = design.row_weights()
+        weighted = weights is not None
+        self.programs = Programs(self.device, layout, design.storage, family, prior, queue, weighted)
+        self.own_weight: Buffer | None = None
+        if weights is not None:
+            self.own_weight = memory.put(weights[self.first_row : self.first_row + max(1, self.count)])
+            self.programs.likelihood = {"row_weight": memory.put(weights)}  # of the rows of all devices
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of shape (chains, AUXILIARY)."""
         if self.design.family.targeted:
-            self.programs.likelihood = {"target": self.target, "shape": shape}
+            self.programs.likelihood |= {"target": self.target, "shape": shape}
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""

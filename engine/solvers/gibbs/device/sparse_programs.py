@@ -89,6 +89,7 @@ class SparsePrograms:
             count, pieces = whole.total, np.minimum(whole.counts, SHARDS) + whole.counts // SEGMENT
             self._row_lanes = max(_lanes(count / layout.rows, 32), _lanes(whole.longest_row / 64, 32))
             self._column_lanes = _lanes(count / max(1, int(pieces.sum())), 32)
+        self._weighted = {"weighted": True} if design.problem.weights is not None else {}
         self.expand = device.program("gibbs/sparse_expand", block=self.block, **self._row_types)
         self._kernels: dict[tuple[str, int, str], tuple[Kernel, int]] = {}
         self._programs: dict[tuple[int, str], Program] = {}
@@ -108,6 +109,8 @@ class SparsePrograms:
         if found is None:
             block = self.block if not self._simt else max(32, min(_BLOCK, self._layout.strip_rows * self._row_lanes))
             constants = _row_constants(block, self._row_lanes, chains, mode, self._family, vector, self._shuffle)
+            if mode in ("score", "margins"):
+                constants |= self._weighted
             program = self._device.program("gibbs/sparse_rows", **constants, **self._row_types)
             found = self._kernels[mode, chains, vector] = program.pass_rows, block
         return found
@@ -176,5 +179,7 @@ def sparse_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for family in families:
             constants = _row_constants(block, lanes, chains, mode, family, vector, capabilities.shuffle)
             yield "gibbs/sparse_rows", {**constants, **types}
+            if mode == "margins" and types is short:
+                yield "gibbs/sparse_rows", {**constants, **types, "weighted": True}
         constants = _column_constants(block, lanes, chains, vector, capabilities.shuffle)
         yield "gibbs/sparse_columns", {**constants, **types}

@@ -69,7 +69,8 @@ def find_mode(
         if family.targeted:
             margins = sampler.margins_at(beta)
             target = sampler.design.target()[: len(margins)].astype(np.float64)
-            auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees), floor)
+            weights = sampler.design.problem.weights
+            auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees, weights), floor)
             sampler.set_auxiliary(auxiliary)
         if round_ < _ROUNDS - 1:
             information = family.information_at(auxiliary)
@@ -84,8 +85,10 @@ def first_auxiliary(design: Design) -> Floats:
         return np.zeros(count)
     from scipy.special import ndtri
 
-    below = np.cumsum(np.bincount(design.problem.y.astype(np.int64), minlength=design.problem.categories))[:-1]
-    return np.asarray(np.log(np.maximum(np.diff(ndtri(below / design.layout.rows)), 1e-3)))
+    problem = design.problem
+    below = np.cumsum(np.bincount(problem.y.astype(np.int64), problem.weights, minlength=problem.categories))[:-1]
+    shares = np.clip(below / design.total_weight, 1e-9, 1.0 - 1e-9)  # of weight 0, a category may have none
+    return np.asarray(np.log(np.maximum(np.diff(ndtri(shares)), 1e-3)))
 
 
 def _least_auxiliary(design: Design) -> float:

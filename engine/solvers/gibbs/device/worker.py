@@ -119,8 +119,8 @@ class Worker:
     # --- X'X and the start ----------------------------------------------------------------------------------------
 
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
-        """See :meth:`Matrices.make_gram`; with the weights of the kernel ``hmc``, or without."""
-        return self.matrices.make_gram(self.hamiltonian.weight if weighted else None)
+        """See :meth:`Matrices.make_gram`; with the weights of the kernel ``hmc``, or those of the problem if any."""
+        return self.matrices.make_gram(self.hamiltonian.weight if weighted else self.rows.own_weight)
 
     def cancel(self) -> None:
         """Let :meth:`make_gram` and :meth:`factorise` end soon; from any thread."""

@@ -109,10 +109,11 @@ def posterior_of(
         arrays[published] = statistics.all()[:, :, REPORT.index(name)]
     if "lp" in arrays:  # in the units of the target
         on_device = arrays["lp"]
-        arrays["lp"] = arrays["lp"] - problem.X.shape[0] * np.log(design.target_scale)
+        arrays["lp"] = arrays["lp"] - design.total_weight * np.log(design.target_scale)
         if problem.family == "counts":  # the devices leave the terms without the margin out
             raw = statistics.all()[:, :, len(REPORT) :]
-            for value, repeats in zip(*np.unique(problem.y, return_counts=True), strict=True):
+            values, place = np.unique(problem.y, return_inverse=True)
+            for value, repeats in zip(values, np.bincount(place, problem.weights), strict=True):
                 arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
         if "energy" in arrays:
             arrays["energy"] = arrays["energy"] + (on_device - arrays["lp"])

@@ -56,12 +56,14 @@ class AuxiliaryMoves:
             return
         rows.read_shape(self.shape)
         steps = np.zeros(AUXILIARY)
-        found = design.family.steps(design.problem.y, design.problem.categories, settings.degrees)
+        problem = design.problem
+        found = design.family.steps(problem.y, problem.categories, settings.degrees, problem.weights)
         steps[: self.count] = found[: self.count]
         self._parts = max(1, min(_MOST_PARTS, layout.rows // _ROWS_A_PART))
         different = _different(memory, design)
         self.values = different.get("values")
         self._launch = Launcher(
+            **{name: weight for name, weight in rows.programs.likelihood.items() if name == "row_weight"},
             auxiliary=chains.auxiliary,
             auxiliary_step=memory.put(steps),
             candidates=memory.empty((chains.count, _POINTS, AUXILIARY)),
@@ -85,7 +87,7 @@ class AuxiliaryMoves:
 
     def arguments(self) -> dict[str, Buffer]:
         """What kernels take for the likelihoods of this family."""
-        return {"target": self._rows.target, "shape": self.shape} if self._rows.design.family.targeted else {}
+        return dict(self._rows.programs.likelihood)
 
     def prime(self) -> None:
         """Let the likelihoods be those of the chains' parameters; to be called when the chains were set."""
@@ -105,7 +107,8 @@ def _different(memory: Memory, design: Design) -> dict[str, Any]:
     """The different values of a target of counts, and how often each is there."""
     if design.problem.family != "counts":
         return {}
-    values, repeats = np.unique(design.problem.y, return_counts=True)
+    values, place = np.unique(design.problem.y, return_inverse=True)
+    repeats = np.bincount(place, design.problem.weights)
     buffers = (memory.put(array.astype(np.float64)) for array in (values, repeats))
     return {**dict(zip(("values", "repeats"), buffers, strict=True)), "distinct": len(values)}
 
