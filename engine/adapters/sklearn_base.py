@@ -48,7 +48,7 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """The rows of weights above 0, and these; small data in an order of its own, on which fits then depend not.
 
-        Rows whose weights are whole numbers are repeated, if there are not many more of them then; the weights are None.
+        Rows of whole weights are repeated, if there are not many more of them then; the weights are None.
         """
         weights = None
         if sample_weight is not None:

@@ -34,7 +34,8 @@ def log_likelihood(problem: HorseshoeProbit, result: Result) -> Floats:
     Returns
     -------
     ndarray, shape (chains, draws, N)
-        In the units of the target, and without the weights of the rows; `arviz.loo` takes it through ``engine.to_arviz(result, problem)``.
+        In the units of the target, and without the weights of the rows; `arviz.loo` takes it through
+        ``engine.to_arviz(result, problem)``.
 
     Raises
     ------
