@@ -21,6 +21,7 @@ _MODULES = {
     "base.batch": ("Batch", "Failure"),
     "runs.observers": ("ProgressBar",),
     "base.result": ("Result", "Status"),
+    "runs.folder.run_folder": ("RunFolder",),
     "runs.run": ("Run",),
     "errors": (
         "AuditError",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from .errors import RunFolderError as RunFolderError
     from .errors import StorageWarning as StorageWarning
     from .errors import UntrustedCode as UntrustedCode
+    from .runs.folder.run_folder import RunFolder as RunFolder
     from .runs.observers import ProgressBar as ProgressBar
     from .runs.run import Run as Run
     from .solvers.boa.network import network_dot as network_dot

@@ -15,29 +15,29 @@ from pathlib import Path
 
 import numpy as np
 
-import quintet as qt
-from quintet.reports.machine import describe_machine
-from quintet.reports.report import Report, Section, Table
-from quintet.solvers.knapsack.generators import GeneratorOptions, generate
+import engine
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.reports.machine import describe_machine
+from engine.reports.report import Report, Section, Table
 
 RANDOM = np.random.default_rng(1)
 X = RANDOM.normal(size=(20_000, 40))
 CASES = {
     "horseshoe probit 20 000 x 40, gibbs, 200 iterations": (
-        qt.HorseshoeProbit(X, X[:, 0] + RANDOM.normal(size=len(X)) > 0),
+        engine.HorseshoeProbit(X, X[:, 0] + RANDOM.normal(size=len(X)) > 0),
         {"kernel": "gibbs", "warmup": 100, "draws": 100},
     ),
     "trap-5, 100 genes, 4800 individuals, 50 generations": (
-        qt.BOA("trap-5", 100),
+        engine.BOA("trap-5", 100),
         {"population": 4800, "local_search": "none", "max_generations": 50, "patience": 50, "target": 101},
     ),
     "knapsack, 3000 items, tiles": (
         generate(GeneratorOptions(n=3000, seed=1)),
         {"reduce": False, "variant": "tiles", "items": False},
     ),
-    "queens 14": (qt.Queens(14), {}),
+    "queens 14": (engine.Queens(14), {}),
     "dense linear program 60 x 180, mpc": (
-        qt.LinearProgram(np.ones(180), A_ub=-np.abs(X[:60, :30]).repeat(6, axis=1), b_ub=-np.ones(60)),
+        engine.LinearProgram(np.ones(180), A_ub=-np.abs(X[:60, :30]).repeat(6, axis=1), b_ub=-np.ones(60)),
         {"method": "mpc", "presolve": False},
     ),
 }
@@ -46,14 +46,14 @@ CASES = {
 def measure() -> None:
     """Print the seconds of this process's driver as JSON."""
     seconds = {}
-    with qt.Engine(backend="opencl") as engine:
+    with engine.Engine(backend="opencl") as owner:
         for name, (problem, options) in CASES.items():
             first = time.process_time()
-            engine.solve(problem, **options)
+            owner.solve(problem, **options)
             second = time.process_time()
-            engine.solve(problem, **options)
+            owner.solve(problem, **options)
             seconds[name] = (second - first, time.process_time() - second)
-        print(json.dumps({"driver": engine.device_infos[0].platform, "seconds": seconds}))
+        print(json.dumps({"driver": owner.device_infos[0].platform, "seconds": seconds}))
 
 
 def main(path: Path) -> None:
@@ -70,7 +70,7 @@ def main(path: Path) -> None:
         for name in CASES
     ]
     columns = ("problem", "PoCL", "Intel", "first run, PoCL", "first run, Intel")
-    machine = describe_machine(qt.available_devices("opencl"))
+    machine = describe_machine(engine.available_devices("opencl"))
     table = Table("Processor seconds by driver", columns, tuple(rows), "the first run compiles its kernels")
     report = Report(
         "cpu-drivers", "OpenCL drivers for CPUs", "python docs/records/cpu_drivers.py FILE", "bench", machine,

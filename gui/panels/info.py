@@ -105,14 +105,14 @@ def folder_rows(folder: Path, description: Mapping[str, Any]) -> list[Row]:
     path = shlex.quote(str(folder))
     settings, options = _chosen(description)
     again = shlex.join(["quintet", *solve_words(folder, settings, options)])
-    problem = f"quintet.folder.RunFolder.open({str(folder)!r}).problem()"
+    problem = f"engine.RunFolder.open({str(folder)!r}).problem()"
     return [
         *rows,
         ("folder", "path", str(folder), ""),
         ("command", "replay", f"quintet replay {path}", ""),
         ("command", "solve again", again, ""),
         ("Python", "solve again", call_of(problem, settings, options), ""),
-        ("Python", "read the result", f"quintet.folder.RunFolder.open({str(folder)!r}).result()", ""),
+        ("Python", "read the result", f"engine.RunFolder.open({str(folder)!r}).result()", ""),
     ]
 
 

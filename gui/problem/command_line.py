@@ -52,17 +52,17 @@ def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) 
 def call_of(problem: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """The Python call that solves a problem, an expression, with these settings and options."""
     arguments = "".join(f", {name}={value!r}" for name, value in {**settings, **options}.items())
-    return f"quintet.solve({problem}{arguments})"
+    return f"engine.solve({problem}{arguments})"
 
 
 def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:
     """The equivalent Python code, on this computer or a cluster."""
     settings = {name: value for name, value in settings.items() if name != "host"}  # which only the command line has
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
-    call = f"quintet.solve(problem{arguments},\n)" if arguments else "quintet.solve(problem)"
+    call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))
     reading = "".join(f", {name}={value!r}" for name, value in instance.reading.items())
-    read = f"quintet.{type(instance.problem).__name__}.read({source}{reading})"
+    read = f"engine.{type(instance.problem).__name__}.read({source}{reading})"
     if os.path.isdir(instance.source):
-        read = f"quintet.folder.RunFolder.open({source}).problem()"
-    return f"import quintet\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"
+        read = f"engine.RunFolder.open({source}).problem()"
+    return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"

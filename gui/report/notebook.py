@@ -16,10 +16,9 @@ from collections import defaultdict
 
 import matplotlib.pyplot as plt
 
-import quintet
-from quintet.folder import RunFolder
+import engine
 
-folder = RunFolder.open({path!r})
+folder = engine.RunFolder.open({path!r})
 result = folder.result()
 metrics, series, best = {{}}, defaultdict(lambda: ([], [])), ([], [], [])
 for event in folder.events():

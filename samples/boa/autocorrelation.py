@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-import quintet
+import engine
 
 
 def energy(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -29,7 +29,7 @@ def energy(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 if __name__ == "__main__":
-    problem = quintet.BOA(energy, 20, minimize=True, optimum=26)
-    result = quintet.solve(problem)
+    problem = engine.BOA(energy, 20, minimize=True, optimum=26)
+    result = engine.solve(problem)
     sequence = "".join("+-"[gene] for gene in result.solution)
     print(result.status, result.objective, sequence, f"{result.counters['evaluations']} evaluations")

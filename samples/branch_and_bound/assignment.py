@@ -10,7 +10,7 @@ location. To stay short, every open facility
 takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
 
 The tree is written twice: as the class ``AssignmentTree`` in Python, and as the functions in ``KERNEL`` for CUDA and
-OpenCL. ``quintet.solvers.branch_and_bound.reference.search`` searches with the first; both must visit the same nodes.
+OpenCL. ``engine.references.branch_and_bound.search`` searches with the first; both must visit the same nodes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-import quintet
-from quintet.devices import Capabilities
-from quintet.formats import qaplib
-from quintet.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+import engine
+from engine.devices import Capabilities
+from engine.formats import qaplib
+from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 # A Mako template, rendered with `items`, `leaf_depth` and the constants of device(). Types: i32, mask_t (a set of
 # items); ITEMS, ONE, LOWEST(set) and INDEX_OF_LOWEST(set) are there too. `table` is the int32 array that device()
@@ -219,5 +219,5 @@ def grid(rows: int, columns: int, seed: int) -> Assignment:
 
 
 if __name__ == "__main__":
-    result = quintet.solve(grid(2, 5, seed=1))
+    result = engine.solve(grid(2, 5, seed=1))
     print(result.status, result.objective, result.solution.tolist(), f"{result.counters['nodes']} nodes")

@@ -51,7 +51,7 @@ def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot: Any, open_wi
     assert pane.read_form.editor("encode").isChecked()
     pane.set_values({"draws": 8, "warmup": 0}, {})
     assert f"solve {table} --encode --draws 8" in pane.command_text()
-    assert f"quintet.HorseshoeProbit.read({str(table)!r}, encode=True)" in pane.python_text()
+    assert f"engine.HorseshoeProbit.read({str(table)!r}, encode=True)" in pane.python_text()
     assert window.problems.forecast_words()[:2] == ["estimate", str(table)]
     assert "--encode" in window.problems.forecast_words()
     tab = begin(qtbot, window)

@@ -213,7 +213,7 @@ def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
     qtbot.waitUntil(lambda: window.pane.instance is not None and window.pane.options() != {}, timeout=PATIENCE)
     assert window.pane.options() == {"step": 5}
     assert f"quintet solve {note.path}" in window.pane.command_text()
-    assert "quintet.folder.RunFolder.open" in window.pane.python_text()
+    assert "engine.RunFolder.open" in window.pane.python_text()
     tab = begin(qtbot, window)
     ended(qtbot, tab)
     assert (tab.note.state, tab.note.best) == ("optimal", counting.expected(100))

@@ -52,7 +52,7 @@ if __name__ == "__main__":
 APP = """
 import os, subprocess
 
-from quintet.layout import load_app
+from quintet.util.paths import load_app
 
 load_app()
 import gui.__main__

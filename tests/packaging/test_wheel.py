@@ -92,7 +92,7 @@ def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Pa
 
 
 def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
-    code = "import gui\nfrom quintet.layout import load_app\nload_app()\nimport gui.__main__ as app\n"
+    code = "import gui\nfrom quintet.util.paths import load_app\nload_app()\nimport gui.__main__ as app\n"
     code += "print(gui.whose, app.__file__, callable(app.missing))"
     whose, file, found = run(code, others, site).split()
     assert (whose, found) == ("another", "True")

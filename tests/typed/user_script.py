@@ -11,7 +11,7 @@ from xarray import DataTree
 
 import engine
 import quintet as qt
-import quintet.devices.pool
+import quintet.devices
 import quintet.solvers.knapsack.problem
 from engine.errors import InputError
 from quintet.devices import DeviceInfo
