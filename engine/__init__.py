@@ -36,6 +36,7 @@ _MODULES = {
         "InfeasibleWarning",
         "InputError",
         "KernelArgumentError",
+        "KernelBoundsError",
         "KernelError",
         "ObserverWarning",
         "OptionError",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from .errors import InfeasibleWarning as InfeasibleWarning
     from .errors import InputError as InputError
     from .errors import KernelArgumentError as KernelArgumentError
+    from .errors import KernelBoundsError as KernelBoundsError
     from .errors import KernelError as KernelError
     from .errors import ObserverWarning as ObserverWarning
     from .errors import OptionError as OptionError

@@ -20,6 +20,7 @@
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
     ├── OutputError                5   what was asked for could not be written: the disk is full, or the like
     ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
+    ├── KernelBoundsError          3   a checked kernel has left its buffers: a fault of the program, too
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
 
 A message is one sentence: the name, the rule, what was given, and where.
@@ -61,6 +62,7 @@ __all__ = [
     "InfeasibleWarning",
     "InputError",
     "KernelArgumentError",
+    "KernelBoundsError",
     "KernelError",
     "ObserverWarning",
     "OptionError",
@@ -257,6 +259,24 @@ class KernelArgumentError(QuintetError, TypeError):
 
     def __init__(self, template: str, language: str, device: str, message: str) -> None:
         super().__init__(f"kernel {template} ({language}, {device}): {message}")
+
+
+class KernelBoundsError(QuintetError):
+    """A checked kernel has read or written what is outside of its buffers (``QUINTET_CHECKED``); there is no answer.
+
+    Parameters
+    ----------
+    template, language, device : str
+        Which kernel source, for which language, on which device.
+    message : str
+        The kernel, its argument, the index and the template's line, as far as they are known.
+    """
+
+    exit_code = 3
+
+    def __init__(self, template: str, language: str, device: str, message: str) -> None:
+        super().__init__(f"kernel {template} ({language}, {device}): {message}")
+        self.template = template
 
 
 class OutOfDeviceMemory(DeviceError):

@@ -53,6 +53,8 @@ class ArraySpec:
         For people.
     optional : bool
         Whether it may be absent.
+    within : (float, float), optional
+        The least and the greatest value that an element may have; NaN is not within any.
     required_if : callable, optional
         Checkpoints only: called with the state; the array must be there if it returns True, and absent otherwise.
     """
@@ -63,6 +65,7 @@ class ArraySpec:
     title: str = ""
     unit: str = ""
     optional: bool = False
+    within: tuple[float, float] | None = None
     required_if: Callable[[Any], bool] | None = None
 
 
@@ -252,6 +255,12 @@ def _check_array(spec: ArraySpec, array: NDArray[Any], sizes: dict[str, tuple[in
         raise SchemaError(f"the array '{spec.name}' must be a NumPy array; got a {type(array).__name__}")
     if not any(_is_of(array.dtype, choice) for choice in spec.dtype.split("|")):
         raise SchemaError(f"the array '{spec.name}' must be of type {spec.dtype}; got {array.dtype}")
+    if spec.within is not None:
+        least, most = spec.within
+        outside = ~((array >= least) & (array <= most))
+        if outside.any():
+            wrong = array[outside].flat[0]
+            raise SchemaError(f"the array '{spec.name}' must hold numbers from {least:g} to {most:g}; got {wrong}")
     if spec.shape is None:
         return
     if array.ndim != len(spec.shape):

@@ -21,6 +21,7 @@ from ..util.text import option_text
 __all__ = [
     "assignments",
     "backend_option",
+    "checked_option",
     "config_option",
     "debug_option",
     "devices_option",
@@ -46,6 +47,20 @@ def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
+
+
+def _check_kernels(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        os.environ["QUINTET_CHECKED"] = "1"  # child processes check theirs, too
+
+
+checked_option = click.option(
+    "--checked",
+    is_flag=True,
+    expose_value=False,
+    callback=_check_kernels,
+    help="Check that kernels stay within their buffers, and end the run if one does not.",
+)
 config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
 backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
 

@@ -32,6 +32,7 @@ from . import tables
 from .control import Controls
 from .options import (
     backend_option,
+    checked_option,
     config_option,
     debug_option,
     devices_option,
@@ -108,7 +109,7 @@ price (the column of a table to predict), --relax (take integer variables as con
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
-@options(_cluster_option, _host_option, config_option, debug_option)
+@options(_cluster_option, _host_option, config_option, checked_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -156,7 +157,7 @@ def solve(
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
 @click.option("--from-start", is_flag=True, help="Begin from the start; removes checkpoints and result.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
-@options(_cluster_option, _host_option, config_option, debug_option)
+@options(_cluster_option, _host_option, config_option, checked_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,

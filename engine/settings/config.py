@@ -44,6 +44,7 @@ FILE_NAME = "quintet.toml"
 _PREFIX = "QUINTET_"
 _TEST_PREFIX = "QUINTET_TEST_"  # for the test suite
 _OTHER_VARIABLES = {
+    "QUINTET_CHECKED": "1 checks that kernels stay within their buffers",
     "QUINTET_CONFIG": "configuration file to read",
     "QUINTET_CPU_DRIVER": "OpenCL driver for CPUs: auto, intel or pocl",
     "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",

@@ -32,7 +32,7 @@ SCHEMA = Schema(
     checkpoint=CheckpointSpec(
         version=1,
         arrays=(
-            ArraySpec("row", "int32|int64", ("capacity",)),
+            ArraySpec("row", "int32|int64|float64", ("capacity",), within=(0, 9)),
             ArraySpec("walk", "unsigned", (), required_if=lambda state: state.phase == "walk"),
         ),
         state=State,
@@ -81,7 +81,14 @@ def test_each_departure_of_a_result_is_named(changes: Any, counters: Any, messag
     [
         (np.zeros(4, np.int32), None, {"phase": "sweep", "at": 1}, None),
         (np.zeros(4, np.int64), np.uint8(1), {"phase": "walk", "at": 1}, None),
-        (np.zeros(4, np.int8), None, {"phase": "sweep", "at": 1}, "must be of type int32|int64; got int8"),
+        (np.zeros(4, np.int8), None, {"phase": "sweep", "at": 1}, "must be of type int32|int64|float64; got int8"),
+        (
+            np.array([0, 9, 10], np.int32),
+            None,
+            {"phase": "sweep", "at": 1},
+            "'row' must hold numbers from 0 to 9; got 10",
+        ),
+        (np.array([0, np.nan]), None, {"phase": "sweep", "at": 1}, "'row' must hold numbers from 0 to 9; got nan"),
         (None, None, {"phase": "sweep", "at": 1}, "the array 'row' is missing"),
         (np.zeros(4, np.int32), None, {"phase": "walk", "at": 1}, "the array 'walk' is missing"),
         (np.zeros(4, np.int32), np.uint8(1), {"phase": "sweep", "at": 1}, "an array 'walk' does not belong here"),

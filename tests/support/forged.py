@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 import engine
 from engine.base.problem import Problem
-from engine.errors import QuintetError
+from engine.devices import available
+from engine.devices.guarded import VARIABLE
+from engine.errors import KernelBoundsError, QuintetError
 from engine.solvers.boa.fitness.tables import Decomposable, qubo
 
-__all__ = ["PROBLEMS", "Forgery", "forgeries"]
+__all__ = ["PROBLEMS", "Forgery", "checked", "extremes", "forgeries"]
 
 _RANDOM = np.random.default_rng(5)
 _X = _RANDOM.normal(size=(12, 3))
@@ -83,7 +85,7 @@ def forgeries(name: str, most_places: int = 8) -> Iterator[Forgery]:
     for key, array in arrays.items():
         places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
         for place in places:
-            for value in _extremes(array):
+            for value in extremes(array):
                 changed = np.array(array, dtype=object if array.dtype.kind == "O" else array.dtype, order="C")
                 changed = changed.astype(f"U{max(len(str(value)), 1)}") if array.dtype.kind == "U" else changed
                 changed.flat[int(place)] = value
@@ -97,6 +99,12 @@ def forgeries(name: str, most_places: int = 8) -> Iterator[Forgery]:
         yield Forgery(name, key, -1, "missing", {other: value for other, value in arrays.items() if other != key})
 
 
+def checked() -> dict[str, str]:
+    """The environment of a process whose kernels are checked, where they can be: on PoCL."""
+    on_pocl = any("Portable Computing Language" in info.platform for info in available("opencl")[0][:1])
+    return {**os.environ, **({VARIABLE: "1"} if on_pocl else {})}
+
+
 def _solve_accepted(name: str) -> None:
     """Solve what the constructor accepts, for a moment each; print what is under way, for the case of a crash."""
     with engine.Engine(backend="opencl") as owner:
@@ -106,11 +114,15 @@ def _solve_accepted(name: str) -> None:
                 problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
             except (QuintetError, ValueError, TypeError, KeyError, IndexError, OverflowError):
                 continue
-            with contextlib.suppress(QuintetError):
+            try:
                 owner.solve(problem, time_limit=0.2)
+            except KernelBoundsError:
+                raise
+            except QuintetError:
+                pass
 
 
-def _extremes(array: NDArray[Any]) -> list[Any]:
+def extremes(array: NDArray[Any]) -> list[Any]:
     if array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
         return [

@@ -104,6 +104,31 @@ def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
         assert wrong == [], what  # the way there may be another
 
 
+EXTREMES: dict[str, list[tuple[str, float]]] = {
+    "branch_and_bound": [("fresh", 255), ("value", -1), ("explored", 2**62)],
+    "boa": [("parent_count", 2**31 - 1), ("numbers", 2**40), ("status", -(2**63))],
+    "gibbs": [("steps", 2**31 - 1), ("draws.draws_mean", np.inf), ("draws.draws_squares", -1.0), ("beta", 1e300)],
+    "knapsack": [("row", -1), ("capacity", 2**62), ("done", -1)],
+    "linprog": [("s", -1.0), ("z", -1e300), ("iteration", 2**40), ("pdhg_weight", 0.0)],
+}
+
+
+def test_an_extreme_with_the_right_digest_is_refused(interrupted: tuple[str, RunFolder], tmp_path: Path) -> None:
+    """See tools/soak/forge.py, which tries every extreme everywhere."""
+    name, folder = interrupted
+    kept = folder.checkpoint()
+    assert kept is not None
+    for what, value in EXTREMES[name]:
+        state, arrays = kept.state.model_dump(), dict(kept.arrays)
+        if what in state:
+            state[what] = value
+        else:
+            arrays[what] = np.full_like(arrays[what], value)
+        signed(folder, tmp_path / what, arrays, state)
+        with pytest.raises(RunFolderError):
+            engine.resume(tmp_path / what)
+
+
 def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path: Path) -> None:
     folder = stopped("knapsack", tmp_path / "r", DEVICES)
     kept = None if folder is None else folder.checkpoint()

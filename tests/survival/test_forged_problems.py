@@ -13,7 +13,7 @@ import engine
 from engine.devices import available
 from engine.errors import QuintetError
 from engine.runs.folder.run_folder import RunFolder
-from tests.support.forged import PROBLEMS, forgeries
+from tests.support.forged import PROBLEMS, checked, forgeries
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEXED = {
@@ -79,5 +79,5 @@ def test_what_is_accepted_of_forged_problems_can_be_solved(name: str) -> None:
     if not available()[0]:
         pytest.skip("this machine has no device")
     words = [sys.executable, "-m", "tests.support.forged", name]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=600)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=checked(), timeout=600)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...errors import BackendUnavailable, DeviceError, KernelError, RecordingError
+from ...errors import BackendUnavailable, DeviceError, KernelBoundsError, KernelError, RecordingError
 from ..backends import BackendModule
 from ..buffer import Buffer, Events, StreamEvent
 from ..device import Device
 from ..graph import CommandList, Recording
+from ..guarded import checked
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.program import Kernel, Signature
 from ..kernels.source import Source
@@ -165,6 +166,7 @@ class CudaDevice(Device):
         self._peers: set[int] = set()
         self._pinned: dict[int, NDArray[Any]] = {}
         self._in_flight = 0
+        self._is_checked = checked() is not None
         self._beginning: Any = None
         self._began = 0.0
         major, minor = device.compute_capability()
@@ -214,6 +216,12 @@ class CudaDevice(Device):
         return function
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
+        if self._is_checked:
+            from .guarded import GuardedDeviceMemory
+
+            others = range(self._driver.Device.count()) if self.capabilities.peer_access else ()
+            guarded = GuardedDeviceMemory(self.info.index, nbytes, tuple(i for i in others if i != self.info.index))
+            return guarded, guarded.begin
         try:
             memory = self._driver.mem_alloc(nbytes)
         except self._driver.Error as error:
@@ -294,6 +302,21 @@ class CudaDevice(Device):
         except self._driver.Error as error:
             raise KernelError(kernel.source.template, "cuda", self.info.id, f"{kernel.entry}: {error}") from error
         self.count_launches(1)
+        if self._is_checked:
+            self._check(kernel, native)
+
+    def _check(self, kernel: Kernel, native: list[Any]) -> None:
+        """Wait for a launch; an address that is not mapped is outside of a buffer."""
+        try:
+            self.sync()
+        except DeviceError as error:
+            if "illegal memory access" not in str(error):
+                raise
+            sizes = {buffer.argument: buffer.size for buffer in self._owned.buffers}
+            named = zip(kernel.signature.parameters, native, strict=True)
+            given = ", ".join(f"{p.name} of {sizes.get(value, 0)} elements" for p, value in named if p.is_buffer)
+            message = f"{kernel.entry} accessed what is outside of its buffers: {given}"
+            raise KernelBoundsError(kernel.source.template, "cuda", self.info.id, message) from error
 
     def count_launches(self, more: int) -> None:
         """Wait where too many launches are in flight; those that are recorded are not."""
@@ -305,8 +328,8 @@ class CudaDevice(Device):
             self.sync()
 
     def _new_recording(self) -> Recording:
-        """A graph; the commands one by one where each has a time mark put behind it."""
-        if self.is_timed or not self.capabilities.graphs:
+        """A graph; the commands one by one where each has a time mark put behind it, or is checked."""
+        if self.is_timed or self._is_checked or not self.capabilities.graphs:
             return CommandList(self)
         return GraphRecording(self)
 

@@ -21,6 +21,7 @@ from ...errors import DeviceError, KernelError
 from ..backends import BackendModule
 from ..buffer import Buffer, StreamEvent
 from ..device import Device
+from ..guarded import GuardedMemory, bounds_error, checked
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import keep, kept, note_build
 from ..kernels.program import Kernel, Signature
@@ -37,6 +38,7 @@ _BUILD_ATTEMPTS = 5
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
 _KEEP_BINARIES = ("Portable Computing Language", "NVIDIA")  # platforms whose drivers do so themselves
+_CHECKABLE = "Portable Computing Language"
 _UNKNOWN_PROCESSOR = "unknown target CPU"
 _OLD_COMPILER = "the OpenCL driver is older than this processor (Quintet's extra cpu-fast has a newer one)"
 _ANEW = "\ntypedef int built_anew;\n"
@@ -82,6 +84,7 @@ class _Memory:
 
     buffer: cl.Buffer
     host: NDArray[np.uint8] | None = None
+    guarded: GuardedMemory | None = None
 
 
 @dataclass(eq=False)
@@ -147,6 +150,11 @@ class OpenCLDevice(Device):
         self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each stream, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._shares = self.capabilities.host_visible_memory and _has_fine_grained_memory(part)
+        self._is_checked = checked() is not None
+        if self._is_checked and not (self._shares and info.platform.startswith(_CHECKABLE)):
+            raise DeviceError(
+                f"the kernels of {info.id} ({info.name}) cannot be checked: that needs PoCL on a CPU, or CUDA"
+            )
         self.allocated_bytes: int = 0
         self._owned.stack.callback(self.sync)
 
@@ -214,7 +222,7 @@ class OpenCLDevice(Device):
 
     def _built(self, text: str) -> cl.Program:
         """Built from source, or from the binary that Quintet keeps for drivers that keep none."""
-        options = list(_BUILD_OPTIONS)
+        options = [*_BUILD_OPTIONS, *(["-g"] if self._is_checked else [])]
         program: cl.Program
         if self.info.platform.startswith(_KEEP_BINARIES):
             program = self._cl.Program(self._context, text).build(options)
@@ -254,7 +262,11 @@ class OpenCLDevice(Device):
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: one buffer holds at most {most}")
         cl = self._cl
         try:
-            if self._shares:
+            if self._is_checked:
+                guarded = GuardedMemory(nbytes)
+                flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+                memory = _Memory(cl.Buffer(self._context, flags, hostbuf=guarded.array), guarded.array, guarded)
+            elif self._shares:
                 shared = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
                 host = cl.svm_empty(self._context, shared, nbytes, np.uint8, alignment=_ALIGNMENT)
                 flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
@@ -344,6 +356,16 @@ class OpenCLDevice(Device):
             raise kernel.out_of_range(native) from None
         if self._shares:
             self._launched[self._queue] = launched
+        if self._is_checked:
+            self._check(kernel, native)
+
+    def _check(self, kernel: Kernel, native: list[Any]) -> None:
+        """Wait for a launch, and refuse what it has done outside of its buffers."""
+        self.sync()
+        for buffer in self._owned.buffers:
+            memory: _Memory = buffer.handle
+            if memory.guarded is not None and (access := memory.guarded.take_access()) is not None:
+                raise bounds_error(kernel, native, buffer.argument, buffer.nbytes, access)
 
     def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
         """See :meth:`Device.prepared`: a launch of a kernel object of its own, whose arguments are set once.
@@ -355,7 +377,7 @@ class OpenCLDevice(Device):
         native : list
             Its arguments as the backend takes them.
         """
-        if self.is_timed:
+        if self.is_timed or self._is_checked:
             return super().prepared(kernel, grid, block, native)
         cl, own = self._cl, self._copy_of(kernel, native)
         enqueue, size, local = cl.enqueue_nd_range_kernel, (grid * block,), (block,)

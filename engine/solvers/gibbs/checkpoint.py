@@ -243,6 +243,7 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
             ((arrays["traced"] >= 0) & (arrays["traced"] <= state.design.problem.X.shape[1])).all()
         ),
         "a draw is not finite": all(np.isfinite(draws.all()).all() for _, draws in state.kept()),
+        "draws are missing, or have other moments": all(draws.is_whole() for _, draws in state.kept()),
     }
     if "weight" in arrays:
         good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())

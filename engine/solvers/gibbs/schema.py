@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,7 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from .families import AUXILIARY
 
-__all__ = ["SCHEMA", "CheckpointState"]
+__all__ = ["MOST_STEPS", "SCHEMA", "CheckpointState"]
+
+MOST_STEPS = 8
+"""Of a trajectory of the kernel ``hmc``."""
+
+_WITHIN = (-1e100, 1e100)
+"""What no number of a chain exceeds, so that its square is finite."""
+
+_FINITE = (-1.7e308, 1.7e308)
 
 
 class CheckpointState(BaseModel):
@@ -26,7 +35,7 @@ class CheckpointState(BaseModel):
     averaged: int = Field(0, ge=0)
     averaging: bool = False
     adapting: bool = False
-    steps: int = Field(3, ge=1)
+    steps: int = Field(3, ge=1, le=MOST_STEPS)
 
 
 def _is_hmc(state: Any) -> bool:
@@ -40,11 +49,11 @@ def _knows_small(state: Any) -> bool:
 def _draws(name: str, quantities: str, optional: bool = False) -> tuple[ArraySpec, ...]:
     """The arrays of one store of draws."""
     return (
-        ArraySpec(f"{name}.draws_mean", "float64", ("chains", quantities), optional=optional),
-        ArraySpec(f"{name}.draws_squares", "float64", ("chains", quantities), optional=optional),
-        ArraySpec(f"{name}.draws_all", "float64", ("chains", None, quantities), optional=optional),
+        ArraySpec(f"{name}.draws_mean", "float64", ("chains", quantities), optional=optional, within=_WITHIN),
+        ArraySpec(f"{name}.draws_squares", "float64", ("chains", quantities), optional=optional, within=(0, 1e250)),
+        ArraySpec(f"{name}.draws_all", "float64", ("chains", None, quantities), optional=optional, within=_WITHIN),
         ArraySpec(f"{name}.draws_count", "integer", (), optional=optional),
-        ArraySpec(f"{name}.draws_some", "float64", ("chains", None, None), optional=True),
+        ArraySpec(f"{name}.draws_some", "float64", ("chains", None, None), optional=True, within=_WITHIN),
     )
 
 
@@ -100,12 +109,12 @@ SCHEMA = Schema(
     checkpoint=CheckpointSpec(
         version=3,
         arrays=(
-            ArraySpec("beta", "float64", ("chains", "columns")),
-            ArraySpec("local_precision", "float64", ("chains", "columns")),
-            ArraySpec("nu", "float64", ("chains", "columns")),
-            ArraySpec("whole", "float64", ("chains", 8)),
-            ArraySpec("auxiliary", "float64", ("chains", AUXILIARY)),
-            ArraySpec("mode", "float64", ("columns",)),
+            ArraySpec("beta", "float64", ("chains", "columns"), within=_WITHIN),
+            ArraySpec("local_precision", "float64", ("chains", "columns"), within=(5e-324, inf)),
+            ArraySpec("nu", "float64", ("chains", "columns"), within=_FINITE),
+            ArraySpec("whole", "float64", ("chains", 8), within=_FINITE),
+            ArraySpec("auxiliary", "float64", ("chains", AUXILIARY), within=_FINITE),
+            ArraySpec("mode", "float64", ("columns",), within=_FINITE),
             ArraySpec("traced", "integer", (None,)),
             ArraySpec("watched", "integer", (None,)),
             ArraySpec("weight", "float32", ("rows",), required_if=_is_hmc),

@@ -18,6 +18,10 @@ from .schema import SCHEMA, CheckpointState
 __all__ = ["Progress", "StartRow", "StartTiles", "restore"]
 
 
+_QUICK_CELLS = 1 << 27
+"""A row of so many cells is computed again on the host, in some tenths of a second."""
+
+
 @dataclass(frozen=True)
 class StartRow:
     """A row of the dense table: the items it is of, the capacity of its first cell, and its values."""
@@ -127,6 +131,7 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
     if int(problem.weights[open_].sum()) <= state.capacity:  # all that was not decided fits
         everything = np.concatenate([taken, open_])
         reduced.improve(everything, int(problem.profits[everything].sum()))
+        _require(reduced.solved, "all that is not decided fits, but its bound is not reached")
         reduced.close()
         return reduced, progress, None
     if state.phase == "items":
@@ -144,10 +149,24 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
             bool((np.diff(row) >= 0).all()) and int(row[0]) >= 0 and int(row[-1]) <= most,
             "its row is not a row of profits",
         )
+        if len(done) * high <= _QUICK_CELLS:
+            _require(
+                np.array_equal(row, _row(problem.profits[done], problem.weights[done], high)[low:]),
+                "its row is not that of its items",
+            )
         return reduced, progress, StartRow(done, low, row)
     tiles, values = arrays["tiles"], arrays["values"]
     _require(len(tiles) > 0 and _is_set(tiles, state.capacity + 1), "its tiles are not distinct, or there are none")
     return reduced, progress, StartTiles(done, tiles, values)
+
+
+def _row(profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """The optimal values of some items by capacity, item by item."""
+    row = np.zeros(capacity + 1, np.int64)
+    for profit, weight in zip(profits.tolist(), weights.tolist(), strict=True):
+        if weight <= capacity:
+            np.maximum(row[weight:], row[: capacity + 1 - weight] + profit, out=row[weight:])
+    return row
 
 
 def _is_set(items: NDArray[np.int64], n: int) -> bool:

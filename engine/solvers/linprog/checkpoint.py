@@ -66,9 +66,9 @@ def check_restored(restored: Restored, prepared: Prepared, program: LinearProgra
             f"the checkpoint is of a program with {sizes[0]} rows and {sizes[1]} variables after presolve; "
             f"this one has {prepared.standard.m} and {prepared.standard.n}"
         )
-    for name, array in arrays.items():
-        if name != "history" and not np.isfinite(array).all():
-            raise RunFolderError(f"the array '{name}' of the checkpoint has an entry that is not finite")
+    for done, most in ((state.iteration, options.max_iterations), (state.pdhg_iteration, options.pdhg_iterations)):
+        if done > most:
+            raise RunFolderError(f"the checkpoint is of iteration {done}; the run has at most {most}")
     added = int(options.method == "pdas" and options.start == "big_m")
     standard = prepared.standard
     shape = standard.n + int(np.count_nonzero(standard.sign)) + 2 * added, standard.m + added

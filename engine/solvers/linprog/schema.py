@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
@@ -25,14 +25,14 @@ class CheckpointState(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    rows: int
-    variables: int
+    rows: NonNegativeInt
+    variables: NonNegativeInt
     interior: bool
-    iteration: int
+    iteration: NonNegativeInt
     pdhg: bool
-    pdhg_iteration: int
-    pdhg_weight: float
-    counters: dict[str, int | float]
+    pdhg_iteration: NonNegativeInt
+    pdhg_weight: float = Field(ge=1e-15, le=1e15)
+    counters: dict[str, int | FiniteFloat]
     form: Form = "presolved"
 
 
@@ -45,6 +45,9 @@ def has_pdhg(state: CheckpointState) -> bool:
     """Whether PDHG has saved an iterate."""
     return state.pdhg
 
+
+_FINITE, _POSITIVE = (-1e300, 1e300), (5e-324, 1e300)
+_BELOW_INFINITY = (-1e20, 1e20)  # what a program takes for infinity
 
 SCHEMA = Schema(
     arrays=(
@@ -118,12 +121,16 @@ SCHEMA = Schema(
     checkpoint=CheckpointSpec(
         version=1,
         arrays=(
-            *(ArraySpec(name, "float64", (1, "columns"), required_if=has_interior) for name in ("x", "s", "w", "z")),
-            ArraySpec("y", "float64", (1, "rows"), required_if=has_interior),
-            ArraySpec("goal", "float64", (1,), required_if=has_interior),
-            ArraySpec("regularisation", "float64", (1,), required_if=has_interior),
-            ArraySpec("pdhg_x", "float64", ("variables",), required_if=has_pdhg),
-            ArraySpec("pdhg_y", "float64", ("pdhg_rows",), required_if=has_pdhg),
+            ArraySpec("x", "float64", (1, "columns"), within=_FINITE, required_if=has_interior),
+            *(
+                ArraySpec(name, "float64", (1, "columns"), within=_POSITIVE, required_if=has_interior)
+                for name in ("s", "w", "z")
+            ),
+            ArraySpec("y", "float64", (1, "rows"), within=_FINITE, required_if=has_interior),
+            ArraySpec("goal", "float64", (1,), within=_POSITIVE, required_if=has_interior),
+            ArraySpec("regularisation", "float64", (1,), within=(0, 1e300), required_if=has_interior),
+            ArraySpec("pdhg_x", "float64", ("variables",), within=_BELOW_INFINITY, required_if=has_pdhg),
+            ArraySpec("pdhg_y", "float64", ("pdhg_rows",), within=_BELOW_INFINITY, required_if=has_pdhg),
             ArraySpec("history", "float64", (None, 10)),
         ),
         state=CheckpointState,

@@ -102,6 +102,21 @@ class Draws:
         self._all = [arrays["draws_all"].transpose(1, 0, 2).copy()]
         self._some = [arrays["draws_some"].transpose(1, 0, 2).copy()] if "draws_some" in arrays else []
 
+    def is_whole(self) -> bool:
+        """Whether there are as many draws as are counted, and the moments, where all draws are kept, are theirs."""
+        kept, some = self.all(), self.some()
+        if kept.shape[1] != -(-self.count // self.every) or (self.chosen is not None and some.shape[1] != self.count):
+            return False
+        if self.every > 1 or not self.count:
+            return True
+        mean = kept.mean(axis=1)
+        squares = ((kept - mean[:, None]) ** 2).sum(axis=1)
+        near = 1e-9 * np.abs(kept).max(axis=1)  # both are rounded
+        return bool(
+            (np.abs(mean - self.mean) <= near).all()
+            and (np.abs(squares - self.squares) <= 1e-6 * squares + self.count * near**2).all()
+        )
+
     def mark(self) -> tuple[Any, ...]:
         """A point that :meth:`arrays_at` can come back to."""
         return self.count, self.mean.copy(), self.squares.copy(), len(self._all), len(self._some)

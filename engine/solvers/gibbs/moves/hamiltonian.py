@@ -31,6 +31,7 @@ from ..device.chains import WHOLE, Chains, Settings
 from ..device.matrices import Group, Matrices, shared_arguments
 from ..device.programs import Launcher
 from ..device.rows import Rows
+from ..schema import MOST_STEPS
 from .auxiliary import AuxiliaryMoves
 from .wide import CollapsedMoves, LatentTrajectory
 
@@ -45,7 +46,7 @@ CONTROL = 8
 _TARGET = 0.8
 _FIRST_LENGTH = 0.5
 _TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period of a standard normal
-_FEWEST_STEPS, _MOST_STEPS = 2, 8
+_FEWEST_STEPS = 2
 _ROWS_RESCALED = 1 << 14  # rows that a chain visits in an iteration to rescale beta and tau, on average
 FIRST_STEPS = 3
 
@@ -168,7 +169,7 @@ class HamiltonianMoves:
         """As many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
         control: NDArray[np.float64] = self._device.get(self.control)
         length = float(math.exp(control[1]) if last else control[5])
-        self.steps = min(_MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
+        self.steps = min(MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
         if last:
             control[5] = length
             self._device.put(control, self.control)

@@ -136,7 +136,7 @@ class InteriorRacer(Racer):
     def series(self, measures: Measures) -> dict[str, float]:
         """The columns of the history for a point; objectives in the user's sense."""
         state = self.method.state
-        steps = bool(state.iteration and state.spread.size)
+        steps = bool(state.iteration and state.primal_step.size)  # a restored point may be stuck before its first step
         return {
             "iteration": float(state.iteration),
             "primal_objective": self._sign * (float(measures.primal_objective[0]) + self._constant),

@@ -1,0 +1,150 @@
+"""Checked kernels: an access outside of a buffer ends the launch with the argument and the index."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from engine.devices import Device, DevicePool, Member, available
+from engine.devices.cuda import guarded as guarded_cuda
+from engine.devices.guarded import ALIGNMENT, GUARD, VARIABLE
+from engine.devices.kernels import templates
+from engine.errors import DeviceError, KernelBoundsError
+from tests.support.environment import ROOT
+
+TEXT = """// out[0] = values[from]; values[to] = 7
+KERNEL LAUNCH_BOUNDS(1, 1) reach(GLOBAL f64* values, GLOBAL f64* out, i32 from, i32 to)
+{
+    out[0] = values[from];
+    if (to)
+        values[to] = 7.0;
+}
+"""
+COUNT = 600  # more than a page, and no whole number of vectors
+
+
+@pytest.fixture(params=["end", "begin"])
+def guarded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Member]:
+    """A CPU whose kernels are checked."""
+    monkeypatch.setenv(VARIABLE, request.param)
+    found = [info for info in available("opencl")[0] if "Portable Computing Language" in info.platform]
+    if not found:
+        pytest.skip("PoCL is not here")
+    with DevicePool(found[:1]) as pool:
+        yield pool.members[0]
+
+
+@pytest.fixture
+def template(trial_template: Callable[[str, str], str]) -> str:
+    return trial_template("reach", TEXT)
+
+
+def reached(running: Device, template: str, start: int, to: int = 0) -> float:
+    values, out = running.put(np.arange(COUNT, dtype=np.float64)), running.put(np.zeros(1))
+    try:
+        running.program(template).reach(1, 1, values=values, out=out, **{"from": start, "to": to})
+        assert np.array_equal(running.get(values)[:1], [0.0])
+        return float(running.get(out)[0])
+    finally:
+        if running.language == "opencl":
+            running.release(values)
+            running.release(out)
+
+
+def test_a_read_or_write_outside_is_reported_with_argument_index_and_line(guarded: Member, template: str) -> None:
+    for start, to, said in (
+        (COUNT + 600, 0, f"reach read values[{COUNT + 600}] of {COUNT} elements"),
+        (2**31 - 1, 0, f"read values[{2**31 - 1}]"),
+        (-(2**31), 0, f"read values[{-(2**31)}]"),
+        (5, COUNT + 600, f"wrote values[{COUNT + 600}]"),
+        (5, COUNT, f"wrote values[{COUNT}]"),
+        (5, -1, "wrote values[-1]"),
+        (5, -600, "wrote values[-600]"),
+    ):
+        with pytest.raises(KernelBoundsError) as caught:
+            guarded.submit(reached, template, start, to).result()
+        assert said in str(caught.value)
+        line = 4 if start != 5 else 6
+        if shutil.which("addr2line") and to not in (COUNT, -1):
+            assert f"reach.mako, line {line})" in str(caught.value)
+    assert guarded.submit(reached, template, 5, 6).result() == 5.0  # and the next launch is sound
+    assert guarded.submit(reached, template, COUNT - 1).result() == COUNT - 1
+
+
+def test_a_device_whose_memory_is_not_the_hosts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [info for info in available("opencl")[0] if "Portable Computing Language" not in info.platform]
+    monkeypatch.setenv(VARIABLE, "1")
+    for info in found:
+        with pytest.raises(DeviceError, match="cannot be checked"), DevicePool([info]):
+            pass
+
+
+def test_the_text_of_a_kernel_is_the_same_when_it_is_checked(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for language in ("cuda", "opencl"):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        plain = templates.render(template, language)
+        monkeypatch.setenv(VARIABLE, "1")
+        assert templates.render(template, language) == plain
+
+
+@pytest.mark.gpu
+def test_an_access_outside_ends_a_launch_on_a_gpu(template: str, tmp_path: Path) -> None:
+    """In a process of its own, whose context is lost then."""
+    if not available("cuda")[0]:
+        pytest.skip("no GPU that CUDA sees")
+    words = [sys.executable, "-m", __name__, template, str(tmp_path / "kernels")]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=ROOT, env=os.environ | {VARIABLE: "1"}, timeout=300, check=False
+    )
+    assert done.stdout.split("\n")[:2] == ["5.0", "599.0"], done.stderr
+    assert (
+        f"reach accessed what is outside of its buffers: values of {COUNT} elements, out of 1 elements" in done.stdout
+    )
+
+
+def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the driver is asked for, with its own types and without it."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    done, piece = [], 1 << 21
+    names = ("cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemAddressFree", "cuMemRelease")
+    calls = {name: lambda *given, name=name: (done.append((name, *map(_plain, given))), (0,))[1] for name in names}
+    calls["cuMemGetAllocationGranularity"] = lambda *_: (0, piece)
+    calls["cuMemCreate"] = lambda *given: (0, given[0])
+    calls["cuMemAddressReserve"] = lambda *_: (0, driver.CUdeviceptr(1 << 40))
+    types = {name: getattr(driver, name) for name in dir(driver) if name.startswith("CU")}
+    monkeypatch.setattr(guarded_cuda, "_driver", lambda: SimpleNamespace(**types, **calls))
+    memory = guarded_cuda.GuardedDeviceMemory(0, 4800, (1,))
+    mapped = (1 << 40) + GUARD
+    assert memory.begin % ALIGNMENT == 0
+    assert 0 <= mapped + piece - (memory.begin + 4800) < ALIGNMENT
+    memory.free()
+    assert [row[:3] for row in done] == [
+        ("cuMemMap", mapped, piece),
+        ("cuMemRelease", piece),
+        ("cuMemSetAccess", mapped, piece),
+        ("cuMemUnmap", mapped, piece),
+        ("cuMemAddressFree", 1 << 40, piece + 2 * GUARD),
+    ]
+
+
+def _plain(value: object) -> object:
+    return int(value) if type(value).__name__ == "CUdeviceptr" else value  # type: ignore[call-overload]
+
+
+if __name__ == "__main__":
+    templates._TEMPLATES = templates._Kernels(Path(sys.argv[2]))
+    with DevicePool(available("cuda")[0][:1]) as gpus:
+        for place in (5, COUNT - 1, COUNT + 4000):
+            try:
+                print(gpus.members[0].submit(reached, sys.argv[1], place).result(), flush=True)
+            except KernelBoundsError as error:
+                print(error, flush=True)
+                os._exit(0)

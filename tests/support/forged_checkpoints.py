@@ -1,0 +1,348 @@
+"""Checkpoints with one forged number, array or scalar, and digests that are right; and what becomes of the run.
+
+A run may refuse its checkpoint in a sentence, withhold its answer in one, or give an answer that is right.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from engine.devices.pool.slices import SliceLength
+from engine.errors import AuditError, RunFolderError
+from engine.runs.folder.run_folder import RunFolder
+from engine.runs.folder.storage import Checkpoint
+from engine.runs.run import Run
+from engine.solvers.boa.fitness.tables import qubo
+from tests.support.environment import ROOT
+from tests.support.forged import checked, extremes
+from tests.support.lasting import signed, slow_device
+
+__all__ = ["CASES", "SOUND", "Case", "Change", "changes", "interrupted", "outcomes"]
+
+SOUND = ("refused", "withheld", "right", "unfinished", "believed")
+"""What may become of a run; see :func:`outcomes`."""
+
+
+_HANG_SECONDS = 60.0
+_LIMIT_SECONDS = 20.0
+_RANDOM = np.random.default_rng(5)
+_X = _RANDOM.normal(size=(24, 3))
+_SQUARE = _RANDOM.integers(1, 60, (11, 11)) * (1 - np.eye(11, dtype=np.int64))
+_TIMES = _RANDOM.integers(1, 40, (4, 10))
+_LIKELY = (_X[:, 0] + _RANDOM.normal(size=24) > 0).astype(int)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small problem, and which of the checkpoints of its run is changed, as a share of them.
+
+    ``believed``: scalars that say what the run has done, which nothing in the checkpoint contradicts.
+    """
+
+    problem: Callable[[], Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    at: float = 0.6
+    believed: tuple[str, ...] = ()
+
+
+def _knapsack() -> Any:
+    weights = np.random.default_rng(8).integers(20, 300, 40)
+    return engine.Knapsack(weights + np.random.default_rng(9).integers(1, 30, 40), weights, int(weights.sum() // 3))
+
+
+def _choice() -> Any:
+    weights = np.random.default_rng(8).integers(20, 300, 30)
+    return engine.MultipleChoiceKnapsack(weights + 9, weights, np.arange(30) // 3, 1200)
+
+
+def _program() -> Any:
+    random = np.random.default_rng(3)
+    A = random.random((15, 25))
+    return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
+
+
+def _tardiness() -> Any:
+    times = np.random.default_rng(4).integers(1, 40, 14)
+    return engine.Tardiness(times, np.arange(1, 15), np.random.default_rng(5).integers(1, 160, 14))
+
+
+def _regression(family: str) -> Any:
+    y = {"normal": _X[:, 0], "counts": np.arange(24.0) % 4, "ordinal": np.arange(24) % 3}[family]
+    return engine.HorseshoeRegression(_X, y, family=family)
+
+
+def _pairs() -> Any:
+    random = np.random.default_rng(6)
+    return qubo(40, [(i, j, float(random.integers(-50, 50))) for i in range(40) for j in range(i)])
+
+
+def _sampling(**options: Any) -> dict[str, Any]:
+    return {"draws": 200, "warmup": 60, "chains": 2, **options}
+
+
+_BITS = {"population": 200, "max_generations": 6, "local_search": "none"}
+
+_FROM_NOTHING = {"ivms": 4, "initial": "infinity"}
+
+CASES: dict[str, Case] = {
+    "rows": Case(_knapsack, {"reduce": False, "variant": "rows"}, 0.3),
+    "tiles": Case(_knapsack, {"reduce": False, "variant": "tiles"}),
+    "sparse": Case(_knapsack, {"reduce": False, "variant": "sparse"}, believed=("values",)),
+    "choice": Case(_choice),
+    "queens": Case(lambda: engine.Queens(13), {"ivms": 8}, believed=("counters.solutions",)),
+    "flowshop": Case(lambda: engine.FlowTime(_TIMES), _FROM_NOTHING),
+    "blocking": Case(lambda: engine.BlockingFlowshop(_TIMES), _FROM_NOTHING),
+    "tardiness": Case(_tardiness, _FROM_NOTHING),
+    "tour": Case(lambda: engine.ATSP(_SQUARE), _FROM_NOTHING),
+    "assignment": Case(lambda: engine.QuadraticAssignment(_SQUARE, _SQUARE.T), _FROM_NOTHING),
+    "ordering": Case(lambda: engine.LinearOrdering(_RANDOM.integers(0, 9, (14, 14))), _FROM_NOTHING),
+    "probit": Case(lambda: engine.HorseshoeProbit(_X, _LIKELY), _sampling()),
+    "latent": Case(lambda: engine.HorseshoeProbit(_X, _LIKELY), _sampling(kernel="gibbs")),
+    "gradients": Case(lambda: engine.HorseshoeProbit(_X, _LIKELY), _sampling(kernel="cg")),
+    "logit": Case(lambda: engine.HorseshoeLogit(_X, _LIKELY), _sampling()),
+    "normal": Case(lambda: _regression("normal"), _sampling()),
+    "counts": Case(lambda: _regression("counts"), _sampling()),
+    "ordinal": Case(lambda: _regression("ordinal"), _sampling()),
+    "trap": Case(lambda: engine.BOA("trap", 30), _BITS),
+    "tables": Case(lambda: engine.BOA(_pairs()), _BITS),
+    "islands": Case(lambda: engine.BOA("trap", 30), {**_BITS, "islands": 2, "migration_interval": 2}),
+    "mpc": Case(_program, {"method": "mpc"}),
+    "pdhg": Case(_program, {"method": "pdhg"}),
+    "pdas": Case(_program, {"method": "pdas"}),
+}
+
+
+def interrupted(name: str, path: Path) -> tuple[RunFolder, Checkpoint, engine.Result]:
+    """The folder of the case's run, one of its checkpoints, and its result; the folder's own checkpoint is the last."""
+    case, seen = CASES[name], list[Checkpoint]()
+
+    def keep(run: Run, arrays: dict[str, Any], state: Any) -> None:
+        values = dict(state if isinstance(state, dict) else state.model_dump())
+        if _has_begun(arrays, values):
+            seen.append(Checkpoint({key: np.array(array) for key, array in arrays.items()}, values, 1.0))
+
+    with (
+        engine.Engine(devices=slow_device()) as owner,
+        mock.patch.multiple(Run, save_checkpoint=keep, checkpoint_due=lambda _: True),
+        mock.patch.object(SliceLength, "took"),  # slices stay as short as the first one
+    ):
+        whole = owner.solve(case.problem(), seed=7, run_folder=path, **case.options)
+    if not seen:
+        raise LookupError(f"{name}: the run has had no checkpoint")
+    return RunFolder.open(path), seen[int(case.at * len(seen))], whole
+
+
+def _has_begun(arrays: dict[str, Any], state: dict[str, Any]) -> bool:
+    """Whether a checkpoint holds work of the run's own method."""
+    if "explored" in arrays:
+        return len(arrays["begin"]) > 0 and arrays["explored"].any()
+    done = [state.get(name) for name in ("cells", "step", "iteration", "pdhg_iteration")]
+    return any(done) or state.get("phase") == "items"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A checkpoint, and what was changed in it."""
+
+    what: str
+    arrays: dict[str, NDArray[Any]]
+    state: dict[str, Any]
+
+
+def changes(arrays: dict[str, NDArray[Any]], state: dict[str, Any], most_places: int = 6) -> Iterator[Change]:
+    """Every extreme in elements of every array and in every scalar; other forms; what is missing."""
+    for key, array in arrays.items():
+        for what, changed in _changed(array, most_places):
+            yield Change(f"{key}{what}", arrays | {key: changed}, state)
+        for other, given in arrays.items():
+            if other > key and given.dtype == array.dtype and given.shape == array.shape:
+                yield Change(f"{key} and {other} swapped", arrays | {key: given, other: array}, state)
+        yield Change(f"{key} missing", {name: given for name, given in arrays.items() if name != key}, state)
+    yield Change("one array more", arrays | {"beads": np.zeros(3)}, state)
+    for what, changed_state in _changed_scalars(state):
+        yield Change(what, arrays, changed_state)
+
+
+def _changed(array: NDArray[Any], most_places: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
+    for value in extremes(array):
+        for place in places:
+            changed = array.copy()
+            changed.flat[int(place)] = value
+            yield f"[{place}] = {value!r}", changed
+        yield f"[:] = {value!r}", np.full_like(array, value)
+    for changed in (
+        (array[:0], array[:-1], array[::-1], array[None], np.append(array, array)) if array.ndim else (array[None],)
+    ):
+        yield f" of shape {changed.shape}", changed
+    if array.ndim > 1:
+        yield f" of shape {array[..., :-1].shape}", array[..., :-1]
+        yield " twice in its rows", np.concatenate([array, array])
+    if array.size > 1:
+        yield " all as the first", np.full_like(array, array.flat[0])
+        yield " rolled", np.roll(array, 1)
+    for kind in ("float64", "float32", "int64", "int32", "uint8", "bool", "U3"):
+        with np.errstate(invalid="ignore"):
+            yield f" of {kind}", array.astype(kind)
+
+
+def _changed_scalars(state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    numbers = (-(2**70), -(2**31), -1, 0, 1, 3, 10**6, 2**31 - 1, 2**31, 2**40, 2**63, 2**70)
+    for key, value in state.items():
+        values: Sequence[Any] = [
+            None,
+            "beads",
+            [],
+            {},
+            True,
+            False,
+            *numbers,
+            math.nan,
+            math.inf,
+            -math.inf,
+            1e300,
+            -0.5,
+        ]
+        for given in values:
+            yield f"{key} = {given!r}", state | {key: given}
+        yield f"{key} missing", {name: given for name, given in state.items() if name != key}
+        if isinstance(value, dict):
+            yield from ((f"{key}.{what}", state | {key: inner}) for what, inner in _changed_scalars(value))
+        elif isinstance(value, str):
+            for given in ("row", "tiles", "items", "latent", "hmc", "cg", "presolved", "given", "balanced"):
+                yield f"{key} = {given!r}", state | {key: given}
+        elif isinstance(value, int) and not isinstance(value, bool):
+            for given in (value - 1, value + 1, 2 * value, -value):
+                yield f"{key} = {given!r}", state | {key: given}
+    yield "a value more", state | {"beads": 3}
+
+
+def outcomes(name: str, places: int, cases: int | None, seed: int) -> Iterator[tuple[str, str]]:
+    """Resume runs from so many changed checkpoints, drawn at random, in another process; each change and its outcome.
+
+    ``refused``, ``withheld``, ``right``, ``unfinished`` or ``believed`` (see :class:`Case`); or
+    ``WRONG``, ``FOREIGN``, ``SIGNAL`` or ``HANG``, and a reason.
+
+    Parameters
+    ----------
+    name : str
+        Of a case.
+    places : int
+        Elements of each array that are changed.
+    cases : int, optional
+        All of them by default.
+    seed : int
+        Of the choice.
+    """
+    first = 0
+    while True:
+        under_way, said = None, None
+        words = [sys.executable, "-m", __name__, name, str(places), str(cases or 0), str(seed), str(first)]
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, env=checked()) as child,
+        ):
+            try:
+                for line in _lines(child):
+                    word, _, rest = line.rstrip("\n").partition("\t")
+                    if word == "BEGIN":
+                        under_way = rest
+                        first += 1
+                    elif under_way is not None:
+                        yield under_way, f"{word} {rest}".rstrip()
+                        under_way = None
+            except queue.Empty:
+                said = f"HANG over {_HANG_SECONDS:g} s"
+            finally:
+                child.kill()
+            if child.wait() == 0 and under_way is None:
+                return
+            errors.seek(0)
+            yield under_way or "the start", said or f"SIGNAL rc {child.returncode}: {errors.read()[-600:]}"
+        if under_way is None:
+            return
+
+
+def _lines(child: subprocess.Popen[str]) -> Iterator[str]:
+    """What a process prints; ``queue.Empty`` where it prints nothing for long."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert child.stdout is not None
+        for line in child.stdout:
+            lines.put(line)
+        child.wait()
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    while line := lines.get(timeout=_HANG_SECONDS):
+        yield line
+
+
+def _work(name: str, places: int, cases: int, seed: int, first: int) -> None:
+    """In the child: a line before each change, and one with its outcome."""
+    with tempfile.TemporaryDirectory() as home:
+        folder, kept, whole = interrupted(name, Path(home) / "kept")
+        every = list(changes(kept.arrays, kept.state, places))
+        random.Random(seed).shuffle(every)
+        with engine.Engine(devices=slow_device()) as owner:
+            for change in every[first : cases or None]:
+                print(f"BEGIN\t{change.what}", flush=True)
+                path = Path(home) / "changed"
+                signed(folder, path, change.arrays, change.state)
+                word, why = _outcome(owner, path, whole)
+                if word == "WRONG" and change.what.startswith(CASES[name].believed or "-"):
+                    word = "believed"
+                print(f"{word}\t{why}".replace("\n", " "), flush=True)
+                shutil.rmtree(path)
+
+
+def _outcome(owner: engine.Engine, path: Path, whole: engine.Result) -> tuple[str, str]:
+    try:
+        result = owner.resume(path, time_limit=_LIMIT_SECONDS).wait()
+    except RunFolderError as error:
+        return "refused", str(error)
+    except AuditError as error:
+        return "withheld", str(error)
+    except BaseException as error:
+        return "FOREIGN", f"{type(error).__name__}: {error}"
+    if isinstance(whole.objective, float) and result.status in ("iteration_limit", "time_limit"):
+        return "unfinished", ""  # of a linear program: a start far away may take longer than its limits
+    fault = _fault(result, whole)
+    return ("WRONG", fault) if fault else ("right", "")
+
+
+def _fault(result: engine.Result, whole: engine.Result) -> str:
+    """How an answer differs from that of the run that was not stopped; empty if it is right."""
+    if whole.status != "iteration_limit" and result.status != whole.status:
+        return f"status {result.status}, not {whole.status}"
+    if result.objective is None:  # of a posterior
+        bad = [name for name in ("beta", "log_tau", "mean", "sd") if not np.isfinite(result.arrays[name]).all()]
+        return f"{bad} not finite" if bad else ""
+    if whole.status == "iteration_limit":  # of a heuristic: the engine has checked that the solution has its value
+        return ""
+    near = isinstance(whole.objective, float) and np.isclose(result.objective, whole.objective, rtol=1e-6)
+    same = near or result.objective == whole.objective
+    return "" if same else f"objective {result.objective}, not {whole.objective}"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    _work(sys.argv[1], *map(int, sys.argv[2:]))
