@@ -18,4 +18,6 @@ def test_a_result_names_what_auto_chose_on_this_machine() -> None:
     assert engine.solve(small, linear_solver="cholesky").texts["method"] == "mpc"
     raced = engine.solve(small, method="race", presolve=False, linear_solver="cholesky").texts["method"]
     assert raced == f"race on {counted(host_cores(), 'core')} of the host"
+    searched = engine.solve(engine.Queens(8), ivms=16)
+    assert searched.texts["search"] == "; ".join(f"{label}: pte with 16 IVMs" for label in searched.devices)
     assert "bounds" in engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50)).texts["route"]

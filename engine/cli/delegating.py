@@ -12,7 +12,7 @@ from ..base.solver import LazyImport, Reproduction, Solver
 from ..errors import InputError, OptionError, nearest
 from ..solvers import discover, solver_named
 from ..util.paths import PACKAGE, load_app
-from .options import debug_option
+from .options import debug_option, kind_option
 
 __all__ = ["bench", "gui", "reproduce", "tune"]
 
@@ -117,10 +117,11 @@ def reproduce(name: str, arguments: tuple[str, ...]) -> int:
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--data", metavar="DIR", help="Keep runs and settings in this folder, not in the user's data folder.")
+@kind_option
 @click.option("--install", is_flag=True, help="Add the app to the desktop's menu, with icon and file types (Linux).")
 @click.option("--uninstall", is_flag=True, help="Undo --install.")
 @debug_option
-def gui(files: tuple[str, ...], data: str | None, install: bool, uninstall: bool) -> int:
+def gui(files: tuple[str, ...], data: str | None, kind: str | None, install: bool, uninstall: bool) -> int:
     """Open the desktop app, with problem files or run folders if any are named."""
     load_app()
     app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
@@ -131,4 +132,4 @@ def gui(files: tuple[str, ...], data: str | None, install: bool, uninstall: bool
         for path in desktop.install() if install else desktop.uninstall():
             print(path)
         return 0
-    return int(app.main([*(["--data", data] if data else []), "--", *files]))
+    return int(app.main([*(["--data", data] if data else []), *(["--as", kind] if kind else []), "--", *files]))

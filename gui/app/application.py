@@ -37,18 +37,19 @@ def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Show the window until it is closed; ``arguments`` are files to open, and ``--data DIR``."""
+    """Show the window until it is closed; ``arguments`` are files to open, ``--as KIND`` and ``--data DIR``."""
     parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a desktop app.")
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="a problem file, a run folder, or an exported run"
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder for runs and settings")
+    parser.add_argument("--as", dest="kind", metavar="KIND", help="read the files as this kind of problem")
     given = parser.parse_args(list(arguments))
     app = make_application()
     window = MainWindow(given.data or default_home(), standby=True)
     _report_errors(window)
     for path in given.files:
-        window.problems.open_path(path)
+        window.problems.open_path(path, given.kind)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: window.session.stop_and_quit())
     window.show()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.util.text import option_text
-from gui.problem.instance import Instance
+from gui.problem.instance import AS, Instance
 
 __all__ = ["call_of", "command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
 
@@ -61,7 +61,7 @@ def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[s
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))
-    reading = "".join(f", {name}={value!r}" for name, value in instance.reading.items())
+    reading = "".join(f", {name}={value!r}" for name, value in instance.reading.items() if name != AS)
     read = f"engine.{type(instance.problem).__name__}.read({source}{reading})"
     if os.path.isdir(instance.source):
         read = f"engine.RunFolder.open({source}).problem()"

@@ -18,7 +18,10 @@ from engine.runs.folder.run_folder import read_problem
 from engine.settings.config import Resolved, Settings, resolve, solver_options
 from engine.solvers import solver_for
 
-__all__ = ["Instance", "read_instance", "reader_of"]
+__all__ = ["AS", "Instance", "read_instance", "reader_of"]
+
+AS = "as"
+"""What the class that the user chose is called among the options of reading."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Instance:
 
     ``base`` are the options from defaults, configuration and environment; ``options`` and ``settings`` are those that a
     TOML file sets in addition. ``reader`` is the model of what the file's reader takes, if it takes anything, and
-    ``reading`` what it was given.
+    ``reading`` what it was given; ``"as"`` there is the class that the user chose, as for ``--as``.
     """
 
     path: Path
@@ -42,17 +45,19 @@ class Instance:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-def reader_of(path: Path) -> type[ReadOptions] | None:
+def reader_of(path: Path, kind: str | None = None) -> type[ReadOptions] | None:
     """The model of what the reader of an instance file takes besides its path; None if it takes nothing, or is unknown.
 
     Parameters
     ----------
     path : Path
         As for :func:`read_instance`.
+    kind : str, optional
+        The problem's class, if the user says it.
     """
     try:
         source = resolve(file=path).problem if path.suffix.lower() == ".toml" else path
-        return None if source is None or source.is_dir() else class_of(source, target=True).read_options
+        return None if source is None or source.is_dir() else class_of(source, True, kind).read_options
     except (InputError, OSError, ValueError):
         return None
 
@@ -64,7 +69,7 @@ def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Insta
     ----------
     path : Path
     reading : mapping, optional
-        Fields of the ``read_options`` of the problem's class.
+        Fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
 
     Raises
     ------
@@ -79,12 +84,16 @@ def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Insta
         if from_file.problem is None:
             raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
         source = from_file.problem
-    reader, given = reader_of(source), dict(reading or {})
+    given = dict(reading or {})
+    kind = given.pop(AS, None)
+    reader = reader_of(source, kind)
     if reader is None:
-        given, problem = {}, read_problem(source)
+        given, problem = {}, read_problem(source, kind=None if kind is None else class_of(source, kind=kind))
     else:
         chosen = validated(reader, {name: Given(value) for name, value in given.items()}, what="option")
-        problem = read_problem(source, kind=class_of(source, "target" in given), **chosen.model_dump())
+        problem = read_problem(source, kind=class_of(source, "target" in given, kind), **chosen.model_dump())
+    if kind is not None:
+        given[AS] = kind
     solver = solver_for(problem)
     base = solver_options(solver, default, {})
     options: dict[str, Any] = {}

@@ -28,7 +28,7 @@ from gui.app.icons import set_icon
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area
 from gui.problem.gallery import Gallery, elided
-from gui.problem.instance import Instance
+from gui.problem.instance import AS, Instance
 from gui.problem.samples import short_title
 
 __all__ = ["ProblemPane"]
@@ -279,6 +279,7 @@ class ProblemPane(QWidget):
             return
         form = self.read_form = Form(reader, names=names)
         form.set_values(reading)
+        kind = {AS: reading[AS]} if AS in reading else {}
         again = self.read_button = QPushButton("Read again")
         again.setToolTip("Read the file again in this way; options of the solver keep their values")
         again.setEnabled(False)
@@ -287,8 +288,8 @@ class ProblemPane(QWidget):
         self._forms.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self._forms.addSpacing(6)
         form.help_requested.connect(self.help.show_help)
-        form.changed.connect(lambda: again.setEnabled(form.given() != reading and not form.errors()))
-        again.clicked.connect(lambda: self.reading_requested.emit(path, form.given()))
+        form.changed.connect(lambda: again.setEnabled({**form.given(), **kind} != reading and not form.errors()))
+        again.clicked.connect(lambda: self.reading_requested.emit(path, {**form.given(), **kind}))
 
     def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:
         """Fill the forms, if a problem is loaded."""

@@ -19,7 +19,7 @@ from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.command_line import option_words
 from gui.problem.forecast import SECONDS
-from gui.problem.instance import Instance, read_instance, reader_of
+from gui.problem.instance import AS, Instance, read_instance, reader_of
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
 from gui.problem.preview_data import PreviewData, preview_data
@@ -130,7 +130,7 @@ class Problems(QObject):
         readers: list[type[ReadOptions] | None] = []
 
         def read() -> tuple[Instance, PreviewData]:
-            readers.append(reader_of(path))
+            readers.append(reader_of(path, (reading or {}).get(AS)))
             instance = read_instance(path, reading)
             return instance, preview_data(instance.problem)
 
@@ -213,8 +213,8 @@ class Problems(QObject):
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def open_path(self, path: Path) -> None:
-        """Show a run folder, import an archive of a run, or load a problem."""
+    def open_path(self, path: Path, kind: str | None = None) -> None:
+        """Show a run folder, import an archive of a run, or load a problem: of the class ``kind``, if that is said."""
         if os.path.isdir(path):
             self.folder_requested.emit(path, float("inf"))
         elif path.suffix.lower() == ".zip":
@@ -222,7 +222,7 @@ class Problems(QObject):
         elif is_sweep(path):
             self.open_sweep(path)
         else:
-            self.load(path)
+            self.load(path, reading=None if kind is None else {AS: kind})
 
     def open_sweep(self, path: Path) -> None:
         """Queue the runs that a file describes, after a confirmation."""

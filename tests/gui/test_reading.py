@@ -102,3 +102,18 @@ def test_what_a_reader_takes_is_known_before_the_file_is_read(table: Path, tmp_p
     with pytest.raises(InputError, match="encode"):
         read_instance(table, {"encode": "perhaps"})
     assert read_instance(table, {"encode": True}).reading == {"encode": True}
+
+
+def test_a_file_is_read_as_the_kind_that_is_chosen(qtbot: Any, open_window: Any, table: Path) -> None:
+    window = open_window()
+    window.problems.open_path(table, "HorseshoeLogit")
+    qtbot.waitUntil(lambda: window.pane.read_form is not None, timeout=120_000)
+    window.pane.read_form.editor("encode").setChecked(True)
+    reread(qtbot, window)
+    assert type(window.pane.instance.problem) is engine.HorseshoeLogit
+    assert not window.pane.read_button.isEnabled()
+    assert f"solve {table} --encode --as HorseshoeLogit" in window.pane.command_text()
+    assert f"engine.HorseshoeLogit.read({str(table)!r}, encode=True)" in window.pane.python_text()
+    assert window.problems.forecast_words()[-3:] == ["--encode", "--as", "HorseshoeLogit"]
+    with pytest.raises(InputError, match="did you mean 'HorseshoeLogit'"):
+        read_instance(table, {"as": "HorseshoeLogi"})

@@ -43,7 +43,11 @@ _INTERVALS = (
 _EXPLORED = "Digit sums of the explored intervals by level"
 
 SCHEMA = Schema(
-    arrays=(*_INTERVALS, ArraySpec("explored", "int64", ("items",), title=_EXPLORED, optional=True)),
+    arrays=(
+        *_INTERVALS,
+        ArraySpec("search", "text", (), title="Variant and IVMs of each device that has searched", optional=True),
+        ArraySpec("explored", "int64", ("items",), title=_EXPLORED, optional=True),
+    ),
     counters=(
         CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
         CounterSpec("leaves", title="Leaves reached", unit="leaves"),

@@ -154,7 +154,10 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     left = None if status is None else search.remaining
     if left is not None:
         run.notice(f"about {left.nodes:.2g} nodes are left (probably {left.low:.2g} to {left.high:.2g})")
-    return _result(tree, incumbent, search.bound, status, open_units, counters, explored, left)
+    result = _result(tree, incumbent, search.bound, status, open_units, counters, explored, left)
+    if search.chosen:
+        result.arrays["search"] = np.array(search.chosen)
+    return result
 
 
 def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:

@@ -122,6 +122,12 @@ class Coordinator:
         )
         self.explored = np.zeros(tree.items, np.int64)
 
+    @property
+    def chosen(self) -> str:
+        """What each device that has searched has done it with: how many IVMs, and which variant."""
+        used = [worker for worker in self._workers if worker.variant]
+        return "; ".join(f"{one.member.label}: {one.variant} with {one.ivms} IVMs" for one in used)
+
     def __enter__(self) -> Self:
         return self
 

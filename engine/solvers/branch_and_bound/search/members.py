@@ -71,6 +71,8 @@ class WorkerState:
         Its place in the pool.
     ivms : int
         IVMs of the device; 0 until it is ready.
+    variant : str
+        The variant that it searches by; empty before its first turn.
     running : bool
         Whether its thread takes turns, or is on the way to the first.
     busy : bool
@@ -103,6 +105,7 @@ class WorkerState:
     snapshot_at: float = 0.0
     bound: int = INFINITY
     arrivals_bound: int = INFINITY
+    variant: str = ""
     active: int = 0
     open: float = 0.0
     taken_up: float = 0.0
@@ -198,6 +201,7 @@ class WorkerState:
         self.taken_up = 0.0
         was_full, searched = self.is_full, report.nodes - self.nodes
         self.active, self.open, self.nodes = report.active, report.open, report.nodes
+        self.variant = report.variant
         if was_full and self.is_full and searched:
             self.full_turns += 1
             self.full_rate = _averaged(self.full_rate, searched / max(report.seconds, 1e-9))

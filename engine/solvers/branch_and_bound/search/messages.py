@@ -128,6 +128,8 @@ class Report:
         long.
     sampling : float
         Seconds that the sample took, which are not among ``seconds``.
+    variant : str
+        The variant that searches.
     coarseness : float
         Of the sample (see :meth:`~engine.solvers.branch_and_bound.search.sampling.SamplePlan.coarseness`).
     profile : ndarray of float64 or None
@@ -136,6 +138,7 @@ class Report:
 
     seconds: float
     stealing: float
+    variant: str
     active: int
     nodes: int
     leaves: int

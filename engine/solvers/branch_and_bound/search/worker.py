@@ -158,6 +158,7 @@ class SearchWorker:
         return Report(
             seconds=seconds,
             stealing=stealing,
+            variant=self._variant,
             active=active,
             nodes=nodes,
             leaves=leaves,
