@@ -43,6 +43,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 _FOUND, _MISSING = available()
 _NO_DEVICE = pytest.param(None, marks=pytest.mark.skip(reason="; ".join(_MISSING.values())))
+_FLAGS, _UNOPTIMIZED = "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"
 _left_out = pytest.StashKey[int]()
 _reporters: list[Any] = []
 
@@ -54,9 +55,11 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how many examples Hypothesis tries, before files of tests are imported."""
+    """Choose how many examples Hypothesis tries, before files of tests are imported, and how PoCL compiles."""
     whole = "full" in str(config.option.markexpr).replace("not full", "") or not config.option.markexpr
     hypothesis.settings.load_profile("full" if whole else "quintet")
+    if not whole:
+        os.environ.setdefault(_FLAGS, _UNOPTIMIZED)
     reporter = config.pluginmanager.getplugin("terminalreporter")
     _reporters[:] = [reporter] if reporter is not None and not hasattr(config, "workerinput") else []
 
@@ -115,9 +118,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture(scope="module")
 def unoptimized() -> Iterator[None]:
-    """Let PoCL compile without optimization: of kernels in the shapes of GPUs it takes a quarter of the time."""
+    """Let PoCL compile without optimization in the whole suite too, as it does by default: half of the time."""
+    if os.environ.get(_FLAGS) == _UNOPTIMIZED:
+        yield
+        return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+        patch.setenv(_FLAGS, _UNOPTIMIZED)
         for context in opencl._CONTEXTS.values():  # no other file shall run what is compiled here
             patch.setattr(context, "programs", {})
         patch.setattr(opencl, "_CONTEXTS", weakref.WeakValueDictionary())

@@ -75,13 +75,14 @@ def test_of_many_ivms_some_are_looked_at(device: Member, monkeypatch: pytest.Mon
     assert drawn.mean(axis=0).sum() == pytest.approx(whole.sum(), rel=0.3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_run_reports_it(device: Member, monkeypatch: pytest.MonkeyPatch, devices: int) -> None:
     monkeypatch.setattr(profile, "_BETWEEN", 0.0)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
     events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * devices) as owner:
-        owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, on_event=events.append)
+        owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, time_limit=0.5, on_event=events.append)
         owner.solve(engine.Queens(12), ivms=8, on_event=events.append)
     traces = [event for event in events if isinstance(event, Trace) and event.name == profile.NAME]
     assert {len(event.values) for event in traces} == {19, 12}

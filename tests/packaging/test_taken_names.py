@@ -82,6 +82,7 @@ needs_device = pytest.mark.skipif(not engine.available_devices("opencl"), reason
 
 
 @needs_device
+@pytest.mark.full
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)
 def test_a_script_its_processes_and_workers_solve(installed: Installation, crowded: Path) -> None:
     (crowded / "script.py").write_text(SCRIPT)
@@ -93,6 +94,7 @@ def test_a_script_its_processes_and_workers_solve(installed: Installation, crowd
 
 
 @needs_device
+@pytest.mark.parametrize("crowded", ["files"], indirect=True)
 def test_the_module_and_the_command_solve(installed: Installation, crowded: Path) -> None:
     (crowded / "items.txt").write_text(ITEMS)
     done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=crowded)
@@ -101,6 +103,7 @@ def test_the_module_and_the_command_solve(installed: Installation, crowded: Path
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="needs a source tree")
+@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
 def test_an_editable_installation_is_found_by_its_own_name(crowded: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for words in (["-c", "import quintet as qt; print(qt.Knapsack([3], [1], 1), qt.errors)"], ["-m", "quintet"]):

@@ -76,6 +76,7 @@ def test_only_two_packages_are_at_top_level(site: Path) -> None:
     assert names - {"packages.pth", "__pycache__"} == {"engine", "quintet"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, site: Path, others: Path) -> None:
     paths = (site, others) if first == "ours" else (others, site)
@@ -118,6 +119,7 @@ except ModuleNotFoundError as error:
     assert run(code, site) == "No module named 'engine.nothing'\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("module", ["engine", "quintet", "engine.__main__"])
 def test_modules_run_under_either_name(module: str, installed: Installation, tmp_path: Path) -> None:
     done = installed.run(installed.python, "-m", module, "--version", cwd=tmp_path)
