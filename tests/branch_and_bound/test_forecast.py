@@ -192,7 +192,7 @@ def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(progress, "_RETRY", 0.02)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.005)
     events: list[Event] = []
-    number, upper, nodes = (23, 2326, 2_862_841_447) if device.info.capabilities.simt else (28, 2200, 12_869_872)
+    number, upper, nodes = (23, 2326, 2_862_841_447) if device.info.capabilities.simt else (30, 2178, 2_415_747)
     result = engine.solve(
         engine.Flowshop.taillard(number), devices=[device.info.id] * count, upper_bound=upper, on_event=events.append
     )

@@ -112,7 +112,7 @@ def test_a_pair_of_machines_begins_when_each_is_done(device: Member) -> None:
     assert counts(explore(device, tree, upper)) == expected
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
 def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:
     for bound in ("auto", "mixed") if machines < 12 else ("auto",):

@@ -129,7 +129,7 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", ["two cliques", "scattered and dense"])
 def test_recorded_work_is_that_done_the_first_time(
