@@ -67,7 +67,7 @@ def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device:
     assert found == pytest.approx(sum(math.perm(14, level) for level in range(13)))
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("number", "upper", "nodes"), KNOWN)
 def test_estimates_of_flowshops_are_within_a_factor_of_two(device: Member, number: int, upper: int, nodes: int) -> None:
     tree = engine.Flowshop.taillard(number).tree()
@@ -80,6 +80,7 @@ def test_estimates_of_queens_are_within_a_fifth(device: Member) -> None:
     assert np.median(found) == pytest.approx(90_634_738, rel=0.2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 def test_a_tree_that_is_drawn_whole_is_counted_exactly(device: Member, gpu: bool) -> None:
     problem = engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 7)))
@@ -393,7 +394,7 @@ def test_the_command_prints_a_forecast(device: Member, capsys: pytest.CaptureFix
     assert "nodes/s, as measured on these devices" in click.unstyle(capsys.readouterr().out)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("jobs", [12, 70])
 def test_samples_are_the_same_with_the_kernels_of_gpus(device: Member, jobs: int) -> None:
     problem = engine.Flowshop(np.random.default_rng(jobs).integers(1, 100, (5, jobs)))

@@ -63,6 +63,7 @@ def test_positions_are_the_ranks_of_the_chosen_items_among_the_open() -> None:
     assert positions(rows, np.array([1], np.int32)).tolist() == [[2, 0, 0, 0, 0]]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_a_tree_cut_anywhere_has_the_same_nodes(device: Member, depth: int) -> None:
     tree = Queens(9).tree("auto", "auto")

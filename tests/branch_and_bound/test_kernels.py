@@ -59,7 +59,7 @@ def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) ->
     assert found.explored == factorial_of(Queens(n).tree("auto", "auto"))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
 def test_small_boards_agree_with_the_reference(device: Member, n: int) -> None:
     tree = Queens(n).tree("auto", "auto")
@@ -73,6 +73,7 @@ def test_a_strategy_changes_who_works_and_not_what_is_visited(device: Member, st
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[11], factorial_of(tree))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60])
 def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, strategy: str, ivms: int) -> None:
@@ -85,7 +86,7 @@ RULES = [("one_machine", rule) for rule in ("forward", "max_sum", "min_branch", 
 RULES += [("two_machine", "forward"), ("two_machine", "min_min"), ("mixed", "forward"), ("mixed", "min_branch")]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
 def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, branching: str) -> None:
     tree = random_flowshop(8, 4, seed=3).tree(bound, branching)
@@ -132,7 +133,7 @@ def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Me
     assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("bound", "largest"), [("two_machine", 99), ("mixed", 9_999_999)], ids=["16 bits", "32 bits"])
 def test_bounding_together_works_with_times_of_any_length(device: Member, bound: str, largest: int) -> None:
     tree = random_flowshop(7, 4, seed=2, largest=largest).tree(bound, "max_sum")
@@ -176,7 +177,7 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
     assert explore(device, tree, 2001).path is None
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment", "subtour"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
 def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
@@ -201,7 +202,7 @@ def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("levels", [0, 1, 3, 6, 20])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
@@ -214,7 +215,7 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
     assert found.pushed + 1 == found.nodes + found.leaves
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
 def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, branching: str, packed: bool) -> None:
@@ -269,6 +270,7 @@ def slack_tree(seed: int, bound: str = "assignment") -> AssignmentTree:
     return tree
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", [12, 14, 17])
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 def test_the_assignment_bound_visits_the_reference_nodes_however_the_work_is_shared(
@@ -316,7 +318,7 @@ def test_children_bounded_in_parallel_are_the_same_children(device: Member, stra
             assert counts(found) == reference
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
 def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: str, branching: str) -> None:
     tree = random_flowshop(7, 4, seed=9).tree(bound, branching)

@@ -49,7 +49,7 @@ def least_weight(weights: NDArray[np.int64]) -> int:
     return best[-1]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n", "least"), [(9, 0), (10, -30)])
 @pytest.mark.parametrize("how", ["greedy", "prepared"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
@@ -67,6 +67,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, n: int, least:
     assert search(tree, best, share_best=False).nodes > (0 if how == "prepared" else 3)
 
 
+@pytest.mark.full
 def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: Member) -> None:
     weights = np.triu(np.full((70, 70), 3), 1)
     block = np.random.default_rng(3).integers(0, 30, (9, 9))

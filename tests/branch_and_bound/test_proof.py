@@ -169,7 +169,7 @@ def bounds_of(events: list[Event]) -> list[int]:
     return [event.bound for event in events if isinstance(event, Incumbent) and event.bound is not None]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [1, 2, 3])
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])

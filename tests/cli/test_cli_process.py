@@ -97,6 +97,7 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     assert (child.returncode, output, errors) == (0, "", "")
 
 
+@pytest.mark.full
 def test_the_end_of_standard_input_is_not_a_stop(spawn: Spawn) -> None:
     child = spawn("solve", "small.txt", "--events", "-", stdin=subprocess.DEVNULL)
     output, errors = child.communicate(timeout=PATIENCE)
@@ -104,6 +105,7 @@ def test_the_end_of_standard_input_is_not_a_stop(spawn: Spawn) -> None:
     assert json.loads(output.splitlines()[-1])["status"] == "optimal"
 
 
+@pytest.mark.full
 def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
     child = spawn("solve", "endless.txt", "--events", "-")
     events_of_child = ChildEvents(child)
@@ -117,6 +119,7 @@ def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
     assert child.wait(timeout=PATIENCE) == 0
 
 
+@pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_stops_and_reports_the_best_so_far(number: int, spawn: Spawn) -> None:
@@ -142,6 +145,7 @@ def test_a_second_ctrl_c_aborts(spawn: Spawn) -> None:
     assert (child.returncode, output, errors.strip()) == (130, "", "error: aborted")
 
 
+@pytest.mark.full
 @POSIX
 def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
     spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=PATIENCE)
@@ -165,6 +169,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
     assert child.stderr.read() == ""
 
 
+@pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize(
     "words", [["solvers"], ["generate", "counting"], ["solve", "small.txt"], ["devices", "--json"]]

@@ -38,6 +38,7 @@ def lines(panel: Panel) -> list[LivePlot]:
     return [figure for figure in panel.plots() if isinstance(figure, LivePlot)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["close", "deleteLater"])
 def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) -> None:
     panel = watched()

@@ -81,6 +81,7 @@ def test_the_solvers_own_estimate_is_shown_with_its_spread() -> None:
     assert summary.remaining.estimate() is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["knapsack", "linprog"])
 def test_the_notebook_of_a_run_draws_its_plots(solver: str, tmp_path: Path) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")

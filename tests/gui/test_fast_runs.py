@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import engine
 from engine.solvers import discover
@@ -65,6 +66,7 @@ def test_a_population_that_has_the_optimum_says_that_no_generation_was_needed(qt
     assert all("No generation was needed" in figure._hint_text for figure in (panel.seconds, panel.network))
 
 
+@pytest.mark.full
 def test_a_counted_tree_says_why_it_has_no_incumbent(qtbot: Any, tmp_path: Path) -> None:
     panel = dashboard(qtbot, engine.Queens(6), tmp_path / "run")
     assert "Solutions are counted" in panel.best._hint_text

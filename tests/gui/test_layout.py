@@ -11,6 +11,7 @@ from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import opened
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("problem", [False, True], ids=["empty", "with a problem"])
 def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, problem: bool) -> None:
     window = open_window(COUNTING)

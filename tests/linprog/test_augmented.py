@@ -68,7 +68,7 @@ def data(m: int, n: int, long: int) -> ShardData:
     )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40)])
 def test_solutions_are_those_of_the_normal_equations(
@@ -101,6 +101,7 @@ def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
     found.close()
 
 
+@pytest.mark.few(2)
 def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     given = data(300, 400, 60)
     found = SparseNormalEquations(given, "auto")

@@ -18,6 +18,7 @@ from engine.devices import Member
 HEAD = "NAME none\nROWS\n N cost\n"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("options", [{}, {"method": "mpc"}, {"method": "race"}, {"method": "pdhg"}, {"basis": True}])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_programs_without_variables_are_feasible_or_not(device: Member, options: dict[str, Any], kind: Any) -> None:

@@ -36,6 +36,7 @@ def by_fronts(columns: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     return fronts, np.tril(stored), filled(columns, fronts.order)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("blocks", [7, 64, 256])
 @pytest.mark.parametrize("name", MATRICES)
 def test_blocks_of_fronts_have_the_entries_that_are_stored(
@@ -77,6 +78,7 @@ def transport(m: int, n: int) -> engine.LinearProgram:
     return engine.LinearProgram(costs, A_eq=sp.vstack(rows, format="csr"), b_eq=np.concatenate([supplies, demands]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["multifrontal", "sparse_cholesky", "cholesky"])
 def test_a_run_with_a_folder_keeps_the_picture_of_its_factor(device: Member, solver: str, tmp_path: Path) -> None:
     arguments: dict[str, Any] = {"method": "mpc", "linear_solver": solver, "presolve": False}

@@ -384,6 +384,7 @@ def sparse_problem(rows: int) -> engine.LinearProgram:
     return engine.LinearProgram(random.random(2 * rows), A_ub=a, b_ub=a @ x + 1.0, A_eq=a[:40], b_eq=a[:40] @ x)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, count: int) -> None:
     problem = sparse_problem(150)

@@ -171,7 +171,7 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
     assert farkas @ problem.row_upper > 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize(("count", "m", "n", "density"), [(2, 60, 90, 0.1), (3, 400, 90, 0.02), (2, 1, 3, 1.0)])
 def test_several_devices_make_the_iterates_of_one(

@@ -63,7 +63,7 @@ _PLACES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", _PLACES)
 def test_highs_decides_a_race_whatever_the_others_do(
     owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str
@@ -238,6 +238,7 @@ def test_a_refused_point_is_not_offered_again(owner: engine.Engine, monkeypatch:
     assert seen[0][0] < seen[1][0] < seen[2][0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("error", "times"), [(1e-3, 3), (0.9, 1)])
 def test_presolve_is_given_up_at_once_where_duals_are_lost(
     owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, error: float, times: int

@@ -44,7 +44,7 @@ def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
     )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "density", "dense"), [(1, 1, 1.0, 0), (40, 90, 0.05, 0), (600, 900, 0.003, 3)])
 def test_solutions_are_those_of_dense_factors(
@@ -91,7 +91,7 @@ def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
     equations.close()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, device: Member, count: int) -> None:
     random = np.random.default_rng(7)
