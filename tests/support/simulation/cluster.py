@@ -42,6 +42,7 @@ SEED = 7
 
 _TIMING = Timing(first=1.0, longest=3.0, least=0.2, patience=16.0, backup=8.0, grace=3.0)
 _LATE_SECONDS = 40.0
+_MOST_LOOKS = 50_000  # for messages, of some hundreds in most histories
 
 
 class FaultyTransport(SimulatedTransport):
@@ -61,6 +62,7 @@ class FaultyTransport(SimulatedTransport):
         """What has come, but for what a fault has done to it."""
         if self._plan.due("receive") is not None:
             raise ClusterError("the connection to the scheduler is lost")
+        assert self._plan.counts["receive"] < _MOST_LOOKS, "the coordinator does not end"
         found: list[Message] = []
         for message in super().messages(timeout):
             worker = getattr(message, "worker", "")
