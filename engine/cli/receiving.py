@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import click
-import platformdirs
 
 from ..errors import OptionError
 from ..runs.folder.lock import writer_of
 from ..runs.observers import JsonLines
+from ..util.paths import user_folder
 from ..util.version import version
 from .archive import FORMAT, pack, unpack
 from .control import first_line_of_stdin
@@ -81,7 +81,7 @@ def _request(line: str) -> dict[str, Any]:
 
 def _place() -> Path:
     """A new folder for one run; those of earlier runs that have been kept long enough are removed."""
-    root = Path(platformdirs.user_cache_dir("quintet", appauthor=False)) / "received"
+    root = user_folder("cache") / "received"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = time.time()
     for old in root.iterdir():

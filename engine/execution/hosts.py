@@ -13,12 +13,12 @@ import re
 import tomllib
 from pathlib import Path
 
-import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..base.option_models import Given, validated
 from ..errors import OptionError
 from ..util.files import read_utf8, write_whole
+from ..util.paths import user_folder
 
 __all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
 
@@ -124,4 +124,4 @@ def ssh_words(host: Host, words: str, ask: bool = True) -> list[str]:
 
 
 def _folder() -> Path:
-    return Path(platformdirs.user_config_dir("quintet", appauthor=False)) / "hosts"
+    return user_folder("config") / "hosts"

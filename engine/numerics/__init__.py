@@ -11,7 +11,7 @@ __all__ = ["kernel_variants"]
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that this package uses, so that a test can compile them all."""
-    from . import linear_algebra, philox, reduce, scan
+    from . import linear_algebra, philox, scan
 
-    for module in (linear_algebra, philox, reduce, scan):
+    for module in (linear_algebra, philox, scan):
         yield from module.kernel_variants()

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..base.option_models import Given, Seed, validated
@@ -36,6 +35,7 @@ from ..errors import OptionError, nearest
 from ..formats.source import DEFAULT_LIMIT
 from ..solvers import discover
 from ..util.files import read_utf8
+from ..util.paths import user_folder
 
 __all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
 
@@ -276,7 +276,7 @@ def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | 
         return Path(file)
     if variables.get("QUINTET_CONFIG"):
         return Path(variables["QUINTET_CONFIG"])
-    usual = (FILE_NAME, os.path.join(platformdirs.user_config_dir("quintet", appauthor=False), FILE_NAME))
+    usual = (FILE_NAME, os.path.join(user_folder("config"), FILE_NAME))
     return next((Path(path) for path in usual if os.path.isfile(path)), None)  # strings: each engine looks here
 
 

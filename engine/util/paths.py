@@ -16,9 +16,9 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-__all__ = ["PACKAGE", "also_called", "folder_of", "load_app"]
+__all__ = ["PACKAGE", "also_called", "folder_of", "load_app", "user_folder"]
 
 PACKAGE = __name__.partition(".")[0]
 """The package's own name: ``"engine"`` in the repository, ``"quintet"`` where the wheel is installed."""
@@ -30,6 +30,13 @@ def folder_of(part: str) -> Path:
     """The folder of ``"kernels"``, ``"samples"`` or ``"gui"``, whether it exists or not."""
     inside = _HERE / f"_{part}"
     return inside if inside.is_dir() else _HERE.parent / part
+
+
+def user_folder(kind: Literal["cache", "config", "data"]) -> Path:
+    """The user's folder for what can be made again, for settings, or for what is kept; it may not exist."""
+    import platformdirs  # not needed to import the engine
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("quintet", appauthor=False))
 
 
 def load_app() -> ModuleType:

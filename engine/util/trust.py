@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import platformdirs
-
 from ..errors import UntrustedCode
 from .files import read_regular, write_whole
-from .paths import folder_of
+from .paths import folder_of, user_folder
 
 __all__ = ["ForeignCode", "allowed", "is_bundled", "is_trusted", "native_code_of", "remember", "require_trust"]
 
@@ -119,7 +117,7 @@ def remember(code: ForeignCode) -> None:
 
 
 def _path() -> Path:
-    return Path(platformdirs.user_data_dir("quintet", appauthor=False)) / "trusted.json"
+    return user_folder("data") / "trusted.json"
 
 
 def _remembered() -> dict[str, object]:

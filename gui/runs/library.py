@@ -24,10 +24,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from engine.errors import QuintetError, RunFolderError
 from engine.util.files import read_regular, remove_temporaries, write_whole
+from engine.util.paths import user_folder
 from gui.runs.model import RunModel
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
@@ -43,7 +42,7 @@ TRASH_DAYS = 30
 
 def default_home() -> Path:
     """The user's data folder."""
-    return Path(platformdirs.user_data_dir("quintet", appauthor=False))
+    return user_folder("data")
 
 
 def read_folder(folder: Path) -> RunNote:

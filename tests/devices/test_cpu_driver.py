@@ -21,7 +21,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (vendors / "mine.icd").write_text("/opt/intel/libintelocl.so\n")
     monkeypatch.setattr(cpu_driver, "_SYSTEM", vendors)
     monkeypatch.setattr(cpu_driver, "_PACKAGES", ("imitated-opencl-rt",))
-    monkeypatch.setattr(cpu_driver.platformdirs, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    monkeypatch.setattr(cpu_driver, "user_folder", lambda kind: tmp_path / kind / "quintet")
     monkeypatch.setenv("OCL_ICD_VENDORS", "")
     monkeypatch.delenv("OCL_ICD_VENDORS")
     monkeypatch.delenv(cpu_driver.VARIABLE, raising=False)

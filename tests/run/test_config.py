@@ -50,7 +50,7 @@ def test_the_file_is_the_named_one_else_the_variables_else_the_folders_else_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = tmp_path / "nobody" / "quintet"
-    monkeypatch.setattr(config.platformdirs, "user_config_dir", lambda *_, **__: str(user))
+    monkeypatch.setattr(config, "user_folder", lambda kind: user)
     assert config.resolve({}, environment={}).file is None
     user.mkdir(parents=True)
     places = [user / "quintet.toml", tmp_path / "quintet.toml", tmp_path / "variable.toml", tmp_path / "named.toml"]

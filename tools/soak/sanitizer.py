@@ -35,16 +35,11 @@ RANDOM = np.random.default_rng(1)
 
 
 def _numerics(devices: list[str]) -> None:
-    """Reductions, scans and random words, on sizes that are no multiple of a group."""
+    """Scans and random words, on sizes that are no multiple of a group."""
     from engine.numerics import philox
-    from engine.numerics.reduce import Reducer
     from engine.numerics.scan import exclusive_scan
 
     def work(device: Device) -> None:
-        for dtype in ("int32", "int64", "float32", "float64"):
-            values = device.put(RANDOM.integers(-9, 9, 5003).astype(dtype))
-            with Reducer(device, values.dtype) as reducer:
-                reducer.sum(values), reducer.min(values), reducer.max(values), reducer.argmin(values)
         for dtype in ("int32", "int64"):
             exclusive_scan(device, device.put(RANDOM.integers(0, 9, 5003).astype(dtype)), "int64")
         for dtype, output in (("uint32", "u32"), ("float32", "f32"), ("float64", "f64")):

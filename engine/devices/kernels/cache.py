@@ -22,10 +22,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import platformdirs
-
 from ...errors import StorageWarning, issue_warning
 from ...util.files import write_whole
+from ...util.paths import user_folder
 from ...util.version import version
 
 try:
@@ -47,7 +46,7 @@ _Listed = dict[str, dict[str, tuple[int, str]]]
 @functools.cache
 def folder() -> Path:
     """The folder of this version's kernels; one for this process only, with a warning, where it cannot be written."""
-    return _writable(Path(platformdirs.user_cache_dir("quintet")) / f"kernels-{version()}")
+    return _writable(user_folder("cache") / f"kernels-{version()}")
 
 
 def _writable(wanted: Path) -> Path:

@@ -17,10 +17,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import platformdirs
-
 from ...errors import OptionError
 from ...util.files import write_whole
+from ...util.paths import user_folder
 
 __all__ = ["VARIABLE", "leaves_out", "prepare"]
 
@@ -68,7 +67,7 @@ def leaves_out(platform: str) -> bool:
 
 
 def _folder() -> Path:
-    return Path(platformdirs.user_cache_dir("quintet")) / "opencl-vendors"
+    return user_folder("cache") / "opencl-vendors"
 
 
 def _files() -> Iterator[Path]:
