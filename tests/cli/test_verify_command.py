@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,25 @@ def test_folders_without_an_answer_or_damaged_are_refused(
     empty = shutil.make_archive(str(tmp_path / "empty"), "zip", open_run, "problem.npz")
     assert command_line(["verify", empty]) == 2
     assert "must hold one run folder" in capsys.readouterr().err
+
+
+def test_the_code_of_a_problem_class_is_not_executed(tmp_path: Path) -> None:
+    source = tmp_path / "quintet_test_mine.py"
+    source.write_text("import engine\nclass Mine(engine.Knapsack):\n    pass\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(source.stem, source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[source.stem] = module
+    try:
+        spec.loader.exec_module(module)
+        run = made(tmp_path / "run", module.Mine([60, 100, 120], [10, 20, 30], 50), engine.solve(KNAPSACK))
+    finally:
+        del sys.modules[source.stem]
+    source.write_text("raise SystemExit('executed')\n", encoding="utf-8")
+    before = sorted(path.name for path in run.iterdir())
+    assert command_line(["verify", str(run)]) == 6
+    assert sorted(path.name for path in run.iterdir()) == before
 
 
 @pytest.mark.parametrize(
