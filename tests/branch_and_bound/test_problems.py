@@ -252,6 +252,7 @@ def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: 
     assert tree.lower_bound() <= held_karp(problem.costs)
 
 
+@pytest.mark.full
 def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
     times = Flowshop.taillard(3).times
     first = neh(times)
@@ -364,6 +365,7 @@ def test_guided_tours_are_made_until_one_is_good_enough() -> None:
     assert [sorted(tour.tolist()) for tour in stopped] == [list(range(12))]
 
 
+@pytest.mark.full
 def test_gpus_begin_with_a_brief_heuristic() -> None:
     problem = Flowshop.taillard(30)
     options = FlowshopOptions()

@@ -71,6 +71,7 @@ def test_unfinished_work_is_not_continued_with_other_options(device: Member, tmp
     assert (proof.branching, proof.nodes) == ("max_sum", alone.counters["nodes"])
 
 
+@pytest.mark.full
 def test_a_folder_of_another_search_is_refused(device: Member, tmp_path: Path) -> None:
     """Renamed by hand, say."""
     with engine.Engine(devices=[device.info.id]) as owner:
@@ -102,19 +103,19 @@ def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path: Path, capsys: 
     folder = ["--folder", str(tmp_path / "proofs")]
     for seed, part in ((1, "a"), (2, "b")):
         (tmp_path / part).mkdir()
-        write_flowshop(flowshop(seed), tmp_path / part / "x.txt")
+        write_flowshop(flowshop(seed, 7, 5), tmp_path / part / "x.txt")
     assert command_line(["reproduce", "flowshop", str(tmp_path / "a" / "x.txt"), *folder]) == 0
     assert "is optimal" in capsys.readouterr().out
     assert command_line(["reproduce", "flowshop", str(tmp_path / "b" / "x.txt"), *folder]) == 1
     assert "is the proof of another instance of this name" in capsys.readouterr().out
     proof = Proof.read(tmp_path / "proofs" / "x.json")
-    assert proof.instance.digest == times_digest(flowshop(1).times)
+    assert proof.instance.digest == times_digest(flowshop(1, 7, 5).times)
 
 
 def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = []
     for seed in (1, 2, 3):
-        write_flowshop(flowshop(seed), tmp_path / "part.txt")
+        write_flowshop(flowshop(seed, 7, 5), tmp_path / "part.txt")
         parts.append((tmp_path / "part.txt").read_text())
     file = tmp_path / "three.txt"
     file.write_text("".join(parts))
@@ -125,7 +126,7 @@ def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.Captu
     found = {path.stem: Proof.read(path) for path in (tmp_path / "proofs").glob("*.json")}
     assert sorted(found) == ["three-1", "three-2", "three-3"]
     for seed in (1, 2, 3):
-        assert found[f"three-{seed}"].instance.digest == times_digest(flowshop(seed).times)
+        assert found[f"three-{seed}"].instance.digest == times_digest(flowshop(seed, 7, 5).times)
     capsys.readouterr()
     assert command_line([*words, f"{file}=1000"]) == 2
     assert "holds 3 instances; choose the one of makespan 1000 by --instance" in capsys.readouterr().err

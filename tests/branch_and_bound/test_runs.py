@@ -62,7 +62,7 @@ def few_ivms(device: Member) -> dict[str, int]:
     return {"ivms": 256} if device.info.capabilities.simt else {}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
     problem = engine.Flowshop.taillard(number)
@@ -154,6 +154,7 @@ def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -
     assert (result.status, result.objective) == ("optimal", best)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("variant", ["auto", "pte", "pte_peb"])
 def test_every_variant_proves_the_same_optimum(device: Member, variant: str) -> None:
     problem = engine.Flowshop(np.random.default_rng(4).integers(1, 99, (6, 9)))
@@ -325,6 +326,7 @@ def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, sh
     assert solve(device, problem, upper_bound=579).objective == 578
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loaded", [True, False], ids=["class at hand", "class from its file"])
 def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
     device: Member, assignment: Any, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
@@ -366,7 +368,7 @@ def made(kind: str) -> engine.PermutationProblem:
     return problem
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("how", ["stop", "time limit"])
 @pytest.mark.parametrize(
     "kind",

@@ -63,6 +63,7 @@ def test_positions_of_wide_paths_are_ranks() -> None:
     assert np.array_equal(positions(rows, np.full(5, n, np.int32)), digits)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [None, "packed", "plain"])
 def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device: Member, gpu: str | None) -> None:
     tree = flowshop(70).tree("one_machine", "min_branch")
@@ -72,6 +73,7 @@ def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device: Member, gpu: 
     assert found.nodes > 500
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("jobs", [65, 96, 128])
 def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Member, jobs: int) -> None:
     tree = flowshop(jobs, 3, seed=jobs).tree("one_machine", "max_sum")
@@ -82,6 +84,7 @@ def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Mem
         assert found.best >= tree.lower_bound()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bound", ["mixed", "two_machine"])
 def test_pairs_of_machines_bound_more_than_64_jobs(device: Member, bound: str) -> None:
     tree = flowshop(66, 5, seed=3).tree(bound, "min_branch")
@@ -91,6 +94,7 @@ def test_pairs_of_machines_bound_more_than_64_jobs(device: Member, bound: str) -
         assert counts(explore(device, tree, upper, capabilities=capabilities)) == expected
 
 
+@pytest.mark.full
 def test_two_machines_are_scheduled_as_by_johnson(device: Member) -> None:
     times = np.random.default_rng(5).integers(1, 100, (2, 80))
     first, second = times
