@@ -183,6 +183,7 @@ def test_a_broken_pipe_is_no_error(words: list[str], spawn: Spawn) -> None:
     assert (child.returncode, errors) == (0, "")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["--events", "-"], ["--json"]])
 def test_what_a_driver_prints_does_not_reach_the_reader(words: list[str], tmp_path: Path) -> None:
     noisy = tmp_path / "noisy.py"
@@ -240,6 +241,7 @@ def recorded() -> list[events.Event]:
     return [events.from_json(line) for line in lines if line.endswith("\n")]
 
 
+@pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize("order", ["detach first", "reader gone first"])
 def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_path: Path, order: str) -> None:

@@ -76,6 +76,7 @@ def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: An
     )
 
 
+@pytest.mark.full
 def test_without_a_run_folder_nothing_is_left_here(quintet: Any) -> None:
     before = sorted(Path().iterdir())
     code, output, _ = quintet("solve", "small.txt", "--host", "far", "--json")
@@ -104,6 +105,7 @@ def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: 
     assert kinds.count("started") == 3
 
 
+@pytest.mark.full
 def test_sigterm_stops_the_run_there(start: Any) -> None:
     child = start("solve", "endless.txt", "--host", "far", "--run-folder", "r")
     for line in child.stdout:
@@ -115,6 +117,7 @@ def test_sigterm_stops_the_run_there(start: Any) -> None:
     assert any(path.name.startswith("checkpoint-") for path in Path("r").iterdir())
 
 
+@pytest.mark.full
 def test_events_of_there_and_notices_of_here_reach_an_observer_one_after_the_other() -> None:
     seen: list[events.Event] = []
     threads = set()
@@ -141,6 +144,7 @@ def test_events_of_there_and_notices_of_here_reach_an_observer_one_after_the_oth
     assert seen[-1].type == "finished"
 
 
+@pytest.mark.full
 def test_an_observer_that_raises_is_dropped_and_the_run_there_goes_on() -> None:
     def clumsy(event: events.Event) -> None:
         raise ValueError("I spilled it")
@@ -185,6 +189,7 @@ def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
     assert all(stream is not None and stream.closed for stream in streams)
 
 
+@pytest.mark.full
 def test_what_fails_there_fails_here_with_its_message(quintet: Any) -> None:
     code, output, errors = quintet("solve", "small.txt", "--host", "far", "--trouble", "device")
     assert (code, output) == (3, "")

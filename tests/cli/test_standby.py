@@ -55,6 +55,7 @@ def test_without_a_command_it_ends(waiting: Any) -> None:
     assert waiting.returncode == 0
 
 
+@pytest.mark.full
 def test_an_unreadable_command_and_one_that_fails_are_reported(waiting: Any, tmp_path: Path) -> None:
     output, errors = waiting.communicate(words("solve", str(tmp_path / "missing.txt")), PATIENCE)
     assert "missing.txt" in errors
@@ -62,6 +63,7 @@ def test_an_unreadable_command_and_one_that_fails_are_reported(waiting: Any, tmp
     assert waiting.returncode == 2
 
 
+@pytest.mark.full
 def test_a_line_that_is_no_command_is_refused(waiting: Any) -> None:
     _, errors = waiting.communicate("solve it\n", PATIENCE)
     assert "standard input must begin with a JSON list" in errors

@@ -33,7 +33,7 @@ def board(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @needs_full
 @pytest.mark.parametrize("words", [["solve"], ["solve", "--json"], ["solve", "--events", "-"], ["solvers"]])
 def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) -> None:
@@ -44,6 +44,7 @@ def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) ->
     assert done.returncode == 5
 
 
+@pytest.mark.full
 @needs_full
 def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
@@ -64,6 +65,7 @@ def test_events_that_cannot_be_written_are_a_warning(board: str) -> None:
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 @pytest.mark.parametrize("ignored", [False, True], ids=["terminal", "nohup"])
 def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: Path, ignored: bool) -> None:

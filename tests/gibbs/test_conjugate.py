@@ -75,6 +75,7 @@ def errors_of_a_draw(device: Member, tolerance: float, slab: float | None, stora
     return errors
 
 
+@pytest.mark.full
 def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Member) -> None:
     """Row j has an entry in column j alone, so that beta_j shows the noise of that row."""
     count = 1500
@@ -91,7 +92,7 @@ def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Membe
     assert abs(spearmanr(local, of_rows**2).statistic) < 0.1
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("slab", "storage"),
     [(None, "sparse"), (2.0, "sparse"), (None, "float32"), (2.0, "float32"), (None, "float16"), (None, "bfloat16")],
@@ -104,7 +105,7 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(
     assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("family", ["probit", "logit"])
 def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     X, y = data(200, 12)
@@ -118,6 +119,7 @@ def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     assert found.counters["passes"] > 5 * 1400
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("storage", ["sparse", "float32"])
 def test_any_number_of_devices_makes_the_same_draws(device: Member, storage: str) -> None:
     X, y = data()
@@ -130,6 +132,7 @@ def test_any_number_of_devices_makes_the_same_draws(device: Member, storage: str
     assert two.counters["exchanged_bytes"] > 0
 
 
+@pytest.mark.full
 def test_dense_rows_and_rows_that_are_sent_have_the_draws_of_the_entries(device: Member) -> None:
     X, y = data()
     owner, problem = engine_of(device, 1), engine.HorseshoeProbit(X, y)
@@ -153,6 +156,7 @@ def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
             owner.solve(problem, kernel="cg", **options)
 
 
+@pytest.mark.full
 def test_a_stopped_run_resumes_to_the_same_draws(
     device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

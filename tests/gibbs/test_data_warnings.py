@@ -72,6 +72,7 @@ def test_the_command_line_prints_them(tmp_path: Path, capsys: pytest.CaptureFixt
         assert errors.count(text) == 1
 
 
+@pytest.mark.full
 def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(device: Member) -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((20, 30))
@@ -82,6 +83,7 @@ def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(devi
     assert warnings_of(device, engine.HorseshoeRegression(X, y / 1000), standardize=False) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("prior", ["horseshoe", "regularized"])
 def test_columns_of_tiny_numbers_are_not_constant(device: Member, kind: str, prior: str) -> None:

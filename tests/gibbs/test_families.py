@@ -53,6 +53,7 @@ def sampler_of(member: Member, problem: HorseshoeRegression, seed: int, pool: De
     return Sampler(pool, design, settings_for(design, chosen, seed))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
 def test_likelihoods_and_scores_are_those_of_the_formulas(device: Member, family: str) -> None:
     random = np.random.default_rng(3)
@@ -289,6 +290,7 @@ def test_as_many_columns_as_rows_do_not_begin_at_a_sigma_of_nothing(
     assert 0.2 * y.std() < sigma < y.std()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["normal", "student"])
 def test_a_target_without_errors_is_fitted_to_the_rounding_of_float32(device: Member, family: str) -> None:
     data = np.repeat([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]], 4, axis=0)

@@ -69,6 +69,7 @@ def test_queued_runs_alone_do_not_keep_the_window_open(qtbot: Any, window: Any, 
     assert [note.state for note in window.library.notes] == ["cancelled"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_killed_run_without_a_checkpoint_is_started_again_as_its_banner_says(
     qtbot: Any, window: Any, counting_files: Path

@@ -22,6 +22,7 @@ UNREADABLE = "/" + 300 * "x"  # the system refuses to look there, as it does on 
 RECORDED = sorted(folder.name for folder in (SAMPLES / "recorded").iterdir())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_result(
     qtbot: Any, tmp_path: Path, name: str
@@ -47,6 +48,7 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     tab.close_sources()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any, tmp_path: Path, name: str) -> None:
     folder = tmp_path / name

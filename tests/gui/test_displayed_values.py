@@ -269,6 +269,7 @@ def curves(panel: Any, key: str) -> dict[str, list[tuple[float, float]]]:
     return {c.name: list(zip(*(axis.tolist() for axis in c.data.points()), strict=True)) for c in plot.curves}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
 def test_key_numbers_are_those_of_the_result_at_the_end_and_in_replay(qtbot: Any, folder: Path) -> None:
     panel, result, _ = recorded(qtbot, folder)

@@ -60,6 +60,7 @@ def test_a_linear_program_that_highs_solves_at_once_says_so(qtbot: Any, tmp_path
     assert panel.variables.table()[1]
 
 
+@pytest.mark.full
 def test_a_population_that_has_the_optimum_says_that_no_generation_was_needed(qtbot: Any, tmp_path: Path) -> None:
     panel = dashboard(qtbot, engine.BOA("onemax", 10), tmp_path / "run")
     assert panel.result.counters["generations"] == 0

@@ -61,6 +61,7 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, ope
     assert (folder / "result.json").is_file()
 
 
+@pytest.mark.full
 def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
     child, folder = elsewhere
     window = open_window(COUNTING)

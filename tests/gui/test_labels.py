@@ -165,6 +165,7 @@ def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
     assert min(y.min() - bottom, top - y.max()) >= 4 * high
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("begin", [0.0, 11.19, 75.0, 300.0, 3599.99])
 @pytest.mark.parametrize("span", [0.008, 0.02, 0.5, 3.0, 90.0, 4000.0])
 @pytest.mark.parametrize("size", [120, 300, 900])

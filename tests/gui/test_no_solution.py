@@ -28,6 +28,7 @@ def table(panel: Any, key: str) -> tuple[list[str], list[Any]]:
     return headers, list(rows)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["auto", "mpc"])
 def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
     qtbot: Any, open_window: Any, tmp_path: Path, method: str
@@ -61,6 +62,7 @@ def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
         assert "infeasible" in panel.variables._empty.text()
 
 
+@pytest.mark.full
 def test_an_unbounded_program_names_the_variables_of_its_ray(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
     path = tmp_path / "endless.lp"
     path.write_text(UNBOUNDED)

@@ -41,7 +41,7 @@ def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot: A
     assert type(panel) is GenericPanel
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
 def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, part: float) -> None:
@@ -72,6 +72,7 @@ def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) ->
             assert one.table()[1], f"{folder.name}: {one.title}"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_a_run_looks_the_same_however_its_events_are_batched(qtbot: Any, folder: Path) -> None:
     one, other = played(qtbot, folder, size=23), played(qtbot, folder, size=10_000)
@@ -127,7 +128,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, folder: Path) -> None:
     panel = played(qtbot, folder, theme=DARK)

@@ -161,6 +161,7 @@ def check(qtbot: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, frames: int
         assert frame_work.smooth == 0  # so many lines are thin: wide, smooth ones cost a hundred times more
 
 
+@pytest.mark.full
 def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # the buffers are full after seven minutes, so that later frames cost no more; the hour is in the slow test
     check(qtbot, monkeypatch, 600, 25)

@@ -54,6 +54,7 @@ PROBLEMS: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     problem = PROBLEMS[name]()

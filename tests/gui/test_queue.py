@@ -49,6 +49,7 @@ def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: 
     assert window.run_tabs.running() == []
 
 
+@pytest.mark.full
 def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: Any) -> None:
     first = begin(qtbot, window)
     second = pressed(qtbot, window)
@@ -75,6 +76,7 @@ def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: An
     assert list(states.values()) == ["interrupted"]
 
 
+@pytest.mark.full
 def test_a_queued_run_starts_though_its_tab_is_closed(qtbot: Any, window: Any, counting_files: Path) -> None:
     first = begin(qtbot, window)
     second = pressed(qtbot, window)
