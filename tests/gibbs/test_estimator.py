@@ -50,6 +50,7 @@ def test_probabilities_are_means_over_the_draws() -> None:
     assert abs(fitted.coef_[0, 1] / fitted.coef_[0, 0] - 0.1) < 0.05
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_default_fit_on_easy_data_does_not_warn(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -78,6 +79,7 @@ def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
         engine.HorseshoeClassifier(family="cloglog").fit(X, y)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_slab_bounds_the_coefficient_of_a_column_that_separates_the_classes() -> None:
     random = np.random.default_rng(6)
@@ -115,6 +117,7 @@ def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None
     np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
 
 
+@pytest.mark.full
 def test_sparse_features_give_the_answers_of_dense_ones() -> None:
     from scipy import sparse
 
@@ -136,6 +139,7 @@ def test_sparse_features_give_the_answers_of_dense_ones() -> None:
 QUICK: dict[str, Any] = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_each_of_three_classes_is_told_from_the_others() -> None:
     random = np.random.default_rng(8)
@@ -151,6 +155,7 @@ def test_each_of_three_classes_is_told_from_the_others() -> None:
     assert fitted.coef_[0, 0] > 0 > fitted.coef_[2, 1]  # as the classes were made
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None:
     random = np.random.default_rng(9)
@@ -164,6 +169,7 @@ def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -
             estimator.fit(X, target, sample_weight=-weights)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_fractions_are_weights_of_the_likelihood() -> None:
     random = np.random.default_rng(9)
@@ -178,6 +184,7 @@ def test_fractions_are_weights_of_the_likelihood() -> None:
         assert not np.array_equal(fitted, estimator.fit(X[:30], target[:30]).coef_)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weights_of_classes_are_those_of_their_rows() -> None:
     from sklearn.linear_model import LogisticRegression
@@ -198,6 +205,7 @@ def test_weights_of_classes_are_those_of_their_rows() -> None:
     assert np.array_equal(counted, balanced.fit(np.repeat(X, whole, axis=0), np.repeat(y, whole)).coef_)
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("family", ["counts", "ordinal"])
 def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family: str) -> None:

@@ -266,7 +266,7 @@ def test_a_linear_regression_finds_its_coefficients_in_the_units_of_the_data(dev
     )  # of the end of the trajectory, before sigma moves
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("columns", "family", "unit", "options"),
     [
@@ -300,6 +300,7 @@ def test_a_target_without_errors_is_fitted_to_the_rounding_of_float32(device: Me
     assert 1e-6 < result.arrays["sigma"].min() < result.arrays["sigma"].max() < 1e-4
 
 
+@pytest.mark.full
 def test_counts_find_their_coefficients_and_their_dispersion(device: Member) -> None:
     random = np.random.default_rng(6)
     data = random.standard_normal((500, 6)) * [1, 10, 0.1, 1, 1, 1] + 2.0
@@ -318,6 +319,7 @@ def test_counts_find_their_coefficients_and_their_dispersion(device: Member) -> 
     assert replicated.mean() == pytest.approx(problem.y.mean(), rel=0.2)
 
 
+@pytest.mark.full
 def test_devices_and_resumed_runs_make_the_same_draws(
     device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -57,7 +57,7 @@ def fixture_data() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 PAPER: dict[str, Any] = {"standardize": False, "intercept": False}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "px", "hmc"])
 def test_the_posterior_is_that_of_independent_samplers(device: Member, shared_data: Path, kernel: str) -> None:
     X, y = fixture_data()
@@ -106,6 +106,7 @@ def draws_of(device: Member, problem: Any, devices: int = 1, **options: Any) -> 
     return np.concatenate([result.arrays["beta"], result.arrays["log_tau"][:, :, None]], axis=2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [701, 20_011, 140_003])  # strips of 16, 32 and 128 rows, the last not full
 def test_trajectories_know_the_log_likelihood(device: Member, rows: int) -> None:
     random = np.random.default_rng(1)
@@ -135,6 +136,7 @@ def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: M
     assert np.array_equal(found[2], found[0])
 
 
+@pytest.mark.full
 def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
     def planned(columns: int, devices: int) -> int:
         options = Options(chains=4)
@@ -148,7 +150,7 @@ def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
     assert [share_of_chains(10, 3, device, 2) for device in (0, 1)] == [(0, 3), (0, 3)]  # small ones are everybody's
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("hmc", 9), ("cg", 9), ("gibbs", 230)])
 def test_devices_that_read_each_others_memory_make_the_same_draws(
     device: Member, kernel: str, columns: int, monkeypatch: pytest.MonkeyPatch
@@ -172,6 +174,7 @@ def test_devices_that_read_each_others_memory_make_the_same_draws(
     assert meetings
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
     # X'X is added up in other portions, so that it differs by about 1e-16. In 50 iterations this becomes 1e-8, when a
@@ -185,7 +188,7 @@ def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
     assert draws_of(device, problem, kernel=kernel, streaming="always").shape == (3, 40, 11)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "px"])
 @pytest.mark.parametrize("storage", ["float32", "float16", "bfloat16"])
 def test_the_first_iterations_are_those_of_the_reference(device: Member, kernel: str, storage: str) -> None:
@@ -194,6 +197,7 @@ def test_the_first_iterations_are_those_of_the_reference(device: Member, kernel:
         assert follow(device.info, rows, columns, options, steps=50 if columns < 100 else 10) < 1e-4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_every_provider_of_linear_algebra_makes_the_same_chain(device: Member, kernel: str) -> None:
     found = device.submit(providers).result()
@@ -309,6 +313,7 @@ def solved(device: Member, X: Any, y: Any, **options: Any) -> engine.Result:
     return result
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "px", "hmc"])
 def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
     random = np.random.default_rng(8)
@@ -328,6 +333,7 @@ def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
         assert np.isfinite(result.arrays["mean"]).all(), name
 
 
+@pytest.mark.full
 def test_chains_that_explain_every_latent_normal_stay_finite(device: Member) -> None:
     random = np.random.default_rng(8)  # where z'z less what the coefficients explain is indistinguishable from 0 in f32
     X = random.standard_normal((60, 3))
@@ -338,6 +344,7 @@ def test_chains_that_explain_every_latent_normal_stay_finite(device: Member) -> 
             assert np.isfinite(result.arrays["beta"]).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
     device: Member, kernel: str, monkeypatch: pytest.MonkeyPatch
@@ -394,6 +401,7 @@ def test_one_row_and_constant_columns(device: Member) -> None:
     assert any("1 column is constant ('x0')" in e.message for e in notices if e.type == "notice")
 
 
+@pytest.mark.full
 def test_a_constant_column_is_sampled_where_there_is_no_intercept(device: Member) -> None:
     random = np.random.default_rng(8)
     x = random.standard_normal(500)
@@ -423,6 +431,7 @@ def test_a_point_comes_back_from_the_scale_of_the_sampler(family: str, intercept
     assert design.scaled(design.unscaled(beta)) == pytest.approx(beta, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.full
 def test_a_run_without_an_intercept_begins_at_the_solution_of_another(device: Member) -> None:
     X, y = xy_of()
     options: dict[str, Any] = {"intercept": False, "kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
@@ -432,6 +441,7 @@ def test_a_run_without_an_intercept_begins_at_the_solution_of_another(device: Me
     assert not np.array_equal(short.arrays["beta"], solved(device, X, y, **options).arrays["beta"])
 
 
+@pytest.mark.full
 def test_columns_may_have_the_names_of_other_quantities(device: Member) -> None:
     X, y = xy_of()
     names = ["intercept", "log_tau", *(f"x{column}" for column in range(2, X.shape[1]))]

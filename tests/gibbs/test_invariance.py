@@ -111,7 +111,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("kernel", "intercept", "family"),
     [
@@ -137,7 +137,7 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str,
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "lines"])
 def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -> None:
     found = p_values(device, kernel, 3, True, columns=COLLINEAR if kernel == "lines" else X, slab=0.3)
@@ -176,6 +176,7 @@ def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
     assert 3 in lines.separable
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mutant", some_always(MUTANTS, "half missing in tau", "rate of lambda given tau"))
 def test_a_wrong_constant_is_found(
     first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

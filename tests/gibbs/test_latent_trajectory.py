@@ -54,6 +54,7 @@ def test_latent_normals_are_moved_where_these_are_few_and_x_is_on_the_device(
     assert settings_for(Design.of(problem, chosen), chosen, 1).latent == latent
 
 
+@pytest.mark.full
 def test_both_trajectories_have_the_same_posterior(device: Member) -> None:
     """Half precision holds these values exactly, so that only the moves differ."""
     options: dict[str, Any] = {"slab": 1.0, "standardize": False, "draws": 1500, "chains": 8, "seed": 3}
@@ -82,6 +83,7 @@ def test_the_log_likelihood_is_that_of_the_draw(device: Member) -> None:
     np.testing.assert_allclose(arrays["lp"], log_ndtr(eta).sum(axis=2), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 def test_several_devices_make_the_draws_of_one(device: Member) -> None:
     problem, options = wide(20, 40), {"draws": 60, "warmup": 50, "seed": 4}
     one = engine_of(device).solve(problem, **options)
@@ -89,6 +91,7 @@ def test_several_devices_make_the_draws_of_one(device: Member) -> None:
     np.testing.assert_array_equal(one.arrays["beta"], two.arrays["beta"])
 
 
+@pytest.mark.full
 def test_a_stopped_run_goes_on_to_the_same_draws(
     device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

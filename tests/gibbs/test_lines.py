@@ -69,6 +69,7 @@ def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_oth
             assert np.abs(rows @ direction - stored).max() < 1e-4 * np.abs(direction).max()
 
 
+@pytest.mark.full
 def test_a_rare_column_is_found_among_many_rows() -> None:
     random = np.random.default_rng(2)
     X = random.standard_normal((300_000, 2))
@@ -132,6 +133,7 @@ def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
         assert (whole[:, 5] > 0).all()
 
 
+@pytest.mark.full
 def test_the_result_names_the_causes_of_slow_mixing(device: Member) -> None:
     X, y = categorical(300)
     names = [*("a1", "a2", "a3"), *("b1", "b2", "b3", "b4"), "c", "d", "triple of c", "rare", "part of a1"]

@@ -66,7 +66,7 @@ def test_a_run_without_a_draw_is_refused_in_words() -> None:
         engine.to_arviz(stopped)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["probit", "logit", "normal", "student", "ordinal"])
 def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: str) -> None:
     problem, result = solved(device, family, **({"degrees": 3.0} if family == "student" else {}))
@@ -83,6 +83,7 @@ def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: 
     assert abs(float(drawn.mean()) - float(problem.y.mean())) < spread
 
 
+@pytest.mark.full
 def test_arviz_compares_models_by_them(device: Member, arviz: Any) -> None:
     problem, result = solved(device, "normal")
     data = engine.to_arviz(result, problem)
@@ -99,6 +100,7 @@ def test_draws_of_some_coefficients_are_not_enough(device: Member) -> None:
         engine.log_likelihood(problem, result)
 
 
+@pytest.mark.full
 def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
     pytest.importorskip("sklearn")
     random = np.random.default_rng(3)

@@ -74,6 +74,7 @@ def test_densities_are_the_integrals_over_the_local_scales(device: Member, kind:
     assert apart - apart[0] == pytest.approx(np.zeros(len(apart)), abs=3e-6 if k > 1 else 1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["half_t", "regularized", "lasso"])
 def test_local_precisions_have_their_conditional_distribution(device: Member, kind: str) -> None:
     for number, m in enumerate((1e-4, 0.3, 4.0, 300.0)):
@@ -86,7 +87,7 @@ def test_local_precisions_have_their_conditional_distribution(device: Member, ki
             assert stats.kstest(drawn, lambda at: np.interp(at, s, below / below[-1])).pvalue > LEVEL, (m, k)  # noqa: B023
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "kernel"),
     [
@@ -182,6 +183,7 @@ def test_two_exact_samplers_agree(device: Member, kind: str) -> None:
     assert (np.abs(mean[0] - mean[1]) < 4.5 * np.hypot(*error)).all()
 
 
+@pytest.mark.full
 def test_a_slab_bounds_the_coefficient_of_a_separable_column(device: Member) -> None:
     X, y = data(120)
     X[:, 5] = np.where(y & (np.arange(120) % 4 == 0), 1.0, 0.0)

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 OPTIONS: dict[str, Any] = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_recordings_change_no_bit_of_the_draws(device: Member, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_whatever_changes_between_iterations_takes_effect(device: Member, monkey
     assert all(np.array_equal(chosen[name], expected[name]) for name in chosen)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "px", "gibbs_wide"])
 def test_a_run_goes_on_with_other_recordings_to_the_same_draws(device: Member, case: str, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_run_goes_on_with_other_recordings_to_the_same_draws(device: Member, c
     assert np.array_equal(result.arrays["beta"], plain.arrays["beta"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_student", "px"])
 def test_streams_beside_each_other_are_recorded(device: Member, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_streams_beside_each_other_are_recorded(device: Member, case: str, monke
     assert np.array_equal(beside.arrays["beta"], alone.arrays["beta"])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_wide", "px", "px_wide"])
 def test_calls_of_libraries_are_not_recorded(
@@ -177,6 +177,7 @@ def test_calls_of_libraries_are_not_recorded(
     assert not caplog.records
 
 
+@pytest.mark.full
 def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device: Member) -> None:
     """The next iteration writes its number where the kernels of this one read theirs."""
     random = np.random.default_rng(2)

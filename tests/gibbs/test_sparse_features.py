@@ -36,7 +36,7 @@ def sparse_data(kind: str, rows: int = 700, columns: int = 40, seed: int = 5) ->
     return sparse.csr_array(dense), y
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("family", "chains"), [("probit", 4), ("logit", 3)])
 def test_gradient_and_log_likelihood_are_those_of_float64(device: Member, kind: str, family: str, chains: int) -> None:
@@ -58,7 +58,7 @@ def test_gradient_and_log_likelihood_are_those_of_float64(device: Member, kind: 
         assert np.abs(gram - design.T @ design).max() < 1e-6 * len(y)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["hmc", "px", "gibbs"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_first_draws_are_those_of_the_dense_design(device: Member, kernel: str, kind: str) -> None:
@@ -78,6 +78,7 @@ def test_first_draws_are_those_of_the_dense_design(device: Member, kernel: str, 
     assert np.array_equal(draws[1], draws[2])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [pytest.param("one-hot", marks=pytest.mark.full), "numbers"])
 def test_rows_shared_by_work_items_give_the_same_draws(
     device: Member, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +94,7 @@ def test_rows_shared_by_work_items_give_the_same_draws(
     assert np.allclose(draws[1], draws[0], rtol=1e-4, atol=1e-5 * np.abs(draws[0][:, :, :41]).max())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_lines_of_slow_movement_are_those_of_the_dense_design(kind: str, intercept: bool) -> None:
@@ -169,7 +171,7 @@ def test_the_storage_follows_shape_and_share_of_zeros() -> None:
     assert chosen[0.15, "float16"] == "float16"
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("family", ["normal", pytest.param("student", marks=pytest.mark.full), "ordinal", "counts"])
 def test_every_family_has_the_draws_of_the_dense_design(device: Member, family: str) -> None:
     random = np.random.default_rng(4)

@@ -12,6 +12,7 @@ from engine.devices import Device, Member
 CHAINS, BLOCK, STRIP_ROWS, STRIPS, COLUMNS = 4, 32, 128, 2, 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_margins_of_strips_of_several_tiles_are_numpys(device: Member, lanes: int) -> None:
     rows = STRIP_ROWS * STRIPS

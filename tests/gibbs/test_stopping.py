@@ -60,6 +60,7 @@ def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) 
     assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
 
 
+@pytest.mark.full
 def test_a_target_that_a_cap_cuts_short_is_named(device: Member) -> None:
     problem, owner = problem_of(), engine_of(device)
     with pytest.warns(engine.ConvergenceWarning) as caught:
@@ -93,7 +94,7 @@ def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
     assert {**result.counters, "exchanged_bytes": 0} == {**whole.counters, "exchanged_bytes": 0}
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
     device: Member, kernel: str, tmp_path: Path
@@ -139,6 +140,7 @@ def test_the_chains_go_on_without_a_device_that_fails(
     assert ("begin again" if launch == 1 else "go on from iteration") in notices[0]
 
 
+@pytest.mark.full
 def test_too_little_memory_on_a_device_is_an_error_of_the_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Sampler, weighted: bool) -> Any:
         raise DeviceLost("x", 0, OutOfDeviceMemory("no memory left")) from OutOfDeviceMemory("no memory left")
@@ -193,6 +195,7 @@ def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
     assert caught[0].filename == __file__
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("work", ["make_gram", "factorise_fixed"])
 def test_a_time_limit_cancels_the_large_products_and_factors_of_the_start(
     device: Member, monkeypatch: pytest.MonkeyPatch, work: str

@@ -28,7 +28,7 @@ def fill(
     return member.submit(work).result()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["positive_normal", "positive_normal_in_parts"])
 @pytest.mark.parametrize("mean", [-30.0, -8.0, -5.5, -2.0, -0.5, 0.0, 0.46, 0.48, 1.0, 3.0, 8.0])
 def test_truncated_normals_have_their_distribution(device: Member, kind: str, mean: float) -> None:
@@ -78,7 +78,7 @@ def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device
     assert np.allclose(found[m >= 500], -np.log(m[m >= 500] + 1.0), atol=1e-5)  # between 1 / (m + 1) and 1 / m
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["probit", "logit"])
 @pytest.mark.parametrize(
     ("value", "slope"),

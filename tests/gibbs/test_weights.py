@@ -32,7 +32,7 @@ def target_of(family: str) -> NDArray[Any]:
     return np.digitize(latent, [0.0] if family in ("probit", "logit") else [-0.7, 0.4, 1.1])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("storage", ["float32", "sparse"])
 @pytest.mark.parametrize("family", FAMILY_NAMES)
 def test_likelihood_and_score_are_sums_with_the_weights(device: Member, family: str, storage: str) -> None:
@@ -77,7 +77,7 @@ def chains_of(member: Member, problem: HorseshoeRegression, storage: str) -> NDA
     return rows
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("storage", ["float32", "sparse"])
 @pytest.mark.parametrize("family", FAMILY_NAMES)
 def test_rows_in_parts_whose_weights_add_up_give_the_same_draws(device: Member, family: str, storage: str) -> None:
@@ -89,6 +89,7 @@ def test_rows_in_parts_whose_weights_add_up_give_the_same_draws(device: Member, 
     assert chains_of(device, in_parts, storage) == pytest.approx(weighted, rel=2e-2, abs=2e-2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_weighted_moments_are_those_of_repeated_rows(kind: Any) -> None:
     repeats = RANDOM.integers(0, 4, 45)
