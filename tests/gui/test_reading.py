@@ -33,6 +33,7 @@ def reread(qtbot: Any, window: Any) -> None:
     qtbot.waitUntil(lambda: window.problems.loading is None and window.pane.read_form is not before, timeout=120_000)
 
 
+@pytest.mark.full
 def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot: Any, open_window: Any, table: Path) -> None:
     window = open_window()
     drop(window, table)

@@ -72,6 +72,7 @@ def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: An
     assert "at least one problem" in window.pane.error.text()
 
 
+@pytest.mark.full
 def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
     window.actions_by_name["queue_hold"].trigger()
