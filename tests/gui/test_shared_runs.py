@@ -202,6 +202,7 @@ def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: A
 # --- problems that runs keep --------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
     qtbot: Any, open_window: Any, counting_files: Path, tmp_path: Path
 ) -> None:

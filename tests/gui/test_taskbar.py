@@ -49,6 +49,7 @@ def test_without_a_bus_nothing_is_tried_again() -> None:
     assert bus.sent == []
 
 
+@pytest.mark.full
 def test_a_run_shows_its_progress(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
     bus = Bus()

@@ -47,6 +47,7 @@ def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_fi
     assert waiting._child.words == ["standby", "--backend", "opencl"]
 
 
+@pytest.mark.full
 def test_a_process_that_died_meanwhile_is_replaced(qtbot: Any, window: Any, counting_files: Path) -> None:
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")

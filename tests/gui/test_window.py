@@ -12,6 +12,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
+import engine
+from engine.generators.branch_and_bound import write_flowshop
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import SHIFT, begin, drop, ended, load
@@ -19,10 +21,11 @@ from tests.support.interaction import SHIFT, begin, drop, ended, load
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
-def test_a_dropped_sample_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any) -> None:
+def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
     window = open_window()
-    load(qtbot, window, SAMPLES / "branch_and_bound" / "ta030.txt")
-    assert "20 jobs, 20 machines" in window.pane.about.text()
+    write_flowshop(engine.Flowshop.taillard(1), tmp_path / "ta001.txt")
+    load(qtbot, window, tmp_path / "ta001.txt")
+    assert "20 jobs, 5 machines" in window.pane.about.text()
     field = window.pane.form.editor("initial")
     assert isinstance(field, QComboBox)
     field.setFocus()
@@ -31,10 +34,10 @@ def test_a_dropped_sample_runs_to_its_optimum_with_a_changed_option(qtbot: Any, 
     tab = begin(qtbot, window)
     assert tab.note.state in ("running", "optimal")
     ended(qtbot, tab)
-    assert (tab.note.state, tab.note.best, tab.note.bound) == ("optimal", 2178, 2178)
+    assert (tab.note.state, tab.note.best, tab.note.bound) == ("optimal", 1278, 1278)
     kept = RunFolder.open(tab.note.folder)
     assert kept.description["options"]["initial"] == "neh"
-    assert kept.result().objective == 2178
+    assert kept.result().objective == 1278
     assert window.run_list.count() == 1
     assert window.status.state.text() == "optimal"
 
@@ -83,6 +86,7 @@ def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
     assert again.note.state == "optimal"
 
 
+@pytest.mark.full
 @POSIX
 def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
