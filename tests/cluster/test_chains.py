@@ -90,6 +90,7 @@ def test_draws_are_those_of_one_machine(problem: Any, alone: engine.Engine, give
         assert result.counters["passes"] == expected.counters["passes"]
 
 
+@pytest.mark.full
 def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, alone: engine.Engine) -> None:
     given: dict[str, Any] = {"kernel": "hmc", "draws": 2000, "warmup": 60, "chains": 3}
     with warnings.catch_warnings():

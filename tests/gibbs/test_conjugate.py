@@ -217,6 +217,7 @@ def required_bytes_of(design: Design, options: Options) -> int:
     return required_bytes(*sizes, settings_for(design, options, 1), design.storage, 1, with_rows=False)
 
 
+@pytest.mark.full
 def test_the_kernel_that_was_chosen_is_reported(device: Member) -> None:
     X = sparse.random_array((40, 8300), density=0.01, rng=np.random.default_rng(2), format="csr")
     notices: list[str] = []

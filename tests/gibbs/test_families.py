@@ -167,7 +167,7 @@ def _put_target(worker: Worker, y: NDArray[np.float64]) -> None:
         worker.device.put(y, worker.hamiltonian.auxiliary.values)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, family: str) -> None:
     found = p_values(device, family, 5)

@@ -208,6 +208,7 @@ def test_every_provider_of_linear_algebra_makes_the_same_chain(device: Member, k
         assert (np.abs(start - starts[0][0]) < 0.05 * starts[0][1]).all()
 
 
+@pytest.mark.full
 def test_the_kernels_of_gpus_make_the_same_draws(device: Member) -> None:
     own = device.info.capabilities
     gpu = replace(

@@ -75,6 +75,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(2)
 def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
     interrupted: tuple[str, RunFolder], tmp_path: Path
 ) -> None:
@@ -113,6 +114,7 @@ EXTREMES: dict[str, list[tuple[str, float]]] = {
 }
 
 
+@pytest.mark.few(2)
 def test_an_extreme_with_the_right_digest_is_refused(interrupted: tuple[str, RunFolder], tmp_path: Path) -> None:
     """See tools/soak/forge.py, which tries every extreme everywhere."""
     name, folder = interrupted

@@ -18,7 +18,7 @@ BYTES = 15
 pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_changed_byte_of_any_file_is_detected_or_harmless(name: str, tmp_path: Path) -> None:
     print(f"QUINTET_TEST_SEED={SEED}")

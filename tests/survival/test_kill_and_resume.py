@@ -14,6 +14,7 @@ from tests.support.lasting import CASES, differences, kill_until_done, seed_of_t
 SEED = seed_of_today()
 
 
+@pytest.mark.few(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
 @pytest.mark.parametrize("most", [3, pytest.param(12, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", CASES)
