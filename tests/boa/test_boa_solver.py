@@ -58,7 +58,7 @@ MUST_SUCCEED = [  # problem, options, runs, successes at least; generations from
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "n", "options", "runs", "least", "generations"), MUST_SUCCEED)
 def test_populations_of_the_published_size_find_the_optimum(
     running: engine.Engine,
@@ -110,6 +110,7 @@ def test_auto_ends_when_larger_populations_bring_nothing(running: engine.Engine)
     assert reached[-3:] == [20, 20, 20]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("step", [1, 3, 5])
 def test_nk_landscapes_are_solved_to_the_exact_optimum(running: engine.Engine, step: int) -> None:
     problem = engine.BOA.nk(40, 4, step, seed=step)
@@ -319,6 +320,7 @@ def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.
         running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=lambda bits: 0 * ones(bits))), population=200)
 
 
+@pytest.mark.full
 def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Engine, device: Member) -> None:
     folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
     python = runpy.run_path(str(folder / "autocorrelation.py"))["energy"]

@@ -79,6 +79,7 @@ def test_devices_evaluate_flips_as_the_host_does(device: Member, fitness: Fitnes
         assert np.array_equal(found, fitness.keys(strings).reshape(count, each))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_snippet_has_the_run_of_the_same_function_in_python(device: Member, rule: str) -> None:
     given: dict[str, Any] = {"local_search": rule, "population": 60, "max_generations": 5, "seed": 4, "flips": 300}
@@ -95,6 +96,7 @@ def test_a_snippet_has_the_run_of_the_same_function_in_python(device: Member, ru
     assert f"local search ({rule}" in str(python.arrays["algorithm"])
 
 
+@pytest.mark.full
 def test_improved_individuals_of_a_hierarchy_are_local_optima(device: Member) -> None:
     problem = engine.BOA("hiff", 32)
     given: dict[str, Any] = {"local_search": "steepest", "local_search_share": 1.0, "max_generations": 1}
@@ -127,6 +129,7 @@ def test_evaluations_of_flips_keep_the_limit_and_a_resumed_run_is_the_same(
     assert np.array_equal(resumed.solution, whole.solution)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_stop_ends_a_local_search_and_the_resumed_run_does_its_generation_anew(
     device: Member, tmp_path: Path, rule: str

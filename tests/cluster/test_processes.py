@@ -42,6 +42,7 @@ def flowshop(seed: int = 5, jobs: int = 10) -> engine.Flowshop:
     return engine.Flowshop(np.random.default_rng(seed).integers(1, 100, (5, jobs)))
 
 
+@pytest.mark.full
 def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, alone: engine.Engine) -> None:
     expected = alone.solve(engine.Queens(13))
     seen: list[Event] = []
@@ -88,6 +89,7 @@ def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alo
     assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, best.objective, best.objective)
 
 
+@pytest.mark.full
 def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.Engine) -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 6))
@@ -119,6 +121,7 @@ def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.En
     assert isinstance(found.failures[7].error, InputError)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("problem", "options", "objective", "reason"),
     [
@@ -141,6 +144,7 @@ def test_what_is_not_divided_is_solved_whole_by_one_worker(
     assert any(isinstance(event, Notice) and reason in event.message for event in seen)
 
 
+@pytest.mark.full
 def test_a_whole_run_on_a_worker_obeys_the_time_limit(crew: Any) -> None:
     problem = engine.BOA("trap-5", 500)
     with pytest.warns(ClusterWarning, match="one population"):
@@ -267,6 +271,7 @@ def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine
     assert result.counters["nodes"] == expected.counters["nodes"]
 
 
+@pytest.mark.full
 def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
     from distributed import Client, LocalCluster
 

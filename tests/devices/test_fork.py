@@ -30,6 +30,7 @@ owner.close()
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("which", ["new", "same"])
 def test_a_forked_child_is_refused_with_a_sentence(device: object, which: str) -> None:

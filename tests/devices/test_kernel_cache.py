@@ -71,6 +71,7 @@ def cut_to_half(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["*.so", "program.bc"])
 def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
     for path in cache.rglob(name):
@@ -92,6 +93,7 @@ def test_after_a_crash_by_files_of_another_content_the_next_start_works(cache: P
     assert "were damaged; they are compiled again" in done.stderr
 
 
+@pytest.mark.full
 def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in compiled(cache)}
     assert started(cache, "kill").returncode == -signal.SIGKILL
@@ -110,6 +112,7 @@ def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, fil
     assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
 def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
     filled: Path, variable: str, monkeypatch: pytest.MonkeyPatch

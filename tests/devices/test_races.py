@@ -42,6 +42,7 @@ def test_a_missing_barrier_is_found(tmp_path: Path, trial_template: Callable[[st
         assert {place.split(":")[0] for place in found} == {"trial/neighbours.mako"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_passes_over_a_sparse_design_have_none(tmp_path: Path, lanes: int) -> None:
     block, chains, q, rows = 64, 4, 6, 128
@@ -113,6 +114,7 @@ def test_a_group_that_solves_a_linear_program_has_none(tmp_path: Path) -> None:
     assert (after["error_out"] < 1e3).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_passes_over_a_dense_design_have_none(tmp_path: Path, shuffle: bool) -> None:
     stride, strip_rows, strips, chains = 64, 64, 3, 2
@@ -144,6 +146,7 @@ def test_passes_over_a_dense_design_have_none(tmp_path: Path, shuffle: bool) -> 
     assert not after["queue"].any()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["tabu", "walk"])
 def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> None:
     n, individuals, flips = 100, 2, 40

@@ -40,6 +40,7 @@ def test_it_is_found_and_chosen_by_its_name(abacus: None) -> None:
     assert resolve({"backend": "abacus"}).settings.backend == "abacus"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(  # the samples of the others have more kernels to compile
     "name",
     [pytest.param(name, marks=[pytest.mark.full] * (name in ("gibbs", "knapsack"))) for name in sorted(discover())],

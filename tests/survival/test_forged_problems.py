@@ -25,6 +25,7 @@ INDEXED = {
 """Problems with arrays that compiled code follows as indices."""
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_forged_problem_is_refused_in_words_or_consistent(name: str) -> None:
     outcomes: Counter[str] = Counter()
