@@ -19,9 +19,9 @@ from ..errors import DeviceError
 from ..execution.hosts import host_named, ssh_words
 from ..settings import config
 from ..solvers import discover, solver_named
-from ..util.text import bytes_text
+from ..util.text import bytes_text, printable
 from . import tables
-from .options import backend_option, config_option, debug_option, devices_option, json_option, options
+from .options import backend_option, config_option, debug_option, devices_option, insecure_option, json_option, options
 
 __all__ = ["devices", "solvers"]
 
@@ -33,6 +33,7 @@ __all__ = ["devices", "solvers"]
     "--watch", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Show every SECONDS what all devices are doing."
 )
 @click.option("--cluster", metavar="WHERE", help="List the workers of a Dask cluster and their devices.")
+@insecure_option
 @click.option("--host", metavar="HOST", help="List the devices of another host over ssh.")
 @options(backend_option, devices_option, config_option, debug_option)
 def devices(
@@ -61,7 +62,7 @@ def devices(
     tables.describe_devices(found, missing)
     if explain:
         print()
-        print(f"configuration file: {resolved.file or 'none'}")
+        print(printable(f"configuration file: {resolved.file or 'none'}"))
         tables.describe_settings(resolved)
     if found and (explain or backend or devices):
         chosen = select(resolved.settings.backend, resolved.settings.devices)

@@ -26,6 +26,7 @@ __all__ = [
     "debug_option",
     "devices_option",
     "has_foreign_options",
+    "insecure_option",
     "json_option",
     "kind_option",
     "options",
@@ -54,6 +55,18 @@ def _check_kernels(context: click.Context, parameter: click.Parameter, given: bo
         os.environ["QUINTET_CHECKED"] = "1"  # child processes check theirs, too
 
 
+def _allow_insecure(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        os.environ["QUINTET_INSECURE"] = "1"
+
+
+insecure_option = click.option(
+    "--insecure",
+    is_flag=True,
+    expose_value=False,
+    callback=_allow_insecure,
+    help="Connect to the Dask scheduler of another host without TLS, too.",
+)
 checked_option = click.option(
     "--checked",
     is_flag=True,

@@ -28,6 +28,7 @@ from ..runs.replay import Replay
 from ..runs.run import Observer, Run
 from ..settings import config
 from ..util.files import write_to
+from ..util.text import in_utf8
 from . import tables
 from .control import Controls
 from .options import (
@@ -36,6 +37,7 @@ from .options import (
     config_option,
     debug_option,
     devices_option,
+    insecure_option,
     json_option,
     kind_option,
     options,
@@ -109,7 +111,7 @@ price (the column of a table to predict), --relax (take integer variables as con
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
-@options(_cluster_option, _host_option, config_option, checked_option, debug_option)
+@options(_cluster_option, insecure_option, _host_option, config_option, checked_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -157,7 +159,7 @@ def solve(
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
 @click.option("--from-start", is_flag=True, help="Begin from the start; removes checkpoints and result.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
-@options(_cluster_option, _host_option, config_option, checked_option, debug_option)
+@options(_cluster_option, insecure_option, _host_option, config_option, checked_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,
@@ -333,7 +335,7 @@ def _rows(array: Any) -> str:
 
 
 def _as_dict(problem: Problem, result: Result, saved: Sequence[Path] = ()) -> dict[str, Any]:
-    """The result as plain JSON values: numbers that JSON does not have are null."""
+    """The result as plain JSON values: numbers that JSON does not have are null, texts are in UTF-8."""
     content: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, **result.to_dict(), **result.texts}
     content["solution"] = None if result.solution is None else result.solution.tolist()
     if result.solution is None:
@@ -349,6 +351,8 @@ def _finite(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, str):
+        return in_utf8(value)
     return [_finite(entry) for entry in value] if isinstance(value, list) else value
 
 

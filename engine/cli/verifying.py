@@ -13,7 +13,7 @@ from ..api.engine import Engine
 from ..errors import InputError, ProofError
 from ..solvers import solver_named
 from ..util.files import read_regular
-from ..util.text import printable
+from ..util.text import in_utf8, printable
 from ..verification import REFUTED, is_archive
 from ..verification import verify as verify_run
 from .options import backend_option, config_option, debug_option, devices_option, options
@@ -53,13 +53,14 @@ def verify(
             if path.is_dir() or is_archive(path):
                 found = verify_run(path)
                 codes.append(found.exit_code)
-                print(json.dumps(found.to_dict()) if as_json else printable(str(found)), flush=True)
+                content = found.to_dict() | {"name": in_utf8(found.name)}
+                print(json.dumps(content) if as_json else printable(str(found)), flush=True)
                 continue
             solver = solver_named(_solver_name(path))
             if solver.verify is None:
                 raise InputError(f"the solver {solver.name} makes no proofs")
             owner = owner or stack.enter_context(Engine(backend, devices, config_file=config_file))
-            print(path)
+            print(printable(str(path)))
             for sentence in solver.verify(path, owner, seed, samples, whole):
                 print(f"  {sentence}", flush=True)
     return REFUTED if REFUTED in codes else max(codes)

@@ -48,6 +48,7 @@ _OTHER_VARIABLES = {
     "QUINTET_CONFIG": "configuration file to read",
     "QUINTET_CPU_DRIVER": "OpenCL driver for CPUs: auto, intel or pocl",
     "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",
+    "QUINTET_INSECURE": "1 allows Dask schedulers on other hosts without TLS",
 }
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "counted",
     "counter_text",
     "gap_text",
+    "in_utf8",
     "number_text",
     "option_text",
     "printable",
@@ -101,6 +102,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def in_utf8(text: str) -> str:
+    """The text with ``?`` in place of what UTF-8 cannot hold: bytes of a file's name that are not UTF-8."""
+    return text.encode(errors="replace").decode()
 
 
 def gap_text(gap: float | None) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from engine.errors import QuintetError, RunFolderError
 from engine.formats.source import limit
 from engine.runs.folder.run_folder import RunFolder
-from engine.util.text import bytes_text
+from engine.util.text import bytes_text, in_utf8
 
 __all__ = ["unpack_run", "write_zip"]
 
@@ -29,7 +29,7 @@ def write_zip(folder: Path, target: Path) -> None:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             for path in sorted(folder.rglob("*")):
                 if path.is_file() and not path.is_symlink():  # a link could name any file of the user's
-                    archive.write(path, Path(folder.name) / path.relative_to(folder))
+                    archive.write(path, Path(in_utf8(folder.name)) / path.relative_to(folder))
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -45,7 +45,9 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_pat
 @pytest.mark.full
 def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path: Path) -> None:
     pytest.importorskip("dask_jobqueue")
-    (tmp_path / "hall.toml").write_text(f'kind = "slurm"\ncores = 1\nmemory = "2GB"\nwait = {5 * PATIENCE}\n')
+    (tmp_path / "hall.toml").write_text(
+        f'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\nwait = {5 * PATIENCE}\n'
+    )
     (tmp_path / "jobs").mkdir()
     problem = ROOT / "samples" / "branch_and_bound" / "queens-14.txt"
     words = [sys.executable, "-m", "engine", "solve", str(problem), "--cluster", "hall.toml"]

@@ -18,7 +18,7 @@ from tests.support.patience import PATIENCE
 if importlib.util.find_spec("dask_jobqueue") is None:
     pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
 
-HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\n'
+HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\n'
 
 
 def script_of(path: Path, text: str) -> str:

@@ -156,14 +156,35 @@ def test_a_worker_without_devices_is_refused(cpu: str) -> None:
         owner.solve(engine.Queens(4))
 
 
-def test_a_connection_without_tls_to_another_host_is_warned_of() -> None:
+def test_a_connection_without_tls_to_another_host_is_refused_or_warned_of() -> None:
     made: Connection = object.__new__(Connection)
     made.warnings = []
     for harmless in ("tls://203.0.113.9:8786", "tcp://127.0.0.1:8786", "tcp://localhost:8786"):
-        made._note_security(harmless)
+        made._note_security(harmless, may_be_open=False)
     assert made.warnings == []
-    made._note_security("tcp://203.0.113.9:8786")
+    made._note_security("tcp://203.0.113.9:8786", may_be_open=True)
     assert "is not encrypted" in made.warnings[0]
+
+
+def test_insecure_allows_a_cluster_without_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unreachable(*_: Any, **__: Any) -> None:
+        raise OSError("nobody is there")
+
+    monkeypatch.setattr(connection, "Client", type("Client", (), {"__init__": unreachable}))
+    monkeypatch.setattr(connection, "_require_reachable", lambda address: None)
+    monkeypatch.setenv("QUINTET_INSECURE", "")
+    there, path = "tcp://203.0.113.9:8786", tmp_path / "hall.toml"
+    for allowed in (False, True):
+        path.write_text(f"kind = 'address'\naddress = '{there}'\ninsecure = {str(allowed).lower()}\n")
+        kind, text = (ClusterError, "cannot connect") if allowed else (InputError, "not encrypted.*insecure = true")
+        with pytest.raises(kind, match=text):
+            Connection(str(path))
+    assert command_line(["solve", str(problem_file), "--cluster", there]) == 2
+    assert "--insecure" in capsys.readouterr().err
+    assert command_line(["solve", str(problem_file), "--cluster", there, "--insecure"]) == 3
+    assert "cannot connect to the scheduler" in capsys.readouterr().err
 
 
 def test_local_workers_are_connected_by_tls(crew: Any) -> None:

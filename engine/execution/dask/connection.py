@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import pickle
 import re
 import socket
@@ -83,7 +84,7 @@ class Connection:
     Raises
     ------
     engine.errors.InputError
-        If what is given is none of these.
+        If what is given is none of these, or leads to another host without TLS and that is not allowed.
     engine.errors.ClusterError
         If there is no scheduler, no worker, no worker with devices, or versions differ.
     """
@@ -130,10 +131,12 @@ class Connection:
                 raise InputError("the client is asynchronous; a cluster takes one made without asynchronous=True")
             if given.status != "running":
                 raise ClusterError(f"the client is not connected: its status is {given.status}")
-            self._note_security(given.scheduler.address)
+            self._note_security(given.scheduler.address, may_be_open=True)
             return given
+        insecure = os.environ.get("QUINTET_INSECURE", "") not in ("", "0")
         if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml")):
-            target: Any = jobs.open_cluster(Path(given), self._closing)
+            target: Any = jobs.open_cluster(Path(given), self._closing, insecure)
+            insecure = insecure or jobs.read_file(Path(given)).insecure
         elif _is_local(given):
             target = jobs.local_cluster(_count_of(given), self._closing)
         elif isinstance(given, str) and "://" in given:
@@ -145,7 +148,7 @@ class Connection:
             )
         if isinstance(target, str):
             _require_reachable(target)
-            self._note_security(target)
+            self._note_security(target, may_be_open=insecure)
         try:
             client = Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
@@ -159,7 +162,7 @@ class Connection:
         """Wait for the first worker of a cluster that was started here: that of a job so many seconds."""
         if job_seconds is not None:
             self._start_seconds = job_seconds
-            self._note_security(client.scheduler.address, is_open=True)
+            self._note_security(client.scheduler.address, may_be_open=True, is_open=True)
         try:
             client.wait_for_workers(1, timeout=self._start_seconds)
         except TimeoutError as error:
@@ -168,15 +171,20 @@ class Connection:
                     f"no job has started in {job_seconds:.0f} s; the cluster's file can set a longer `wait`"
                 ) from error
 
-    def _note_security(self, address: str, is_open: bool = False) -> None:
-        """Warn where the connection is not encrypted and leaves this host, or the scheduler is open to other hosts."""
+    def _note_security(self, address: str, may_be_open: bool, is_open: bool = False) -> None:
+        """Refuse a connection that is not encrypted and leaves this host, or warn of it where it is allowed."""
         parts = urlsplit(address)
         if parts.scheme in ("tls", "inproc") or (not is_open and _is_here(parts.hostname or "")):
             return
-        self.warnings.append(
+        danger = (
             f"the connection to {address} is not encrypted, and anyone who can reach that address can execute code on "
             "the cluster and on this computer; configure TLS and use a tls:// address"
         )
+        if not may_be_open:
+            raise InputError(
+                f"{danger}, or allow it: insecure = true in a cluster's file, --insecure, QUINTET_INSECURE=1"
+            )
+        self.warnings.append(danger)
 
     def _join(self, plugin: SessionPlugin) -> None:
         """Register the plugin, and learn what every worker has."""

@@ -14,6 +14,7 @@
     prologue = ["module load cuda"]        # commands before the worker
     wait = 600                 # seconds to wait for the first worker
     disk = "4GB"               # of a job; kind = "htcondor" only
+    insecure = false           # true: connections between hosts may be without TLS
 
     [tls]                      # of Dask; for kind = "address" and for batch systems alike
     ca = "ca.pem"
@@ -95,6 +96,7 @@ class ClusterFile(BaseModel):
     prologue: list[str] = []
     interface: str | None = None
     wait: float = Field(600.0, gt=0)
+    insecure: bool = False
     tls: Tls | None = None
 
 
@@ -127,7 +129,7 @@ def read_file(path: Path) -> ClusterFile:
     return found
 
 
-def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
+def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = False) -> Any:
     """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs.
 
     Parameters
@@ -135,11 +137,13 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
     path : Path
     closing : contextlib.ExitStack
         Ends the jobs when it is closed.
+    insecure : bool
+        Whether jobs without TLS are allowed whatever the file says.
 
     Raises
     ------
     engine.errors.OptionError
-        If the file is not one of a cluster.
+        If the file is not one of a cluster, or has jobs without TLS and does not allow that.
     engine.errors.ClusterError
         If the jobs cannot be prepared.
     """
@@ -152,6 +156,11 @@ def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
     command = shlex.split(kind.job_cls.submit_command)[0]
     if shutil.which(command) is None:
         raise ClusterError(f"{path}: this computer has no command {command}, with which jobs are submitted")
+    if file.tls is None and not (file.insecure or insecure):
+        raise OptionError(
+            f"the jobs of {path} would connect without TLS, so that anyone who can reach this computer could execute "
+            "code on it and on them; give the file a table [tls], or insecure = true"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -41,6 +41,7 @@ from ...errors import InputError, QuintetError, RunFolderError, UntrustedCode
 from ...solvers import discover, recognize
 from ...util import trust as trusted
 from ...util.files import make_folders, read_regular, remove_temporaries, sync_folder, temporary_beside, write_whole
+from ...util.text import in_utf8
 from ...util.trust import ForeignCode
 from ...util.version import version
 from .description import FORMAT, read_description
@@ -149,7 +150,7 @@ class RunFolder(RunFiles):
                 digest = write_arrays(temporary / "problem.npz", problem.to_arrays())
                 full = {**_plain(description), "problem": _described(problem, digest), "versions": _versions()}
                 full["run"] = uuid.uuid4().hex
-                write_whole(temporary / "run.toml", _description_text(full).encode(errors="replace"))
+                write_whole(temporary / "run.toml", _description_text(full).encode())
                 if path.exists():
                     path.rmdir()
                 os.rename(temporary, path)
@@ -312,7 +313,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
-    return value
+    return in_utf8(value) if isinstance(value, str) else value
 
 
 # --- code that comes with a problem ---------------------------------------------------------------------------------
