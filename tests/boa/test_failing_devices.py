@@ -45,7 +45,7 @@ def run_with_failure(
     return result, [event.message for event in seen if isinstance(event, Notice) and event.level == "warning"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at_launch", [1, 4, 60, 61, 62, 63, 64, 75])
 @pytest.mark.parametrize("local_search", ["none", "tabu"])
 def test_shared_population_takes_the_same_way_without_the_failed_device(

@@ -134,6 +134,7 @@ def test_generations_are_those_of_the_reference(device: Member, variant: str) ->
     device.submit(follow, parameters, functions.trap(parameters.n, 5)).result()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "fitness",
     [
@@ -153,6 +154,7 @@ def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness
     device.submit(follow, dataclasses.replace(BASE, n=fitness.n), fitness, generations=1).result()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
 def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
     if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:

@@ -125,7 +125,7 @@ SHAPED += [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("function", "shapes"), SHAPED)
 def test_every_rule_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
     fitness = FUNCTIONS[function]

@@ -162,6 +162,7 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
         assert_solved(problem, result, best)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum"])
 def test_generated_choices_agree_with_highs(one_device: Engine, kind: str) -> None:
     problem = multiple_choice(MultipleChoiceOptions(type=kind, classes=20, class_size=6, max_weight=200, seed=4))

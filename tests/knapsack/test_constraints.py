@@ -68,6 +68,7 @@ def test_the_search_agrees_with_enumeration(
     assert_solved(problem, result, best_of_all(problem))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize(("m", "n", "correlated"), [(2, 60, True), (3, 40, True), (5, 40, False), (8, 25, True)])
 def test_larger_problems_agree_with_highs(

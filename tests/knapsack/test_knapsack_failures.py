@@ -23,6 +23,7 @@ def halves(seed: int) -> Knapsack:
     return Knapsack(weights + random.integers(1, 60, 80), weights, int(weights.sum()) // 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("launch", [1, 40, 150])
 def test_the_sparse_table_starts_again_on_the_next_device(device: Member, launch: int) -> None:
     problem, name, events = halves(3), device.info.id, list[Event]()

@@ -115,6 +115,7 @@ def test_lock_step_kernels_are_exact_up_to_the_largest_profits(
             assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -210,7 +210,7 @@ def test_checkpoints_do_not_depend_on_devices_and_memory(device: Member, tmp_pat
     assert all(other == found[0] for other in found[1:])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("launch", [5, 60, 150])
 @pytest.mark.parametrize("number", [1, 2, 3])
