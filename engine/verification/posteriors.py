@@ -28,6 +28,13 @@ CHANCE = 1e-6
 
 _WORK = 4e9  # products of an entry of X and a draw
 _MARGINS = 1e7  # margins of a chain at a time
+_MOST_R_HAT = 1.05  # of the terms of an identity
+_CAUTION = 1.25
+"""Monte Carlo errors are taken so much larger: those of dependent draws are estimated too small at times.
+
+Without it the deviations of 150 identities in 25 runs of all families and kernels had the standard deviation 1.14.
+"""
+
 _FEWEST = 100  # effective draws of an identity whose error is believed
 _ROUNDED = 1e-6
 Floats = NDArray[np.float64]
@@ -127,7 +134,7 @@ def _check_identities(claim: Claim, found: Findings) -> None:
     worst_chains = float(np.nanmax(diagnostics(np.stack(terms, axis=2))["r_hat"]))
     few = ~(sizes >= _FEWEST)
     means = np.array([float(values.mean()) for values in terms])
-    errors = np.array([float(values.std(ddof=1)) for values in terms]) / np.sqrt(sizes)
+    errors = _CAUTION * np.array([float(values.std(ddof=1)) for values in terms]) / np.sqrt(sizes)
     z = np.abs(means) / np.maximum(errors, 1e-300)
     from scipy.special import ndtri
 
@@ -137,13 +144,12 @@ def _check_identities(claim: Claim, found: Findings) -> None:
     figures = (
         f"{len(terms)} identities; the largest deviation is {z[worst]:.2f} Monte Carlo errors, {limit:.2f} would refute"
     )
-    if z[worst] > limit and not few[worst]:
-        found.refuted.append(
-            f"the draws are not from the posterior: the identity of {model.names[worst]} fails ({figures})"
-        )
-    elif few.any() or worst_chains > 1.05:
-        found.unverified.append(
-            f"whether the draws are from the posterior: they are too few, or the chains disagree ({figures})"
-        )
+    if worst_chains > _MOST_R_HAT:
+        found.unverified.append(f"whether the draws are from the posterior: the chains disagree ({figures})")
+    elif z[worst] > limit and not few[worst]:
+        sentence = f"the draws are not from the posterior: the identity of {model.names[worst]} fails ({figures})"
+        found.refuted.append(sentence)
+    elif few.any():
+        found.unverified.append(f"whether the draws are from the posterior: they are too few ({figures})")
     else:
         found.verified.append(f"the draws agree with the posterior in the identities of its scores ({figures})")

@@ -73,7 +73,7 @@ def test_exit_codes_say_what_is_refuted_and_what_is_not_verified(
 
 
 def test_folders_without_an_answer_or_damaged_are_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_run = made(tmp_path / "open", KNAPSACK, None)
     assert command_line(["verify", str(open_run)]) == 2
@@ -83,6 +83,10 @@ def test_folders_without_an_answer_or_damaged_are_refused(
     assert "does not match its digest" in capsys.readouterr().err
     assert command_line(["verify", str(tmp_path)]) == 2
     assert "is not a run folder" in capsys.readouterr().err
+    whole = shutil.make_archive(str(tmp_path / "whole"), "zip", open_run)
+    monkeypatch.setattr("engine.verification.reading.limit", lambda: 100)
+    assert command_line(["verify", whole]) == 2
+    assert "is larger than 100 bytes" in capsys.readouterr().err
     empty = shutil.make_archive(str(tmp_path / "empty"), "zip", open_run, "problem.npz")
     assert command_line(["verify", empty]) == 2
     assert "must hold one run folder" in capsys.readouterr().err

@@ -71,6 +71,15 @@ def test_a_consistent_lie_about_a_linear_program_is_refuted() -> None:
     assert verdict(BLEND, result, **changes, status=Status.TIME_LIMIT) == "partly verified"
 
 
+def test_duals_that_price_a_bound_which_is_not_there_prove_nothing() -> None:
+    """The point 0 of an objective that falls, with duals of 0: there is no gap, as what has no bound is left out."""
+    problem = engine.LinearProgram([-1.0], A_ub=[[1.0]], b_ub=[10.0])
+    arrays = {"row_duals": np.zeros(1), "reduced_costs": -np.ones(1), "activities": np.zeros(1)}
+    found = engine.verify(Result(Status.OPTIMAL, 0.0, 0.0, np.zeros(1), arrays=arrays), problem)
+    assert len(found.refuted) == 1
+    assert "the largest dual infeasibility 1," in found.refuted[0]
+
+
 def test_maximization_and_sparse_data_are_verified(tmp_path: Any) -> None:
     (tmp_path / "two.lp").write_text("max\n obj: x + 3 y + 2\nst\n a: x + y <= 4\n b: x - y >= -2\nend\n")
     problem = engine.LinearProgram.read(tmp_path / "two.lp")
@@ -166,6 +175,11 @@ def test_knapsacks_are_verified_and_lies_refuted(problem: Any) -> None:
         small = problem is not KNAPSACKS["no table"]
         assert verdict(problem, result, **changes) == ("refuted" if small else "partly verified")
         assert verdict(problem, result, **changes, status=Status.TIME_LIMIT) != "verified"
+
+
+def test_an_item_taken_too_often_is_seen() -> None:
+    assert verdict(KNAPSACKS["0/1"], Result(Status.FEASIBLE, 120, None, np.array([0, 0]))) == "refuted"
+    assert verdict(KNAPSACKS["bounded"], Result(Status.FEASIBLE, 12, None, np.array([0, 0]))) == "verified"
 
 
 @pytest.mark.parametrize("scale", [1, 4])
