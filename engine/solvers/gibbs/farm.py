@@ -21,6 +21,7 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
 from . import solve as single
+from .begin import begin, restore_chains
 from .checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from .choice import with_kernel
 from .design.layout import chain_groups
@@ -328,7 +329,7 @@ class SamplingSlices(SliceWorker):
             run.restored = Checkpoint(arrays, scalars, 0.0)
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
-            snapshot = single._begin(options, run, sampler, state)
+            snapshot = begin(options, run, sampler, state)
             began = state.iteration
 
             def ends(iteration: int) -> bool:
@@ -393,7 +394,7 @@ class SamplingSlices(SliceWorker):
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
         state.notified = True
         context = self._context_of(SliceControl(float("inf")))
-        single.restore_chains(self._options, context, sampler, state, arrays, saved)
+        restore_chains(self._options, context, sampler, state, arrays, saved)
         self._failed = 0
         return sampler
 

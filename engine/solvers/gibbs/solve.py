@@ -1,11 +1,9 @@
-"""Sampling one posterior: the start, warm-up, draws, checks of convergence, events, checkpoints, the result."""
+"""Sampling one posterior: warm-up, draws, checks of convergence, events, checkpoints, the result."""
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +14,18 @@ from ...devices import DeviceInfo, DevicePool, Member
 from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
-from .checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin, initial_point
+from .checkpoint import RunState, Snapshot, checkpoint_of, snapshot_of
 from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
-from .design.lines import find_lines
 from .design.matrix import Design
-from .design.separation import separating_columns, separating_with_intercept
-from .device.chains import REPORT, STATE, Settings
+from .device.chains import REPORT, Settings
 from .device.sampler import Sampler, validate_memory
-from .device.start import find_mode, start_state
 from .device.worker import Worker
 from .draws.convergence import CHECKS, check_points, mixing_of
 from .draws.store import Draws
 from .draws.summary import posterior_of
-from .moves.hamiltonian import FIRST_STEPS, rescale_interval
-from .notices import failure_text, report_design, report_kernel, report_lines
+from .moves.hamiltonian import rescale_interval
+from .notices import failure_text, report_design, report_kernel
 from .options import REFRESH, Options
 from .posterior import Posterior
 from .problem import HorseshoeProbit
@@ -41,12 +37,9 @@ __all__ = ["settings_for", "solve", "validate"]
 Floats = NDArray[np.float64]
 
 _SEEN_FIRST = 1 << 24  # values; larger X are looked at when the run has begun, under its time limit
-_TRACED = 6
 _TRACE_INTERVAL = 0.1
 _SNAPSHOT_INTERVAL = 2.0
-_METRIC_WARMUP = 4 * REFRESH
 _SMALL = 3.0  # in units of tau
-_MOSTLY = 0.5
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
@@ -91,7 +84,7 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     seen = problem.X.shape[0] * problem.X.shape[1] <= _SEEN_FIRST
     design = Design.of(problem, options) if seen else Design.of_sizes(problem, options)
     _chosen(problem, options)
-    _given(design, options)
+    initial_point(design, options)
     validate_memory(design, settings_for(design, options, 0), list(devices))
 
 
@@ -161,7 +154,7 @@ def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: 
 
     run.offer(summary)
     try:
-        snapshot = _begin(options, run, sampler, state)
+        snapshot = begin(options, run, sampler, state)
         _sample(options, run, sampler, state, snapshot)
     except StopRequested as stop:
         status = stop.status
@@ -217,115 +210,8 @@ def _new_state(design: Design, options: Options) -> RunState:
     scales = None
     if options.keep_scales:
         scales = Draws(options.chains, len(design.active), most, None, options.max_kept)
-    traced = np.arange(min(_TRACED, quantities)) if chosen is None else chosen[:_TRACED]
+    traced = np.arange(min(TRACED, quantities)) if chosen is None else chosen[:TRACED]
     return RunState(design, draws, statistics, scales, traced)
-
-
-def _given(design: Design, options: Options) -> NDArray[np.float64] | None:
-    """The point of the option ``initial`` on the columns that are sampled; :class:`OptionError` if it is none."""
-    if options.initial is None:
-        return None
-    columns, point = design.problem.X.shape[1], np.array(options.initial)
-    if not options.intercept and len(point) == columns:  # the solution of such a run
-        point = np.append(0.0, point)
-    if len(point) != columns + 1 or not np.isfinite(point).all():
-        raise OptionError(
-            f"initial must be {columns + 1} finite numbers, the intercept and {columns} coefficients; got "
-            f"{len(options.initial)} values"
-        )
-    return design.scaled(point)
-
-
-# --- the start --------------------------------------------------------------------------------------------------
-
-
-def _begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Snapshot | None:
-    """Bring the devices to the first iteration, or to the iteration of a checkpoint."""
-    run.progress("mode", 0, 1, "steps")
-    run.poll()
-    restored = state.restored or run.restored
-    if restored is not None:
-        return _resume(options, run, sampler, state, restored)
-
-    def between(step: int) -> None:
-        run.progress("mode", step, max(20, step + 1), "steps")
-        run.poll()
-
-    with sampler.attended(run.poll):
-        gram = sampler.make_gram(weighted=False)
-        run.poll()
-        state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
-        if options.kernel == "hmc":
-            _set_lines(run, sampler, state, gram)
-            sampler.make_gram(weighted=True)
-            sampler.factorise(prior)
-    if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
-        sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
-    given = _given(sampler.design, options)
-    begin = start_state(sampler, state.mode if given is None else given, run.seed)
-    if options.coefficients is None:
-        state.traced = _largest(state)
-    sampler.set_state(begin)
-    run.progress("mode", 1, 1, "steps")
-    state.began, state.began_at = time.monotonic(), 0
-    return None
-
-
-def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
-    """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
-    arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
-    state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
-    state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
-    state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
-    restore_draws(state, arrays)
-    audit(state, arrays, options, "the run folder")
-    restore_chains(options, run, sampler, state, arrays, saved)
-    state.began_at = state.iteration
-    state.snapshot = snapshot_of(sampler, state)
-    return state.snapshot
-
-
-def restore_chains(
-    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
-) -> None:
-    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; see :func:`checkpoint_of`."""
-    gram = sampler.make_gram(weighted=False)
-    if options.kernel == "hmc":
-        state.auxiliary = arrays["mode_auxiliary"]
-        sampler.set_auxiliary(state.auxiliary)
-        _set_lines(run, sampler, state, gram)
-        adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
-        state.small = arrays["small"]
-        sampler.set_small(state.small > _MOSTLY)
-        sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
-        state.steps = saved.steps
-    elif options.kernel == "cg":
-        state.small = arrays["small"]
-        sampler.set_small(state.small > _MOSTLY)
-    sampler.set_state({name: arrays[name] for name in STATE})
-
-
-def _set_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> None:
-    """Find the directions of slow movement at the mode, and report them."""
-    latent = sampler.settings.latent and not state.design.family.targeted
-    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), latent)
-    margins = sampler.margins()
-    separating = separating_columns(state.design, state.mode, margins)
-    state.lines = dataclasses.replace(lines, separating=separating)
-    sampler.set_lines(state.lines)
-    state.steps = FIRST_STEPS
-    if run.restored is None and not state.notified:
-        state.notified = True
-        report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
-
-
-def _largest(state: RunState) -> NDArray[np.int64]:
-    """The coefficients of largest size at the mode, in the numbering of the result."""
-    design = state.design
-    size = np.abs(state.mode[design.first :])
-    order = np.argsort(-size, kind="stable")[: _TRACED - design.first]
-    chosen = 1 + design.active[order]
-    return np.concatenate([[0] * design.first, chosen]).astype(np.int64)
 
 
 # --- the iterations ---------------------------------------------------------------------------------------------
@@ -410,7 +296,7 @@ def _save(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot
 
 def _metric_points(options: Options) -> list[int]:
     """Iterations of the warm-up at which the metric of the kernel ``hmc`` is made anew."""
-    if options.warmup < _METRIC_WARMUP:
+    if options.warmup < METRIC_WARMUP:
         return []
     points = {options.warmup * part // 8 // REFRESH * REFRESH for part in (1, 2, 4, 6)}
     return sorted(points - {0})
@@ -423,7 +309,7 @@ def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
     step, points = state.iteration, _metric_points(options)
     if step > state.began_at or not len(state.small):
         state.small = small_coefficients(state.small, sampler.state(), state.design.first)
-        sampler.set_small(state.small > _MOSTLY)
+        sampler.set_small(state.small > MOSTLY)
     if options.kernel == "cg" or sampler.settings.latent:
         return
     if step == options.warmup:
@@ -453,11 +339,11 @@ def _passes(options: Options, state: RunState, first: int, count: int) -> int:
     if options.kernel != "hmc":
         return count * (3 if is_wide(state.design, options) else 1)
     if moves_latent(state.design, options):
-        return count * (5 if (state.small > _MOSTLY).any() else 4)
+        return count * (5 if (state.small > MOSTLY).any() else 4)
     every = rescale_interval(state.design.layout.rows)
     rescaled = (first + count - 1) // every - (first - 1) // every
     renewed = count if state.lines.count else rescaled
-    return count * state.steps + renewed + rescaled * bool((state.small > _MOSTLY).any())
+    return count * state.steps + renewed + rescaled * bool((state.small > MOSTLY).any())
 
 
 def _has_converged(options: Options, run: RunContext, state: RunState) -> bool:

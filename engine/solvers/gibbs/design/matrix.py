@@ -192,13 +192,10 @@ class Design:
         return self.family.auxiliary_names(self.problem.categories)
 
     def target(self) -> NDArray[np.float32]:
-        """What the rows' likelihoods are of, zeros behind the rows; empty for probit and logit."""
-        layout = self.layout
+        """What the rows' likelihoods are of; empty for probit and logit."""
         if not self.family.targeted:
             return np.zeros(0, np.float32)
-        out = np.zeros(layout.strips * layout.strip_rows, np.float32)
-        out[: layout.rows] = (self.problem.y - self.target_mean) / self.target_scale
-        return out
+        return np.asarray((self.problem.y - self.target_mean) / self.target_scale, np.float32)
 
     @property
     def total_weight(self) -> float:
@@ -206,19 +203,16 @@ class Design:
         weights = self.problem.weights
         return float(self.layout.rows if weights is None else weights.sum())
 
-    def row_weights(self) -> NDArray[np.float32] | None:
-        """What the rows' log-likelihoods are multiplied by, zeros behind the rows; None for 1."""
-        layout, weights = self.layout, self.problem.weights
-        if weights is None:
-            return None
-        out = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
-        out[: layout.rows] = weights
+    def of_rows(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """A number of each row as kernels read them, eight at a time: zeros behind the rows."""
+        out = np.zeros(self.layout.strips * self.layout.strip_rows + 8, np.float32)
+        out[: len(values)] = values
         return out
 
     @property
     def target_spread(self) -> float:
         """Standard deviation of the target of a linear regression about its mean, or about 0 without an intercept."""
-        target = self.target()[: self.layout.rows].astype(np.float64)
+        target = self.target().astype(np.float64)
         return float(target.std() if self.intercept else np.sqrt(np.mean(target**2))) or 1.0
 
     @property

@@ -8,11 +8,8 @@ import numpy as np
 
 from ....devices import Buffer
 from ....devices.kernels.program import Program
-from ....numerics.exchange import Part, Peer
-from ....numerics.memory import Memory
+from ....numerics.exchange import Part
 from ..design.layout import chain_groups
-from ..design.matrix import Design
-from ..priors import Prior
 from .programs import CONJUGATE_BLOCK, Launcher, conjugate_constants, gather_constants
 from .rows import Rows
 from .sparse_programs import column_tiles
@@ -32,25 +29,14 @@ class ConjugateRows(Rows):
         As for :class:`Rows`.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        design: Design,
-        shards: tuple[int, int],
-        streaming: str,
-        prior: Prior,
-        peer: Peer | None = None,
-    ) -> None:
-        super().__init__(memory, design, shards, streaming, prior, peer)
-        layout = self.layout
+    def _extend(self) -> None:
+        layout, memory = self.layout, self._memory
         capabilities = self.device.capabilities
         self._block = CONJUGATE_BLOCK if capabilities.simt else 1
         self._most_groups = 16 * capabilities.compute_units
         self.tiles, self.tile = column_tiles(layout.columns)
         self.factor, self.centre = memory.put(np.ones(layout.columns)), memory.zeros(layout.columns)
-        signs = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
-        signs[: layout.rows] = self.design.signs(0, layout.rows)
-        self.signs = memory.put(signs)
+        self.signs = memory.put(self.design.of_rows(self.design.signs(0, layout.rows)))
         self._gather64 = self.device.program("gibbs/gather", **gather_constants(capabilities, "f64"))
         self._launch = Launcher(
             signs=self.signs,

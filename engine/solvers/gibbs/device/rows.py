@@ -78,15 +78,18 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
-        self.target = memory.put(np.append(design.target(), np.zeros(8, np.float32)))  # of the rows of all devices
-        queue, family = memory.zeros(2, np.uint32), design.problem.family
-        weights = design.row_weights()
-        weighted = weights is not None
-        self.programs = Programs(self.device, layout, design.storage, family, prior, queue, weighted)
+        self.target = memory.put(design.of_rows(design.target()))  # of the rows of all devices, as their weights are
+        queue, family, weights = memory.zeros(2, np.uint32), design.problem.family, design.problem.weights
+        self.programs = Programs(self.device, layout, design.storage, family, prior, queue, weights is not None)
         self.own_weight: Buffer | None = None
         if weights is not None:
-            self.own_weight = memory.put(weights[self.first_row : self.first_row + max(1, self.count)])
-            self.programs.likelihood = {"row_weight": memory.put(weights)}  # of the rows of all devices
+            padded = design.of_rows(weights)
+            self.own_weight = memory.put(padded[self.first_row : self.first_row + max(1, self.count)])
+            self.programs.likelihood = {"row_weight": memory.put(padded)}
+        self._extend()
+
+    def _extend(self) -> None:
+        """What another kind of rows has beside."""
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of shape (chains, AUXILIARY)."""

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer
 from ....errors import DeviceError
-from ....numerics.exchange import Part, Peer
+from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.entries import Entries, column_segments
 from ..design.layout import chain_groups
-from ..design.matrix import Design
-from ..priors import Prior
 from .programs import Launcher
 from .rows import Rows
 from .sparse_programs import SparseMode, SparsePrograms
@@ -64,20 +62,8 @@ class SparseRows(Rows):
         What the rows are multiplied by: 1, or y = +-1; zeros behind the rows. Of the rows of all devices.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        design: Design,
-        shards: tuple[int, int],
-        streaming: str,
-        prior: Prior,
-        peer: Peer | None = None,
-    ) -> None:
-        super().__init__(memory, design, shards, streaming, prior, peer)
-        layout = self.layout
-        signs = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
-        signs[: layout.rows] = design.signs(0, layout.rows)
-        self.signs = memory.put(signs)
+    def _extend(self) -> None:
+        self.signs = self._memory.put(self.design.of_rows(self.design.signs(0, self.layout.rows)))
         self._vectors: dict[tuple[str, int], Vectors] = {}
         self._last: tuple[Vectors, str] | None = None
 

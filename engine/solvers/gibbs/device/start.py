@@ -68,7 +68,7 @@ def find_mode(
         beta = _maximise(sampler, beta, prior, between)
         if family.targeted:
             margins = sampler.margins_at(beta)
-            target = sampler.design.target()[: len(margins)].astype(np.float64)
+            target = sampler.design.target().astype(np.float64)
             weights = sampler.design.problem.weights
             auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees, weights), floor)
             sampler.set_auxiliary(auxiliary)

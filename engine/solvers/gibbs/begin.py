@@ -1,0 +1,166 @@
+"""The start of a run: the mode, the directions of slow movement, the first chains; or a checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.context import Checkpoint, RunContext
+from ...errors import OptionError
+from .checkpoint import RunState, Snapshot, audit, restore_draws, snapshot_of
+from .design.lines import find_lines
+from .design.matrix import Design
+from .design.separation import separating_columns, separating_with_intercept
+from .device.chains import STATE
+from .device.sampler import Sampler
+from .device.start import find_mode, start_state
+from .moves.hamiltonian import FIRST_STEPS
+from .notices import report_lines
+from .options import REFRESH, Options
+from .schema import CheckpointState
+
+__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "initial_point", "restore_chains"]
+
+Floats = NDArray[np.float64]
+
+TRACED = 6
+"""Coefficients that are traced, if none are named."""
+
+METRIC_WARMUP = 4 * REFRESH
+"""Fewest iterations of a warm-up in which the metric of the kernel ``hmc`` is made anew."""
+
+MOSTLY = 0.5
+"""The share of the chains, in the past too, from which a coefficient that is small in them is small."""
+
+
+def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:
+    """The point of the option ``initial`` on the columns that are sampled.
+
+    Parameters
+    ----------
+    design : Design
+    options : Options
+
+    Raises
+    ------
+    OptionError
+        If it is not a point of this problem.
+    """
+    if options.initial is None:
+        return None
+    columns, point = design.problem.X.shape[1], np.array(options.initial)
+    if not options.intercept and len(point) == columns:  # the solution of such a run
+        point = np.append(0.0, point)
+    if len(point) != columns + 1 or not np.isfinite(point).all():
+        raise OptionError(
+            f"initial must be {columns + 1} finite numbers, the intercept and {columns} coefficients; got "
+            f"{len(options.initial)} values"
+        )
+    return design.scaled(point)
+
+
+def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Snapshot | None:
+    """Bring the devices to the first iteration, or to the iteration of a checkpoint.
+
+    Parameters
+    ----------
+    options : Options
+    run : RunContext
+    sampler : Sampler
+    state : RunState
+        New, or with a checkpoint to go on from.
+
+    Returns
+    -------
+    Snapshot or None
+        That of the checkpoint.
+    """
+    run.progress("mode", 0, 1, "steps")
+    run.poll()
+    restored = state.restored or run.restored
+    if restored is not None:
+        return _resume(options, run, sampler, state, restored)
+
+    def between(step: int) -> None:
+        run.progress("mode", step, max(20, step + 1), "steps")
+        run.poll()
+
+    with sampler.attended(run.poll):
+        gram = sampler.make_gram(weighted=False)
+        run.poll()
+        state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+        if options.kernel == "hmc":
+            _set_lines(run, sampler, state, gram)
+            sampler.make_gram(weighted=True)
+            sampler.factorise(prior)
+    if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
+        sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
+    given = initial_point(sampler.design, options)
+    first = start_state(sampler, state.mode if given is None else given, run.seed)
+    if options.coefficients is None:
+        state.traced = _largest(state)
+    sampler.set_state(first)
+    run.progress("mode", 1, 1, "steps")
+    state.began, state.began_at = time.monotonic(), 0
+    return None
+
+
+def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
+    """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
+    arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
+    state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
+    state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
+    state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
+    restore_draws(state, arrays)
+    audit(state, arrays, options, "the run folder")
+    restore_chains(options, run, sampler, state, arrays, saved)
+    state.began_at = state.iteration
+    state.snapshot = snapshot_of(sampler, state)
+    return state.snapshot
+
+
+def restore_chains(
+    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
+) -> None:
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; see :func:`checkpoint_of`."""
+    gram = sampler.make_gram(weighted=False)
+    if options.kernel == "hmc":
+        state.auxiliary = arrays["mode_auxiliary"]
+        sampler.set_auxiliary(state.auxiliary)
+        _set_lines(run, sampler, state, gram)
+        adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
+        state.small = arrays["small"]
+        sampler.set_small(state.small > MOSTLY)
+        sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
+        state.steps = saved.steps
+    elif options.kernel == "cg":
+        state.small = arrays["small"]
+        sampler.set_small(state.small > MOSTLY)
+    sampler.set_state({name: arrays[name] for name in STATE})
+
+
+def _set_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> None:
+    """Find the directions of slow movement at the mode, and report them."""
+    latent = sampler.settings.latent and not state.design.family.targeted
+    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), latent)
+    margins = sampler.margins()
+    separating = separating_columns(state.design, state.mode, margins)
+    state.lines = dataclasses.replace(lines, separating=separating)
+    sampler.set_lines(state.lines)
+    state.steps = FIRST_STEPS
+    if run.restored is None and not state.notified:
+        state.notified = True
+        report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
+
+
+def _largest(state: RunState) -> NDArray[np.int64]:
+    """The coefficients of largest size at the mode, in the numbering of the result."""
+    design = state.design
+    size = np.abs(state.mode[design.first :])
+    order = np.argsort(-size, kind="stable")[: TRACED - design.first]
+    chosen = 1 + design.active[order]
+    return np.concatenate([[0] * design.first, chosen]).astype(np.int64)
