@@ -82,7 +82,7 @@ def test_a_resumed_population_is_compared_with_those_before_it() -> None:
 
 
 def test_a_consistent_state_is_accepted() -> None:
-    audit(PARAMETERS, {0: state()})
+    audit(PARAMETERS, {0: state()}, 9)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,7 @@ def test_a_consistent_state_is_accepted() -> None:
         (lambda given: dataclasses.replace(given, planes=given.planes[:, :1]), "bit planes are too short"),
         (with_status("reason", 7), "its status is unknown"),
         (with_status("generation", -1), "its status is unknown"),
+        (with_status("generation", 10), "its status is unknown"),
         (with_status("individual", 40), "its best individual is not the best"),
         (with_status("individual", 3), "its best individual is not the best"),
         (with_status("best", 38), "its best value is not that of its individuals"),
@@ -106,4 +107,4 @@ def test_a_consistent_state_is_accepted() -> None:
 )
 def test_an_impossible_state_is_refused(change: Callable[[PopulationState], PopulationState], message: str) -> None:
     with pytest.raises(RunFolderError, match=message):
-        audit(PARAMETERS, {3: change(state())})
+        audit(PARAMETERS, {3: change(state())}, 9)

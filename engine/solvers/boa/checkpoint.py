@@ -94,7 +94,7 @@ def _can_evaluate(fitness: Fitness) -> bool:
     return not isinstance(fitness, Function) and not (isinstance(fitness, Snippet) and fitness.host is None)
 
 
-def audit(parameters: Parameters, states: Mapping[int, PopulationState]) -> None:
+def audit(parameters: Parameters, states: Mapping[int, PopulationState], step: int) -> None:
     """Check the populations of a checkpoint against the sizes of the run and against each other.
 
     Parameters
@@ -103,6 +103,8 @@ def audit(parameters: Parameters, states: Mapping[int, PopulationState]) -> None
         Of any island: sizes are the same.
     states : mapping of int to PopulationState
         By island.
+    step : int
+        Generations that the islands have made.
 
     Raises
     ------
@@ -110,19 +112,23 @@ def audit(parameters: Parameters, states: Mapping[int, PopulationState]) -> None
         If one of them is impossible.
     """
     for island, state in states.items():
-        fault = _fault(parameters, state)
+        fault = _fault(parameters, state, step)
         if fault is not None:
             raise RunFolderError(f"the checkpoint of island {island} is inconsistent: {fault}")
 
 
-def _fault(parameters: Parameters, state: PopulationState) -> str | None:
+def _fault(parameters: Parameters, state: PopulationState, step: int) -> str | None:
     """What is wrong with a restored population, or None."""
     n, network, status = parameters.n, state.network, dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=False))
     if state.keys.shape != (parameters.population,) or state.planes.shape[0] != n:
         return f"its population must have {parameters.population} individuals of {n} genes"
     if state.planes.shape[1] != padded_words(parameters.population):
         return "its bit planes are too short or too long"
-    if len(state.status) != len(HISTORY_FIELDS) or not 0 <= status["reason"] <= 3 or status["generation"] < 0:
+    if (
+        len(state.status) != len(HISTORY_FIELDS)
+        or not 0 <= status["reason"] <= 3
+        or not 0 <= status["generation"] <= step
+    ):
         return "its status is unknown"
     individual = status["individual"]
     if not 0 <= individual < parameters.population or int(state.keys[individual]) < status["best"]:

@@ -24,7 +24,7 @@ class CheckpointState(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    step: int = Field(ge=0)
+    step: int = Field(ge=0, le=2**31 - 1)
     best_key: int
     before: int | None = None
     barren: int = Field(ge=0)

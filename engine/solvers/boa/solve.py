@@ -217,7 +217,7 @@ def _populations(
         size_now = min(size << chain, MOST_INDIVIDUALS)
         parameters = parameters_for(problem, options, size_now, run.seed, chain)
         if restored is not None:
-            audit(parameters, restored[1])
+            audit(parameters, restored[1], restored[0])
         migration = migration_for(options, parameters, max(restored[1]) + 1 if restored else devices)
         try:
             islands = make(parameters, Ending(target, patience), migration)
