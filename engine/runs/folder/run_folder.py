@@ -218,10 +218,14 @@ class RunFolder(RunFiles):
         if self._lock is None or identity_in(self.path / "run.toml") != self.identity:
             return
         self.release()
-        names = ("events.jsonl", "problem.npz", "run.toml")
-        for name in names:
-            (self.path / name).unlink(missing_ok=True)
-        self.path.rmdir()
+        ours = ("run.lock", "events.jsonl", "problem.npz", "run.toml")
+        where = self.path
+        if set(os.listdir(where)) <= set(ours):  # what cannot be removed is then in nobody's way
+            where = temporary_beside(self.path)
+            os.rename(self.path, where)
+        for name in ours[1:] if where == self.path else ours:
+            (where / name).unlink(missing_ok=True)
+        where.rmdir()
 
     # --- the problem --------------------------------------------------------------------------------------------
 
