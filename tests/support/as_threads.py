@@ -1,7 +1,8 @@
 """Kernels as CUDA has them, run by threads of the host under ThreadSanitizer: races between the work-items of a group.
 
 A CPU's OpenCL runs the work-items of a group one after another, up to a barrier or the end of a loop that has one, so
-that most races cannot be seen there. Groups run one after another: races between them are not found.
+that most races cannot be seen there. Groups run one after another: races between them are not found. An index beyond an
+array in local or private memory is an error too (-fsanitize=bounds).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from engine.devices.kernels.templates import render
 
 _HEADER = Path(__file__).with_suffix(".hpp")
 _SPECIAL_REGISTER = re.compile(r'asm volatile\("mov\.u32[^;]*;" : "=r"\(id\)\);')
-_FLAGS = ("-std=c++17", "-O1", "-g1", "-w", "-fpermissive", "-pthread", "-fsanitize=thread")
+_FLAGS = ("-std=c++17", "-O1", "-g1", "-w", "-fpermissive", "-pthread", "-fsanitize=thread", "-fsanitize=bounds")
 _PLACE = re.compile(r"#0 .*?([\w/]+\.mako:\d+)")
 
 
@@ -73,6 +74,7 @@ def _sanitized(program: Path) -> str:
     if "FATAL: ThreadSanitizer" in done.stderr:
         pytest.skip(f"ThreadSanitizer does not run here: {done.stderr.strip().splitlines()[0]}")
     assert done.returncode == 0, done.stderr
+    assert "runtime error: index" not in done.stderr, done.stderr  # of an array in local or private memory
     return done.stderr
 
 
