@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from engine.cli.options import checked_option
+from engine.cli.running import resume, solve
 from engine.devices import Device, DevicePool, Member, available
 from engine.devices.cuda import guarded as guarded_cuda
 from engine.devices.guarded import ALIGNMENT, GUARD, VARIABLE
@@ -85,6 +89,18 @@ def test_a_device_whose_memory_is_not_the_hosts_is_refused(monkeypatch: pytest.M
     for info in found:
         with pytest.raises(DeviceError, match="cannot be checked"), DevicePool([info]):
             pass
+
+
+def test_the_option_checked_sets_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+
+    @click.command()
+    @checked_option
+    def show() -> None:
+        click.echo(os.environ[VARIABLE])
+
+    assert [CliRunner().invoke(show, words).output for words in ([], ["--checked"])] == ["0\n", "1\n"]
+    assert all("--checked" in option.opts for command in (solve, resume) for option in command.params[-2:-1])
 
 
 def test_the_text_of_a_kernel_is_the_same_when_it_is_checked(template: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,46 @@
+"""A row of the dense table that a checkpoint holds is that of its items, or the checkpoint is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.base.context import Checkpoint
+from engine.errors import RunFolderError
+from engine.solvers.knapsack.resume import StartRow, restore
+
+PROBLEM = engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50)
+DONE = [1, 2]
+ROW = [0] * 20 + [100] * 10 + [120] * 20 + [220]  # capacities 0 to 50 of the items of weights 20 and 30
+
+
+def checkpoint(**changes: Any) -> Checkpoint:
+    arrays: dict[str, Any] = {"taken": [], "open": [0, 1, 2, 3], "best": [0, 1], "done": DONE}
+    arrays = {name: np.array(value, np.int64) for name, value in arrays.items()} | {"row": np.array(ROW, np.int32)}
+    state = {"phase": "row", "capacity": 50, "objective": 160, "bound": 230, "low": 33}
+    state |= {name: value for name, value in changes.items() if name in state}
+    arrays |= {name: np.array(value, arrays[name].dtype) for name, value in changes.items() if name in arrays}
+    arrays["row"] = arrays["row"][state["low"] :] if len(arrays["row"]) == 51 else arrays["row"]
+    return Checkpoint(arrays, state, 1.0)
+
+
+def test_a_row_of_its_items_is_restored() -> None:
+    start = restore(PROBLEM, checkpoint())[2]
+    assert isinstance(start, StartRow)
+    assert start.values.tolist() == ROW[33:]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"row": [0] * 51}, "not that of its items"),
+        ({"row": [*ROW[:50], 219]}, "not that of its items"),
+        ({"open": [], "taken": [0, 1], "capacity": 20}, "its bound is not reached"),
+    ],
+)
+def test_another_row_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(RunFolderError, match=message):
+        restore(PROBLEM, checkpoint(**changes))
