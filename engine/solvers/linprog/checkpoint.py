@@ -25,7 +25,7 @@ Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
 _ARRAYS = () if SCHEMA.checkpoint is None else SCHEMA.checkpoint.arrays
 _ITERATES: dict[type[Racer], tuple[Callable[[CheckpointState], bool], tuple[str, ...]]] = {
-    InteriorRacer: (has_interior, ("interior", "iteration")),
+    InteriorRacer: (has_interior, ("interior", "iteration", "last_step")),
     PdhgRacer: (has_pdhg, ("pdhg", "pdhg_iteration", "pdhg_weight")),
 }
 """Whether each method has saved an iterate, and the scalars of it; the schema names the arrays."""
@@ -137,8 +137,8 @@ def saved(
                 state |= {name: getattr(before, name) for name in scalars}
     kept = None if interior is None else interior.save()
     if interior is not None and kept is not None:
-        iterate, state["iteration"] = kept
-        state["interior"] = True
+        iterate, made = kept
+        state |= {name: made[name] for name in ("iteration", "last_step")} | {"interior": True}
         arrays |= iterate
         rows += [row for row in interior.history if row[0] < state["iteration"]]  # it is measured again after a resume
     measured = None if pdhg is None else pdhg.save()
@@ -154,4 +154,5 @@ def saved(
         total["iterations"] = counters["iterations"]
         if kept is not None:
             total["iterations"] += interior.iterations_until(state["iteration"])
+            total["factorizations"] = counters["factorizations"] + kept[1]["factorizations"]
     return arrays, state | {"counters": total}

@@ -19,6 +19,7 @@ class CheckpointState(BaseModel):
 
     ``rows`` and ``variables`` are those of the program that the methods work on: presolved, as given (where presolve
     has been given up), or with all numbers scaled (:mod:`engine.solvers.linprog.forms.balance`), as ``form`` says.
+    ``last_step`` has the primal step, the dual step and the spread of d that have led to the interior-point iterate.
     ``interior`` and ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier
     starts.
     """
@@ -29,6 +30,7 @@ class CheckpointState(BaseModel):
     variables: NonNegativeInt
     interior: bool
     iteration: NonNegativeInt
+    last_step: tuple[float, float, float] | None = None
     pdhg: bool
     pdhg_iteration: NonNegativeInt
     pdhg_weight: float = Field(ge=1e-15, le=1e15)

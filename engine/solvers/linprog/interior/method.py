@@ -205,7 +205,7 @@ class InteriorPoint:
     # --- checkpoints --------------------------------------------------------------------------------------------
 
     def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The iterate, to go on from."""
+        """The iterate, to go on from; the state has the first program's last steps and spread of d, for reports."""
         x, s, w, z = self.system.get_point()
         arrays = {
             "x": x,
@@ -216,7 +216,9 @@ class InteriorPoint:
             "goal": self.goal,
             "regularisation": self._absolute,
         }
-        return arrays, {"iteration": self.state.iteration}
+        parts = (self.state.primal_step, self.state.dual_step, self.state.spread)
+        step = [float(part[0]) for part in parts] if all(part.size for part in parts) else None
+        return arrays, {"iteration": self.state.iteration, "last_step": step}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
         """Go on from :meth:`save`.
@@ -231,6 +233,9 @@ class InteriorPoint:
         self.goal = arrays["goal"]
         self._absolute = arrays["regularisation"]
         self.state.iteration = int(state["iteration"])
+        if state["last_step"] is not None:
+            parts = (np.full(len(self.goal), value) for value in state["last_step"])
+            self.state.primal_step, self.state.dual_step, self.state.spread = parts
         self._best_at[:] = self._halved_at[:] = self.state.iteration
 
     # --- an iteration -------------------------------------------------------------------------------------------

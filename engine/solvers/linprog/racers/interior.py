@@ -90,7 +90,7 @@ class InteriorRacer(Racer):
             if restored is not None:
                 arrays, state = restored
                 self._first_iteration = state.iteration
-                self._kept = self._system.run(lambda: self._restored(arrays, state.iteration))
+                self._kept = self._system.run(lambda: self._restored(arrays, state))
             elif first_point is not None:
                 start = first_point
                 self._system.run(lambda: self._system.set_point(*start[:4]))
@@ -108,11 +108,16 @@ class InteriorRacer(Racer):
             raise
 
     def _restored(
-        self, arrays: dict[str, NDArray[Any]], iteration: int
+        self, arrays: dict[str, NDArray[Any]], state: CheckpointState
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Go on from a checkpoint, and keep it until there is a later iterate."""
-        self.method.restore(arrays, {"iteration": iteration})
-        return self.method.save()
+        self.method.restore(arrays, {"iteration": state.iteration, "last_step": state.last_step})
+        return self._at_present()
+
+    def _at_present(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The iterate and its scalars, with the factorizations that have led to it."""
+        arrays, scalars = self.method.save()
+        return arrays, scalars | {"factorizations": self._system.factorizations}
 
     def _start(self) -> None:
         updating, self._system.updating = self._system.updating, False  # the start needs A A^T alone
@@ -126,7 +131,7 @@ class InteriorRacer(Racer):
         started = time.perf_counter()
         measures = iterate(self.method, self.options.max_iterations, self._note, SLICE_SECONDS)
         if time.perf_counter() - started > _PATIENCE:
-            self._kept = self.method.save()
+            self._kept = self._at_present()
         return measures, self._system.get_point()[0] if self.method.done[0] else None
 
     def _note(self, measures: Measures) -> None:
@@ -197,10 +202,9 @@ class InteriorRacer(Racer):
         self.method.goal = np.maximum(goal, 0.1 * LEAST_GOAL)
         self.future = self._system.submit(self._slice)
 
-    def save(self) -> tuple[dict[str, NDArray[Any]], int] | None:
-        """The iterate for a checkpoint, and its iteration; as :meth:`present_point`."""
-        kept = self._system.run(self.method.save) if self._is_idle() else self._kept
-        return None if kept is None else (kept[0], int(kept[1]["iteration"]))
+    def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """The iterate for a checkpoint, and its scalars; as :meth:`present_point`."""
+        return self._system.run(self._at_present) if self._is_idle() else self._kept
 
     def iterations_until(self, iteration: int) -> int:
         """How many iterations this start has made to get there."""
