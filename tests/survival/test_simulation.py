@@ -56,6 +56,7 @@ def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulat
 FOUND = {  # the number decides what a power cut leaves
     "the name of a new run folder was not on disk": (1185, "files", ["disk.power 38"]),
     "names that a disk had failed to flush were taken for kept": (12, "files", ["disk.fsync 13", "disk.power 42"]),
+    "a lock that cannot be removed with a run that was refused": (1, "child", ["disk.unlink 1", "disk.open 4"]),
     "an error of the driver while a buffer is released": (1, "knapsack on 1", ["device.wait 36"]),
     "a racer on a device that fails was asked for its iterate": (1, "linprog on 2 in a folder", ["device.copy 1"]),
     "a process of HiGHS that does not start": (1, "constraints with helpers", ["helper.start 1"]),
