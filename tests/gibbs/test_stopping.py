@@ -157,13 +157,11 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
         stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
         assert owner.solve(problem_of(), run_folder=tmp_path / "stopped", **options).status == "interrupted"
     for fault, change in (
-        ("not finite", lambda arrays, state: arrays["beta"].fill(np.nan)),
-        ("not above 0", lambda arrays, state: arrays["local_precision"].fill(0.0)),
+        ("not above 0", lambda arrays, state: arrays["whole"].fill(0.0)),
         ("does not match the iteration", lambda arrays, state: state.update(iteration=0)),
         ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),
         ("shares of small", lambda arrays, state: arrays["small"].fill(1.5)),
-        ("outside the run", lambda arrays, state: state.update(iteration=10**6)),
-        ("a draw is not finite", lambda arrays, state: arrays["draws.draws_all"].flat.__setitem__(5, np.nan)),
+        ("other moments", lambda arrays, state: arrays["draws.draws_all"].flat.__setitem__(5, 9.0)),
     ):
         folder = tmp_path / fault
         shutil.copytree(tmp_path / "stopped", folder)
