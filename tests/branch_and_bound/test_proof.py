@@ -292,7 +292,7 @@ def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str
     rules = Sharing([donor, asking], store, Options(sharing=sharing), 0)
     asking.begin(True, 0.0)  # a turn at whose end is a snapshot, which contains nothing that comes meanwhile
     donor.bound, donor.active, donor.served = 50, 2, [asking]
-    given = Report(0.0, 0.0, 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
+    given = Report(0.0, 0.0, "", 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
     rules.deliver(donor, given)
     if sharing == "farmer":
         assert (len(store), store.bound) == (6, 50)

@@ -74,10 +74,10 @@ def test_an_engine_takes_over_the_devices_of_another_one(monkeypatch: pytest.Mon
     counting.install(monkeypatch)
     first = Engine()
     first.open()
-    pool = first._pool
+    pool = first.executor.pool()
     with Engine() as second:
         second.take_devices(first)
-        assert second._pool is pool
+        assert second.executor.pool() is pool
         assert second.solve(counting.Counting(50)).objective == counting.expected(50)
     with pytest.raises(Exception, match="closed"):
         first.open()
