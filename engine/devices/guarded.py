@@ -5,7 +5,8 @@ addresses that must not be used, and its beginning behind as many, which is what
 processor checks every access of a kernel, reads and writes, without a change of its text. What is between a buffer and
 these pages, up to ``ALIGNMENT - 1`` bytes behind it and less than a page in front of it, is compared after each launch:
 there, writes are noticed, but reads are not. ``QUINTET_CHECKED=begin`` puts the beginnings of buffers right behind the
-pages instead.
+pages instead. With ``lines`` in the variable, kernels are compiled with ``-g`` and errors name the template's line;
+PoCL 3.0 then prints complaints of its own about some programs.
 
 On a CPU, the first access that leaves a buffer is noted with its place and its instruction, it and those after it go to
 pages that are nobody's, and the launch fails with :class:`engine.errors.KernelBoundsError`. For Linux on 64 bits.
@@ -32,7 +33,7 @@ from ..errors import DeviceError, KernelBoundsError
 if TYPE_CHECKING:
     from .kernels.program import Kernel
 
-__all__ = ["ALIGNMENT", "GUARD", "VARIABLE", "Access", "GuardedMemory", "bounds_error", "checked"]
+__all__ = ["ALIGNMENT", "GUARD", "VARIABLE", "Access", "GuardedMemory", "bounds_error", "checked", "knows_lines"]
 
 VARIABLE = "QUINTET_CHECKED"
 GUARD = 1 << 34
@@ -53,7 +54,12 @@ _MOST_PAGES = 1 << 14
 def checked() -> str | None:
     """Which end of a buffer is checked to the byte, ``"end"`` or ``"begin"``; None where kernels are not checked."""
     value = os.environ.get(VARIABLE, "")
-    return None if value in ("", "0") else "begin" if value == "begin" else "end"
+    return None if value in ("", "0") else "begin" if "begin" in value else "end"
+
+
+def knows_lines() -> bool:
+    """Whether kernels are compiled with ``-g``, so that an error names the template's line."""
+    return "lines" in os.environ.get(VARIABLE, "")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) reach(GLOBAL f64* values, GLOBAL f64* out, i32 from, 
 COUNT = 600  # more than a page, and no whole number of vectors
 
 
-@pytest.fixture(params=["end", "begin"])
+@pytest.fixture(params=["end,lines", "begin,lines"])
 def guarded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Member]:
     """A CPU whose kernels are checked."""
     monkeypatch.setenv(VARIABLE, request.param)

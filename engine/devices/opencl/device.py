@@ -21,7 +21,7 @@ from ...errors import DeviceError, KernelError
 from ..backends import BackendModule
 from ..buffer import Buffer, StreamEvent
 from ..device import Device
-from ..guarded import GuardedMemory, bounds_error, checked
+from ..guarded import GuardedMemory, bounds_error, checked, knows_lines
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import keep, kept, note_build
 from ..kernels.program import Kernel, Signature
@@ -222,7 +222,7 @@ class OpenCLDevice(Device):
 
     def _built(self, text: str) -> cl.Program:
         """Built from source, or from the binary that Quintet keeps for drivers that keep none."""
-        options = [*_BUILD_OPTIONS, *(["-g"] if self._is_checked else [])]
+        options = [*_BUILD_OPTIONS, *(["-g"] if knows_lines() else [])]
         program: cl.Program
         if self.info.platform.startswith(_KEEP_BINARIES):
             program = self._cl.Program(self._context, text).build(options)
