@@ -50,6 +50,7 @@ _OTHER_VARIABLES = {
     "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",
     "QUINTET_INSECURE": "1 allows Dask schedulers on other hosts without TLS",
 }
+_OF_RUNS = ("seed", "time_limit", "run_folder", "checkpoint_interval", "on_event")  # given beside options in a call
 
 
 class Settings(BaseModel):
@@ -221,8 +222,13 @@ def solver_options(
     elsewhere = set(solver.option_names) - set(model.model_fields) if layers else ()
     given = {name: value for name, value in layers.items() if name not in elsewhere}
     given |= {name: Given(value) for name, value in arguments.items()}
+    known = [*model.model_fields, *_OF_RUNS]
     return validated(
-        model, given, what="option", of=f" of {solver.name}", hint=lambda name: option_hint(name, solver, problem)
+        model,
+        given,
+        what="option",
+        of=f" of {solver.name}",
+        hint=lambda name: option_hint(name, solver, problem) or nearest(name, known),
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import engine
 from engine.adapters import PUBLIC
+from engine.errors import OptionError
 from engine.solvers import discover, public_names
 from tests.support import counting
 from tests.support.patience import PATIENCE
@@ -69,6 +70,12 @@ def test_a_module_is_imported_when_it_is_named() -> None:
     code = "import engine; print(engine.settings.__name__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout == "engine.settings\n"
+
+
+def test_an_argument_of_runs_that_is_misspelled_is_recognised() -> None:
+    for name, meant in (("time_limt", "time_limit"), ("on_events", "on_event"), ("strateg", "strategy")):
+        with pytest.raises(OptionError, match=rf"'{name}' of branch_and_bound; did you mean '{meant}'"):
+            engine.solve(engine.Queens(6), **{name: 3})
 
 
 def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
