@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, cast
 
 from ..base.batch import Batch, items_of
-from ..base.context import Checkpoint
 from ..base.estimate import Estimate
 from ..base.problem import Problem
 from ..base.result import Result
@@ -22,7 +21,9 @@ from ..devices import Backend, DeviceInfo, DevicePool
 from ..errors import ClusterError, InputError
 from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
+from ..runs.observers import Recorder
 from ..runs.publisher import as_observers, require_other_thread
+from ..runs.question import AlreadyEnded, Fresh, FromCheckpoint, Question, Restarted, Start
 from ..runs.run import Observer, Run, wait_or_stop
 from ..settings import config
 from ..solvers import discover, solver_for
@@ -236,14 +237,13 @@ class Engine(Displayed):
             RunFolder.require_free(path)
         self._validate(solver, problem, chosen)
         pool = self._open()
+        question = self._question(problem, solver, chosen, settings)
         if path is None:
-            began = self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
-            return cast("Run[R]", began)
+            return cast("Run[R]", self._begin(question, pool, Fresh(), observers))
         folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
         try:
             folder.acquire()
-            began = self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
-            return cast("Run[R]", began)
+            return cast("Run[R]", self._begin(question, pool, Fresh(), observers, folder, recorder_of(folder)))
         except BaseException:  # the engine was closed meanwhile, or the folder was taken
             with contextlib.suppress(OSError):
                 folder.discard()
@@ -306,11 +306,9 @@ class Engine(Displayed):
         chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
         finished, damage = (None, None) if from_start else earlier_result(folder)
         if finished is not None and not finished.status.stopped:
-            keep = not folder.has_ended()
-            return self._begin(
-                instance, solver, chosen, DevicePool([]), settings,
-                folder=folder, observers=observers, keep=keep, finished=finished,
-            )  # fmt: skip
+            question = replace(self._question(instance, solver, chosen, settings), backend=finished.backend)
+            recorder = None if folder.has_ended() else recorder_of(folder)
+            return self._begin(question, DevicePool([]), AlreadyEnded(finished), observers, folder, recorder)
         self._validate(solver, instance, chosen)
         folder.acquire()
         try:
@@ -321,10 +319,9 @@ class Engine(Displayed):
                 raise damage
             if damage is not None and restored is not None:
                 restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
-            return self._begin(
-                instance, solver, chosen, self._open(), settings,
-                folder=folder, observers=observers, keep=True, restored=restored, from_start=from_start,
-            )  # fmt: skip
+            start = Restarted(asked=from_start) if restored is None else FromCheckpoint(restored)
+            question = self._question(instance, solver, chosen, settings)
+            return self._begin(question, self._open(), start, observers, folder, recorder_of(folder))
         except BaseException:
             folder.release()
             raise
@@ -526,46 +523,27 @@ class Engine(Displayed):
         pool.settle()
         return pool
 
+    def _question(
+        self, problem: Problem, solver: Solver, options: SolverOptions, settings: config.Settings
+    ) -> Question:
+        limits = (settings.seed, settings.time_limit, settings.checkpoint_interval)
+        return Question(problem, solver, options, self.backend, *limits)
+
     def _begin(
         self,
-        problem: Problem,
-        solver: Solver,
-        options: SolverOptions,
+        question: Question,
         pool: DevicePool,
-        settings: config.Settings,
-        *,
-        folder: RunFolder | None,
+        start: Start,
         observers: list[Observer],
-        keep: bool,
-        restored: Checkpoint | None = None,
-        finished: Result | None = None,
-        from_start: bool = False,
+        folder: RunFolder | None = None,
+        recorder: Recorder | None = None,
     ) -> Run:
-        """Start a run; ``keep``: record its events in its folder."""
-        solver.load()
-        recorder = recorder_of(folder) if folder is not None and keep else None
-        run = Run(
-            problem,
-            solver,
-            options,
-            pool,
-            backend=self.backend if finished is None else finished.backend,
-            seed=settings.seed,
-            time_limit=settings.time_limit,
-            checkpoint_interval=settings.checkpoint_interval,
-            folder=folder,
-            restored=restored,
-            resumed=folder is not None and folder.resumed,
-            from_start=from_start,
-            finished=finished,
-            observers=observers,
-            recorder=recorder,
-            turn=self._turn,
-        )
+        question.solver.load()
+        run: Run = Run(question, pool, start, folder=folder, observers=observers, recorder=recorder, turn=self._turn)
         run.execute = self.executor.execute
         run.on_turn = self._its_turn
         run.on_end = self._ended
-        if finished is None:
+        if not isinstance(start, AlreadyEnded):
             self.executor.prepare(run)
         with self._opening:
             if not self._closed:

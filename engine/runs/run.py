@@ -38,11 +38,10 @@ from .clock import RunClock
 from .device_events import PoolMonitor
 from .folder.storage import RunStorage
 from .publisher import Observer, Publisher, require_other_thread, works_for
+from .question import AlreadyEnded, Fresh, FromCheckpoint, Question, Restarted, Start
 from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plain_number
 
 if TYPE_CHECKING:
-    from ..base.problem import Problem
-    from ..base.solver import Solver, SolverOptions
     from ..devices import DevicePool
 
 __all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "wait_or_stop"]
@@ -59,23 +58,11 @@ class Run(Displayed, Reporter, Generic[R]):
 
     Parameters
     ----------
-    problem : Problem
-    solver : Solver
-    options : SolverOptions
-        The solver's model for the problem's class.
+    question : Question
     pool : DevicePool
-    backend, seed, time_limit, checkpoint_interval
-        As of :class:`engine.settings.config.Settings`; times in seconds.
+    start : Fresh, FromCheckpoint, Restarted or AlreadyEnded
     folder : RunStorage, optional
         Where checkpoints and the result are written; the run has the right to write there until it ends.
-    restored : Checkpoint, optional
-        Where to resume from.
-    resumed : bool
-        Whether the run was started before; without ``restored``, it begins again from the start, with a warning.
-    from_start : bool
-        Whether it was asked to begin again from the start, so that there is nothing to warn of.
-    finished : Result, optional
-        The result of a run that has ended already; the run only emits it.
     observers : sequence of callable
         Called with every event, on one thread.
     recorder : callable, optional
@@ -98,42 +85,29 @@ class Run(Displayed, Reporter, Generic[R]):
 
     def __init__(
         self,
-        problem: Problem,
-        solver: Solver,
-        options: SolverOptions,
+        question: Question,
         pool: DevicePool,
+        start: Start,
         *,
-        backend: str,
-        seed: int = 0,
-        time_limit: float | None = None,
-        checkpoint_interval: float = 30.0,
         folder: RunStorage | None = None,
-        restored: Checkpoint | None = None,
-        resumed: bool = False,
-        from_start: bool = False,
-        finished: Result | None = None,
         observers: Sequence[Observer] = (),
         recorder: Observer | None = None,
         turn: threading.Lock | None = None,
     ) -> None:
-        self.problem = problem
-        self.solver = solver
-        self.options = options
-        self.seed = seed
-        self.backend = backend
-        self.devices = tuple(member.label for member in pool.members) if finished is None else finished.devices
+        self.problem, self.solver, self.options = question.problem, question.solver, question.options
+        self.backend, self.seed = question.backend, question.seed
+        self.time_limit, self.checkpoint_interval = question.time_limit, question.checkpoint_interval
+        self._began_as = start
+        self.restored = start.checkpoint if isinstance(start, FromCheckpoint) else None
+        self._finished = start.result if isinstance(start, AlreadyEnded) else None
+        labels = tuple(member.label for member in pool.members)
+        self.devices = labels if self._finished is None else self._finished.devices
         self.device_names = tuple(member.info.name for member in pool.members)
-        self.time_limit = time_limit
         self.folder = folder
         self.is_saved = True  # false once the result could not be written to the folder
-        self.restored = restored
         self.pool = pool
-        self.checkpoint_interval = checkpoint_interval
-        self._resumed = resumed or restored is not None
-        self._from_start = from_start
-        self._finished = finished
         self._checkpoints = 0
-        before = restored.elapsed if restored else 0.0 if finished is None else finished.seconds
+        before = self.restored.elapsed if self.restored else self._finished.seconds if self._finished else 0.0
         publisher = Publisher(observers, recorder, lambda message, late: self.warn(ObserverWarning(message), late))
         super().__init__(publisher, RunClock(before))
         self._turn = self._publisher.turn = turn or threading.Lock()
@@ -409,7 +383,7 @@ class Run(Displayed, Reporter, Generic[R]):
     def _work(self) -> Result:
         self._monitor.begin(self.pool)
         self._announce()
-        if self._resumed and self.restored is None and not self._from_start:
+        if self._began_as == Restarted(asked=False) and self.restored is None:
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
             self.warn(StorageWarning(remark))
@@ -582,7 +556,7 @@ class Run(Displayed, Reporter, Generic[R]):
             return
         refused = isinstance(self.error, (InputError, OutOfDeviceMemory))
         try:
-            if refused and not self._resumed and self._checkpoints == 0:
+            if refused and self._began_as == Fresh() and self._checkpoints == 0:
                 self.folder = None
                 folder.discard()
         except OSError:  # something else has been put there, or it cannot be written any more
@@ -617,7 +591,7 @@ class Run(Displayed, Reporter, Generic[R]):
             device_names=list(self.device_names),
             seed=self.seed,
             metrics=[dict(vars(spec)) for spec in self.solver.metrics],
-            resumed=self._resumed,
+            resumed=self._began_as != Fresh(),
             run="" if self.folder is None else self.folder.identity,
         )
 

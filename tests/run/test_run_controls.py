@@ -20,6 +20,7 @@ from engine.base.context import StopRequested
 from engine.base.result import Result, Status
 from engine.errors import DeviceError
 from engine.runs.folder.run_folder import RunFolder
+from engine.runs.question import Fresh, Question
 from engine.runs.run import Run
 from tests.support import counting
 from tests.support.counting import Counting
@@ -48,7 +49,7 @@ def run_of(solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
     with engine.Engine() as owner:
         pool = owner._open()
         solver = replace(counting.SOLVER, solve=call)
-        run = Run(Counting(1), solver, counting.Options(), pool, backend="opencl", **arguments).start()
+        run = Run(Question(Counting(1), solver, counting.Options(), "opencl"), pool, Fresh(), **arguments).start()
         run.join()
         return run
 

@@ -17,6 +17,7 @@ from engine.base.result import Result, Status
 from engine.devices import DevicePool
 from engine.runs.attempt import GRACE, LONGEST_GRACE, is_overdue
 from engine.runs.folder.run_folder import RunFolder
+from engine.runs.question import Fresh, Question
 from engine.runs.run import Run
 from tests.support import counting
 from tests.support.counting import Counting
@@ -37,14 +38,17 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
 
 
-def run_in(pool: DevicePool, solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
+def run_in(
+    pool: DevicePool, solve: Callable[[Run], Result | None], time_limit: float | None = None, **arguments: Any
+) -> Run:
     """A started run of a solver made of one function."""
 
     def call(problem: Any, options: Any, pool: Any, run: Run) -> Result:
         return solve(run) or Result(Status.OPTIMAL, 1, 1, None)
 
     solver = replace(counting.SOLVER, solve=call)
-    return Run(Counting(1), solver, counting.Options(), pool, backend="opencl", **arguments).start()
+    question = Question(Counting(1), solver, counting.Options(), "opencl", time_limit=time_limit)
+    return Run(question, pool, Fresh(), **arguments).start()
 
 
 def waiting(phase: threading.Event) -> None:

@@ -24,6 +24,7 @@ from ...devices import DevicePool, select
 from ...errors import QuintetError
 from ...events import Event
 from ...solvers import solver_named
+from ..question import Fresh, FromCheckpoint, Question
 from ..run import Run
 
 __all__ = ["main"]
@@ -106,17 +107,14 @@ def _work(question: dict[str, Any], parent: _Parent, requests: BinaryIO) -> Resu
     problem = kind.from_arrays(question["arrays"], question["name"])
     infos = [info for name in question["devices"] for info in select("auto", [name])]
     pool = DevicePool(infos)
+    options = solver.options_model(kind).model_validate(question["options"])
+    given = {name: question[name] for name in ("backend", "seed", "time_limit", "checkpoint_interval")}
+    restored = question["restored"]
     run = _Run(
-        problem,
-        solver,
-        solver.options_model(kind).model_validate(question["options"]),
+        Question(problem, solver, options, **given),
         pool,
-        backend=question["backend"],
-        seed=question["seed"],
-        time_limit=question["time_limit"],
-        checkpoint_interval=question["checkpoint_interval"],
+        Fresh() if restored is None else FromCheckpoint(restored),
         folder=parent if question["keeps"] else None,
-        restored=question["restored"],
         observers=[parent.observe],
     )
     run.parent = parent
