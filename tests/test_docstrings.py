@@ -96,6 +96,8 @@ def unexplained(path: Path) -> Iterator[str]:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not is_command(node):
                 own = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 count = sum(argument.arg not in ("self", "cls") for argument in own)
+                if any("override" in ast.unparse(decorator) for decorator in node.decorator_list):
+                    continue  # the base class says it
                 text = ast.get_docstring(node) or ""
                 if count > 1 and text and not any(part in text for part in (*_SECTIONS, "See :", "see :", "As :")):
                     yield f"{path.relative_to(PACKAGE)}: {prefix}{node.name}"

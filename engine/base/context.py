@@ -94,7 +94,14 @@ class RunContext(Protocol):
         """Whether it is time for :meth:`save_checkpoint`."""
 
     def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """Keep what is needed to resume from here; call it when it is due, and before a stopped run returns."""
+        """Keep what is needed to resume from here; call it when it is due, and before a stopped run returns.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            Those of the solver's schema.
+        state : dict, or instance of the state model of the schema
+        """
 
     def offer(self, result: Callable[[Status], Result]) -> None:
         """Have ``result(status)`` called, on another thread, if the run must end while the solver cannot return."""
@@ -106,7 +113,17 @@ class RunContext(Protocol):
         """Hand an event to the observers; returns at once."""
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A point of a live series that the solver declares."""
+        """A point of a live series; at most ten a second of each reach the observers, and always the last one.
+
+        Parameters
+        ----------
+        name : str
+            ``name`` of a :class:`engine.base.solver.MetricSpec` of the solver.
+        value : float
+            In the unit of that specification.
+        device : str, optional
+            Label of a device, for series with one curve per device.
+        """
 
     def progress(
         self,
@@ -117,21 +134,66 @@ class RunContext(Protocol):
         limit: bool = False,
         seconds_left: tuple[float, float, float] | None = None,
     ) -> None:
-        """How far the present phase is: ``done`` of ``total``, which is 0 while it is not known."""
+        """How far the present phase is.
+
+        Parameters
+        ----------
+        phase : str
+            What is being done, for people.
+        done, total : float
+            How much of how much, in ``unit``; ``total`` is 0 while it is not known.
+        unit : str
+        limit : bool
+            Whether ``total`` is a limit that is seldom reached.
+        seconds_left : (float, float, float), optional
+            Where the work is estimated: the time until the end, and the limits that it is probably between.
+        """
 
     def incumbent(
         self, objective: float | int | None, bound: float | int | None = None, solution: NDArray[Any] | None = None
     ) -> None:
-        """A better solution or bound."""
+        """A better solution or bound.
+
+        Parameters
+        ----------
+        objective, bound : int, float or None
+            In the problem's unit.
+        solution : ndarray, optional
+        """
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
-        """Values of a sampled quantity, one an iteration from ``iteration`` on."""
+        """Values of a sampled quantity.
+
+        Parameters
+        ----------
+        name : str
+        iteration : int
+            Of the first value.
+        values : sequence of float
+            One per iteration.
+        chain : int
+        """
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A message to the user: a sentence without a final full stop."""
+        """A message to the user.
+
+        Parameters
+        ----------
+        message : str
+            A sentence without a final full stop.
+        level : {"info", "warning"}
+        """
 
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """What the user must know of the answer; ``late`` if the run's last event has been published."""
+        """What the user must know of the answer: a notice now, and a warning in the result.
+
+        Parameters
+        ----------
+        warning : QuintetWarning
+            Of the class that says what it is about.
+        late : bool
+            Whether the run's last event has been published, so that a notice would come too late.
+        """
 
 
 class QuietContext:
@@ -154,9 +216,6 @@ class QuietContext:
         """Never."""
         return False
 
-    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """Nothing is kept."""
-
     def offer(self, result: Callable[[Status], Result]) -> None:
         """Nothing is offered."""
 
@@ -164,6 +223,6 @@ class QuietContext:
         """There is no limit."""
 
     def _nothing(self, *values: Any, **more: Any) -> None:
-        """Nothing is reported."""
+        """Nothing is kept or reported."""
 
-    emit = metric = progress = incumbent = trace = notice = warn = _nothing
+    save_checkpoint = emit = metric = progress = incumbent = trace = notice = warn = _nothing

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from .context import QuietContext, StopRequested
 from .result import Status
 
@@ -271,14 +273,17 @@ class SliceContext(QuietContext):
                 sums[name] = sums.get(name, 0.0) + value
         return sums
 
+    @override
     def metric(self, name: str, value: float, device: str | None = None) -> None:
         """Sent with the slice's next report."""
         self._values[name, device] = float(value)
 
+    @override
     def notice(self, message: str, level: str = "info") -> None:
         """Sent at once."""
         self.control.report({"notice": [message, level]}, at_once=True)
 
+    @override
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
         """Sent as a notice."""
         self.notice(str(warning), "warning")

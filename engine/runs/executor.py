@@ -50,6 +50,12 @@ class Executor(ABC):
     def validate(self, solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
         """Refuse what cannot be solved on these devices, before any of them is used.
 
+        Parameters
+        ----------
+        solver : Solver
+        problem : Problem
+        options : SolverOptions
+
         Raises
         ------
         engine.errors.InputError
@@ -65,7 +71,22 @@ class Executor(ABC):
         return DevicePool([])
 
     def solve_items(self, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: Any) -> Any:
-        """The entries of a batch and what ended it early; None where its items are runs, one after the other."""
+        """Solve the items of a batch; None where they are runs, one after the other.
+
+        Parameters
+        ----------
+        items : sequence of Item
+        common : dict
+            Options of all; ``seed`` among them, if given.
+        time_limit : float, optional
+            Seconds of each.
+        report : BatchProgress
+
+        Returns
+        -------
+        tuple or None
+            The entries by index (results and failures), and the error that ended the batch early, or None.
+        """
         return None
 
     def ended(self, run: Run) -> None:  # noqa: B027

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from ...api.map import BatchProgress, Entries
 from ...base.batch import Item
 from ...base.problem import Problem
@@ -76,6 +78,7 @@ class Dask(Executor):
         """Which cluster it is."""
         return {"cluster": str(self._cluster)}
 
+    @override
     def validate(self, solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
         """Refuse what does not fit the devices of a worker."""
         if solver.validate is not None:
@@ -95,6 +98,7 @@ class Dask(Executor):
         """Divide a run among the workers; one has it whole if it cannot be divided."""
         return solve_on_cluster(run, self.connect(), self._timing)
 
+    @override
     def solve_items(
         self, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: BatchProgress
     ) -> tuple[Entries, QuintetError | None]:

@@ -113,6 +113,15 @@ class RunFolder(RunFiles):
     path : Path
     description : dict
         The content of its ``run.toml``.
+
+    Examples
+    --------
+    >>> import engine
+    >>> problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> result = engine.solve(problem, run_folder="kept")
+    >>> folder = engine.RunFolder.open("kept")
+    >>> folder.result().objective, folder.problem().capacity
+    (220, 50)
     """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
