@@ -49,6 +49,7 @@ def test_the_last_island_that_goes_on_may_be_given_up(device: Member) -> None:
         assert (islands.numbers, islands.reason, len(losses)) == ([0], CONVERGED, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}], ids=["worst", "rtr"])
 def test_islands_are_those_of_the_reference(device: Member, options: dict[str, Any]) -> None:
     fitness, generations = trap(30, 5), 7

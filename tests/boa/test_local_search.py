@@ -152,6 +152,7 @@ def test_flips_pass_while_all_genes_are_tabu(device: Member, shapes: str) -> Non
     assert flips == made
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shapes", ["own", "many-global"])
 def test_searches_in_parts_flip_what_the_reference_flips(device: Member, shapes: str) -> None:
     for function, rule in itertools.product(("cut", "clauses", "mixed"), RULES):

@@ -31,6 +31,7 @@ def test_bisection_ends_between_failure_and_success(device: Member) -> None:
     assert all(trial.runs == 3 for trial in found.trials)
 
 
+@pytest.mark.full
 def test_a_lower_rate_of_success_needs_fewer_individuals(device: Member) -> None:
     with PaperEngine(devices=[device.info.id]) as running:
         problem = engine.BOA("trap-5", 20)
@@ -70,6 +71,7 @@ def test_a_target_that_is_no_number_is_refused(tmp_path: Path) -> None:
         bench(["--set", "hard", "--file", f"{file}=abc"])
 
 
+@pytest.mark.full
 def test_the_hard_set_has_problems_like_public_ones(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ("like g05", "like pm1d", "like w05", "like bqp250", "Ising 28x28", "like G1")
     names = [problem.name for problem, _ in hard_problems(quick=False)]

@@ -200,6 +200,7 @@ def lasting() -> Knapsack:
     return generate(GeneratorOptions(type="exponential-groups", n=500, capacity=10_000_000, seed=2))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, share: float

@@ -125,6 +125,7 @@ def test_their_profile_is_exact_up_to_the_largest_profits(
     assert "window" in launched
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
 def test_a_stopped_run_of_equal_items_resumes(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str

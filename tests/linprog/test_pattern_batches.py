@@ -67,7 +67,7 @@ def optimum(problem: LinearProgram) -> float:
     return sign * float(linprog(sign * problem.c, sp.vstack(rows), np.concatenate(sides), bounds=bounds).fun)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("solver", ["sparse_cholesky", "multifrontal"])
 @pytest.mark.parametrize("own", [False, True])
 def test_programs_of_one_pattern_have_the_optima_of_highs(
