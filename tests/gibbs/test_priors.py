@@ -87,7 +87,7 @@ def test_local_precisions_have_their_conditional_distribution(device: Member, ki
             assert stats.kstest(drawn, lambda at: np.interp(at, s, below / below[-1])).pvalue > LEVEL, (m, k)  # noqa: B023
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "kernel"),
     [
