@@ -17,6 +17,7 @@ from engine.generators.knapsack import GeneratorOptions, generate, write
 from engine.runs.folder.run_folder import RunFolder
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_run_killed_at_random_moments_resumes_to_the_same_value_and_to_items_of_it(
     one_device: Engine, tmp_path: Path
