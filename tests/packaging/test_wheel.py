@@ -107,7 +107,7 @@ import engine.devices.pool.pool, engine.errors
 from engine.errors import OptionError
 from engine.formats import tables
 assert qt is engine
-assert qt.devices.pool is engine.devices.pool.pool
+assert qt.devices.pool.pool is engine.devices.pool.pool
 assert qt.errors is engine.errors and OptionError is engine.OptionError
 assert engine.errors.__spec__.name == engine.errors.__name__ == "quintet.errors"
 assert qt.Knapsack is engine.Knapsack and dir(qt) == dir(engine)
