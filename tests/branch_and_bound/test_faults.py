@@ -46,7 +46,7 @@ def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, mo
 
     monkeypatch.setattr(coordinator.Coordinator, "_restore", noted)
     name = device.info.id
-    with failing(f"{name}#2", at_launch=100) as failures:
+    with failing(f"{name}#2", at_launch=600) as failures:
         result = engine.solve(engine.Flowshop.taillard(30), devices=[name] * 2, ivms=32, upper_bound=2178)
     assert failures[0]
     assert len(restored) == 1
