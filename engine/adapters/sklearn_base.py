@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
 from .. import errors
-from ..api.engine import wait_or_stop
 from ..base.problem import Problem
+from ..runs.run import wait_or_stop
 from ..solvers.gibbs.posterior import Posterior, verdict
 from .kept_engine import KEPT
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         checkpoint_interval: float | None
 
 
-__all__ = ["Engine", "wait_or_stop"]
+__all__ = ["Engine"]
 
 R = TypeVar("R", bound=Result)
 
@@ -70,7 +70,7 @@ class Engine(Displayed):
         Where to run instead of this process: ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a Dask scheduler,
         ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.execution.dask.jobs`), or a
         client. ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration.
-        Needs the extra ``cluster``. Short for an ``executor`` of :mod:`engine.execution.dask`.
+        Needs the extra ``cluster``. Short for the ``executor`` :class:`engine.execution.dask.executor.Dask`.
     executor : Executor, optional
         Where to run instead of this process, in general; see :class:`engine.runs.executor.Executor`.
 
@@ -78,6 +78,10 @@ class Engine(Displayed):
     ------
     engine.errors.OptionError
         If the configuration is wrong. The devices themselves are looked for when they are first needed.
+    engine.errors.InputError
+        If both a cluster and an executor are given.
+    engine.errors.ClusterError
+        If the extra ``cluster`` is needed and not installed.
 
     Examples
     --------
@@ -463,7 +467,7 @@ class Engine(Displayed):
         limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
         solver = solver_for(problem)
         if not isinstance(self.executor, Local):
-            raise InputError("estimates are made in this process; leave out the cluster")
+            raise InputError("estimates are made in this process; leave out the cluster or executor")
         if solver.estimate is None:
             able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
             raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
@@ -542,7 +546,7 @@ class Engine(Displayed):
         run: Run = Run(question, pool, start, folder=folder, observers=observers, recorder=recorder, turn=self._turn)
         run.execute = self.executor.execute
         run.on_turn = self._its_turn
-        run.on_end = self._ended
+        run.on_end = self.executor.ended
         if not isinstance(start, AlreadyEnded):
             self.executor.prepare(run)
         with self._opening:
@@ -556,9 +560,6 @@ class Engine(Displayed):
 
     def _its_turn(self, run: Run) -> None:
         run.pool = self._settled(has_begun=True)
-
-    def _ended(self, run: Run) -> None:
-        self.executor.ended(run)
 
 
 def _dask(cluster: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:

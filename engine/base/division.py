@@ -54,8 +54,6 @@ class Farm:
 
     Attributes
     ----------
-    unit : str
-        What the workers are given, such as ``"intervals"``.
     worker : callable
         ``worker(problem, options, seed, pool) -> SliceWorker``.
     run : callable, optional
@@ -69,7 +67,6 @@ class Farm:
         ``one(options)`` returns the options of what a worker has at a time, for the checks against its devices.
     """
 
-    unit: str
     worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
     run: Callable[[Any, Any, RunContext, Workers], FarmedRun] | None = None
     solve: Callable[[Any, Any, RunContext, Workers, Rounds], Result] | None = None

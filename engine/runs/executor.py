@@ -38,13 +38,14 @@ class Executor(ABC):
 
     @abstractmethod
     def execute(self, run: Run) -> Result:
-        """Work a run, on a thread of it, and return its result.
+        """Work a run, on a thread of its own, and return its result.
 
         Parameters
         ----------
         run : Run
             With problem, solver and options. What is found is reported to it, and its ``poll`` says when it must end,
-            as to a solver: see :class:`engine.base.context.RunContext`.
+            as to a solver: see :class:`engine.base.context.RunContext`. If what ``poll`` raises is not caught here, the
+            run ends with the best that was reported.
         """
 
     def validate(self, solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:

@@ -160,8 +160,8 @@ class Reporter:
         objective, bound : int, float or None
             In the problem's unit.
         solution : ndarray, optional
-            Emitted if it is small, at most ten times a second: one that is held back is emitted by :meth:`poll`, unless
-            a better one comes first.
+            Emitted if it is small, at most ten times a second: one that is held back is emitted at the next
+            :meth:`engine.runs.run.Run.poll`, unless a better one comes first.
         """
         objective, bound = plain_number(objective), plain_number(bound)
         news = (objective, bound) != self._best

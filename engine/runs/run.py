@@ -19,7 +19,6 @@ from ..base.context import Checkpoint, StopRequested
 from ..base.problem import R
 from ..base.result import Result, Status, result_class
 from ..base.schema import SchemaError
-from ..devices.pool.slices import SLICE_SECONDS
 from ..errors import (
     DeviceError,
     InputError,
@@ -44,7 +43,7 @@ from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plai
 if TYPE_CHECKING:
     from ..devices import DevicePool
 
-__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "wait_or_stop"]
+__all__ = ["Observer", "Run", "wait_or_stop"]
 
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from ..base.result import Status
 from .findings import Claim, Findings, judge_bound
 
-__all__ = ["KINDS", "check"]
-
-KINDS = ("BOA",)
+__all__ = ["check"]
 
 WIDEST = 18
 Table = NDArray[np.int64]

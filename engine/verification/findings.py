@@ -56,7 +56,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """``"refuted"`` if anything is, else ``"verified"`` if everything claimed is, else ``"partly verified"``."""
+        """``"refuted"`` if anything is; else ``"verified"``, ``"partly verified"`` or ``"not verified"``."""
         if self.refuted:
             return "refuted"
         if not self.unverified:

@@ -16,9 +16,7 @@ from ..base.result import Status
 from .exact import Exact, Program, dual_value, outside
 from .findings import Claim, Findings
 
-__all__ = ["KINDS", "check"]
-
-KINDS = ("LinearProgram",)
+__all__ = ["check"]
 
 _ROUNDED = 2.0**-50  # of the sum of all terms: what a sum of rounded products may be wrong by
 _SMALLEST = 1e-6  # objectives below this are compared with this

@@ -1,6 +1,6 @@
 <%def name="functions()">
 // Which side a node is branched on, and which children stay: `judge` takes the bounds of the children one after another.
-// `branching` as in engine/solvers/branch_and_bound/flowshop_tree.py.
+// `branching` as in engine/solvers/branch_and_bound/problems/flowshop_tree.py.
 typedef struct {
     mask_t kept_front;
     mask_t kept_back;

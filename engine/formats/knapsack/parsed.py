@@ -25,8 +25,8 @@ class ParsedKnapsack:
     capacity : int
         Capacity of the knapsack, in the unit of the weights.
     format : str
-        Which of :data:`FORMATS` the file is in. With no items, ``jooken``, ``kplib`` and ``capacity-last`` are the same
-        text, and it is called ``jooken``.
+        Which of :data:`engine.formats.knapsack.FORMATS` the file is in. With no items, ``jooken``, ``kplib`` and
+        ``capacity-last`` are the same text, and it is called ``jooken``.
     optimum : int or None
         Optimal profit stated by the file, when it states one that is positive.
     lines : ndarray of int64, shape (n,)

@@ -33,7 +33,6 @@ SOLVER = Solver(
     generators={"nk": Generator.of_module(f"{PACKAGE}.generators.boa", "NKOptions", "generate_nk", "write_nk")},
     bench=LazyImport(f"{PACKAGE}.benchmarks.boa.command", "bench"),
     farm=Farm(
-        unit="islands",
         worker=LazyImport(f"{__name__}.farm", "slice_worker"),
         solve=LazyImport(f"{__name__}.farm", "solve_farmed"),
         refusal=LazyImport(f"{__name__}.farm", "refusal"),

@@ -105,7 +105,6 @@ SOLVER = Solver(
         ),
     },
     farm=Farm(
-        unit="intervals",
         run=LazyImport(f"{__name__}.farm", "farmed_search"),
         worker=LazyImport(f"{__name__}.farm", "slice_worker"),
     ),

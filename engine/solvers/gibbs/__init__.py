@@ -41,7 +41,6 @@ SOLVER = Solver(
         )
     },
     farm=Farm(
-        unit="chains",
         run=LazyImport(f"{__name__}.farm", "farmed_sampling"),
         worker=LazyImport(f"{__name__}.farm", "slice_worker"),
     ),

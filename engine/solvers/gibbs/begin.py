@@ -126,7 +126,10 @@ def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState
 def restore_chains(
     options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
 ) -> None:
-    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; see :func:`checkpoint_of`."""
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up.
+
+    See :func:`engine.solvers.gibbs.checkpoint.checkpoint_of`.
+    """
     gram = sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
         state.auxiliary = arrays["mode_auxiliary"]

@@ -327,7 +327,8 @@ def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
 def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) -> Floats:
     """How often every column's coefficient was small beside tau, in the chains now and, half as much, before; (q,).
 
-    ``chains`` is a state, see :data:`STATE`; the ``first`` columns are outside the horseshoe and never small.
+    ``chains`` is a state, see :data:`engine.solvers.gibbs.device.chains.STATE`; the ``first`` columns are outside the
+    horseshoe and never small.
     """
     now = (np.abs(chains["beta"]) * np.sqrt(chains["whole"][:, :1]) < _SMALL).mean(axis=0)
     now[:first] = 0.0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["POINTS", "Fault", "Plan", "Point", "points_of"]
+__all__ = ["POINTS", "Fault", "Plan", "Point"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,6 @@ POINTS = {
     "run.stop": Point("poll"),
 }
 """Every way to fail, by name; a fault is one of these at the k-th of its calls."""
-
-
-def points_of(*kinds: str) -> list[str]:
-    """The names of the points of some kinds, such as ``"disk"``."""
-    return [name for name in POINTS if name.partition(".")[0] in kinds]
 
 
 @dataclass(frozen=True)

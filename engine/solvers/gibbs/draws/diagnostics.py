@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Diagnostics", "diagnose", "effective_sample_size", "split_r_hat"]
+__all__ = ["Diagnostics", "diagnose"]
 
 Floats = NDArray[np.float64]
 _VALUES_AT_ONCE = 1 << 20
@@ -83,17 +83,6 @@ def _diagnose(draws: Floats) -> Diagnostics:
     )
 
 
-def split_r_hat(draws: Floats) -> Floats:
-    """The larger of the rank-normalised split R-hats of the draws and of their distances from the median."""
-    split = _split(_contiguous(draws))
-    return _split_r_hat(split, _rank_normalised(split))
-
-
-def effective_sample_size(draws: Floats) -> Floats:
-    """Bulk effective sample size of draws of shape (chains, draws, quantities)."""
-    return _ess(_rank_normalised(_split(_contiguous(draws))))
-
-
 # From here on arrays have the shape (quantities, chains, draws), so that sorting and transforms run along memory.
 
 
@@ -108,6 +97,7 @@ def _split(values: Floats) -> Floats:
 
 
 def _split_r_hat(split: Floats, ranked: Floats) -> Floats:
+    """The larger of the rank-normalised split R-hats of the draws and of their distances from the median."""
     folded = np.abs(split - np.median(split.reshape(len(split), -1), axis=1)[:, None, None])
     return np.maximum(_r_hat(ranked), _r_hat(_rank_normalised(folded)))
 
