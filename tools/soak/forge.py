@@ -1,5 +1,7 @@
 """Put extremes into checkpoints whose digests are right: each is refused in a sentence, or the answer is right.
 
+Counts of what the run has done, which nothing else in a checkpoint contradicts, are believed.
+
 ``python -m tools.soak.forge --cases 500 [CASE ...]``
 
 Prints what fell short and the outcomes of each case; exits with 1 after a wrong answer, another error, a signal or a
