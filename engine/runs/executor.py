@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.batch import Item
+from ..base.batch import Failure, Item
 from ..base.problem import Problem
 from ..base.result import Result
 from ..base.solver import Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, select
-from ..errors import DeviceError
+from ..errors import DeviceError, QuintetError
 from .child.parent import needs_isolation, solve_in_child
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Executor(ABC):
         """The devices of this process that a run has; by default none."""
         return DevicePool([])
 
-    def solve_items(self, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: Any) -> Any:
+    def solve_items(
+        self, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: Any
+    ) -> tuple[dict[int, Result | Failure], QuintetError | None] | None:
         """Solve the items of a batch; None where they are runs, one after the other.
 
         Parameters
