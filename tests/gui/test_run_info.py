@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import quintet
+import engine
 from engine.cli import command_line
 from engine.events import Finished, Metric, Progress, to_json
 from engine.runs.folder.run_folder import RunFolder
@@ -84,7 +84,7 @@ def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repe
     repeated = RunFolder.open("repeated")
     assert repeated.first_event().seed == 7
     assert repeated.first_event().options == tab.panel.started.options
-    result = eval(values["Python", "solve again"], {"quintet": quintet})
+    result = eval(values["Python", "solve again"], {"engine": engine})
     for other in (result, repeated.result()):
         assert (other.seed, other.objective, other.devices) == (7, found.objective, found.devices)
         assert other.solution.tolist() == found.solution.tolist()
