@@ -57,7 +57,7 @@ class FromCheckpoint:
 
 @dataclass(frozen=True)
 class Restarted:
-    """The run was started before and begins again; ``asked`` if the user wants that, and need not be told."""
+    """The run was started before and begins again; ``asked`` if the user wants that, so that no notice says it."""
 
     asked: bool = False
 

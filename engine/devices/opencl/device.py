@@ -368,15 +368,7 @@ class OpenCLDevice(Device):
                 raise bounds_error(kernel, native, buffer.argument, buffer.nbytes, access)
 
     def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
-        """See :meth:`Device.prepared`: a launch of a kernel object of its own, whose arguments are set once.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        grid, block : int
-        native : list
-            Its arguments as the backend takes them.
-        """
+        """See :meth:`Device.prepared`: a launch of a kernel object of its own, whose arguments are set once."""
         if self.is_timed or self._is_checked:
             return super().prepared(kernel, grid, block, native)
         cl, own = self._cl, self._copy_of(kernel, native)
