@@ -10,7 +10,7 @@ import click
 
 from ..base.solver import LazyImport, Reproduction, Solver
 from ..errors import InputError, OptionError, nearest
-from ..solvers import discover, solver_named
+from ..solvers import class_named, discover, solver_named
 from ..util.paths import PACKAGE, load_app
 from .options import debug_option, kind_option
 
@@ -123,6 +123,8 @@ def reproduce(name: str, arguments: tuple[str, ...]) -> int:
 @debug_option
 def gui(files: tuple[str, ...], data: str | None, kind: str | None, install: bool, uninstall: bool) -> int:
     """Open the desktop app, with problem files or run folders if any are named."""
+    if kind is not None:
+        class_named(kind)
     load_app()
     app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
     if lack := app.missing():

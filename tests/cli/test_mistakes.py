@@ -68,6 +68,7 @@ MISTAKES = [
     (["foo"], "unknown command 'foo'; the commands are solve, resume, replay, sweep, "),
     (["bad.txt"], "unknown command 'bad.txt'; did you mean 'solve bad.txt'?"),
     (["solve", "small.txt", "--as", "Knapsak"], "unknown kind 'Knapsak'; did you mean 'Knapsack'?; the kinds are ATSP"),
+    (["gui", "small.txt", "--as", "Knapsak"], "unknown kind 'Knapsak'; did you mean 'Knapsack'?; the kinds are ATSP"),
     (["solve", "full", "--as", "Counting"], "--as is for files; full is a folder"),
     (["--verson"], "No such option"),
 ]
