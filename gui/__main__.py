@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if lack := missing():
         print(f"error: {lack}", file=sys.stderr)
         return 2
-    from gui.app.application import run
+    from gui.application import run
 
     return run(sys.argv[1:] if arguments is None else arguments)
 

@@ -101,7 +101,7 @@ def main(seconds: float, speed: float) -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QEventLoop, QTimer
 
-    from gui.app.application import make_application
+    from gui.application import make_application
     from gui.window.main import MainWindow
 
     with tempfile.TemporaryDirectory() as place:

@@ -61,8 +61,8 @@ class Measured:
         self._loop = QEventLoop()
 
     def __enter__(self) -> Self:
-        from gui.app.application import make_application
         from gui.app.garbage import Collector
+        from gui.application import make_application
         from gui.window.main import MainWindow
 
         make_application()

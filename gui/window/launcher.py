@@ -15,13 +15,13 @@ from engine.api.sweep import Sweep
 from engine.base.problem import Problem
 from engine.util.text import counted
 from gui.problem.command_line import resume_words, solve_words
+from gui.problem.standby import Standby
 from gui.problem.sweep import SweepPlan, plan_sweep
 from gui.runs.child import Child
 from gui.runs.notes import RunNote
 from gui.runs.recorded import read_problem_of
-from gui.runs.standby import Standby
-from gui.runs.tab import RunTab
 from gui.window.controller import Parts, RunController
+from gui.window.run_tab import RunTab
 
 __all__ = ["Launcher"]
 

@@ -27,7 +27,6 @@ from gui.problem.start_page import StartPage
 from gui.runs.child import program
 from gui.runs.library import Library
 from gui.runs.run_list import RunList
-from gui.runs.tab import RunTab
 from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
 from gui.window.controller import Parts
@@ -39,6 +38,7 @@ from gui.window.layout import COMPACT_BELOW, Layout
 from gui.window.log import LogPane
 from gui.window.notices import Notices
 from gui.window.problems import Problems
+from gui.window.run_tab import RunTab
 from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
 from gui.window.status import RunStatus

@@ -9,7 +9,7 @@ from engine.util.text import value_text
 from gui.app.icons import application_icon
 from gui.app.taskbar import TaskbarProgress
 from gui.runs.summary import state_text
-from gui.runs.tab import RunTab
+from gui.window.run_tab import RunTab
 from gui.window.tabs import Tabs
 
 __all__ = ["LONG", "Notices", "title_of"]

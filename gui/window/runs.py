@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox
 from engine.util.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote, named
-from gui.runs.tab import RunTab
 from gui.window.controller import Parts, RunController
+from gui.window.run_tab import RunTab
 
 __all__ = ["MOST_COMPARED", "Runs"]
 

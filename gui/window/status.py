@@ -9,7 +9,7 @@ from engine.util.text import rate_text, seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.summary import remaining_text, state_text
-from gui.runs.tab import RunTab
+from gui.window.run_tab import RunTab
 
 __all__ = ["RunStatus"]
 

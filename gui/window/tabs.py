@@ -19,10 +19,10 @@ from gui.problem.home import Home
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.run_list import RunList
-from gui.runs.tab import RunTab
 from gui.runs.table import RunTable
 from gui.window.log import LogPane
 from gui.window.monitor import MonitorTab
+from gui.window.run_tab import RunTab
 
 __all__ = ["EXTRAS", "Extra", "Tabs"]
 

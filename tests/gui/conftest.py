@@ -77,7 +77,7 @@ class _AbacusQuery(QtCore.QObject if not MISSING else object):
 @pytest.fixture
 def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
-    from gui.app.application import make_application
+    from gui.application import make_application
     from gui.window import main as module
 
     windows: list[module.MainWindow] = []

@@ -154,7 +154,7 @@ def test_a_closed_tab_reads_nothing_more(qtbot: Any, open_window: Any, counting_
 _STUCK = """
 import time
 from PySide6.QtCore import QThreadPool
-from gui.app.application import finish, make_application
+from gui.application import finish, make_application
 from gui.app.jobs import Job
 
 app = make_application()

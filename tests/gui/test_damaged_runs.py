@@ -15,7 +15,7 @@ from gui.app.theme import LIGHT
 from gui.problem.new_instance import NewInstance
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
-from gui.runs.tab import RunTab
+from gui.window.run_tab import RunTab
 from tests.support.app import SAMPLES
 
 UNREADABLE = "/" + 300 * "x"  # the system refuses to look there, as it does on a disk that is not connected

@@ -57,13 +57,13 @@ def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
     saying_when_it_runs = (
         "import sys\n"
         "from PySide6.QtCore import QTimer\n"
-        "import engine.cli, gui.app.application\n"
-        "make = gui.app.application.make_application\n"
+        "import engine.cli, gui.application\n"
+        "make = gui.application.make_application\n"
         "def made(*arguments):\n"
         "    app = make(*arguments)\n"
         "    QTimer.singleShot(0, lambda: print('ready', flush=True))\n"
         "    return app\n"
-        "gui.app.application.make_application = made\n"
+        "gui.application.make_application = made\n"
         "sys.exit(engine.cli.command_line(sys.argv[1:]))\n"
     )
     words = [sys.executable, "-c", saying_when_it_runs, "gui", "--data", str(tmp_path / "home"), str(sample)]

@@ -23,10 +23,10 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import value_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
-from gui.runs.bars import ReplayBar
 from gui.runs.child import Child
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
+from gui.window.bars import ReplayBar
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, shown, solved

@@ -23,7 +23,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMessageBox
 
 from gui.actions.table import SUBMENUS
-from gui.app.application import make_application
+from gui.application import make_application
 from gui.runs.library import Library
 from gui.window.main import MainWindow
 

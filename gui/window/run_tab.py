@@ -25,13 +25,13 @@ from gui.app.theme import Theme
 from gui.app.trust import ask_trust
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.area import Cleanup
-from gui.runs.bars import SPEEDS, Banner, ReplayBar
 from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Opened, Recorded, end_of, open_run, read_recorded
 from gui.runs.summary import NO_SOLUTION, Summary
+from gui.window.bars import SPEEDS, Banner, ReplayBar
 
 __all__ = ["RunTab"]
 
