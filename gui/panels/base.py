@@ -88,7 +88,7 @@ class Panel(Cleanup, QWidget):
     solver: ClassVar[str] = ""
 
     device_page: DevicesPage | None = None
-    """Set in :meth:`build` by panels that show the devices."""
+    """Set by :meth:`add_device_page`."""
 
     def __init__(self, run: RunInfo, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -152,7 +152,8 @@ class Panel(Cleanup, QWidget):
         self.tile("State").show_value("waiting")
         self.tile("Elapsed")
         self.build()
-        self.info = InfoPage(self)
+        self.info = InfoPage(theme, run.note)
+        self.add(self.info.listing, self.page("Info", columns=1))
         if run.problem is not None:
             self._about.setText(run.problem.describe())
         self._apply_theme(theme)
@@ -208,6 +209,13 @@ class Panel(Cleanup, QWidget):
         if page is not None:
             page.put(figure, wide, stretch)
         return figure
+
+    def add_device_page(self) -> None:
+        """Add a page with the load of each device."""
+        page = self.page("Devices", columns=3)
+        self.device_page = DevicesPage(self.theme, self.device_index)
+        for figure in self.device_page.figures:
+            self.add(figure, page)
 
     def follow(self, plot: LivePlot, *metrics: str, names: Sequence[str] = (), scale: float = 1.0) -> None:
         """Fill a plot with metrics: one curve for each, or one for each device where events name devices."""
@@ -300,7 +308,7 @@ class Panel(Cleanup, QWidget):
             plot.complete()
         if recorded is not None and recorded.result is not None:
             self.on_result(recorded.result, recorded.processed)
-        self.info.complete()
+        self.info.complete(self.run.folder)
         for tile in self._tiles.values():
             tile.settle()
         for figure in self._figures:
@@ -354,7 +362,7 @@ class Panel(Cleanup, QWidget):
         self.state("running")
         if self.device_page is not None:
             self.device_page.started(event)
-        self.info.started(event)
+        self.info.started(event, None if self.problem is None else type(self.problem))
         if self._compile_hint:
             self.wait_for("The solver is preparing the problem…")
         self.on_started(event)

@@ -15,7 +15,6 @@ from engine.base.schema import HISTORY, Schema
 from engine.events import Finished, Metric, Trace
 from engine.util.text import short_seconds_text, value_text
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.pictures.assignment import AssignmentView
 from gui.pictures.network import NetworkView
 from gui.plot.charts import Pixels
@@ -107,7 +106,7 @@ class BOAPanel(Panel):
         self._generations: list[float] = []
         self._every = 1
         self._skipped = 0
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
 
     # --- events -------------------------------------------------------------------------------------------------
 

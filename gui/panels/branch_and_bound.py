@@ -10,7 +10,6 @@ from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.util.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt
 from gui.pictures.tour import Tour
@@ -80,7 +79,7 @@ class BranchAndBoundPanel(Panel):
         self.ordered: Pixels | None = None
         self._solution_unit = ""
         self._rates: dict[str, float] = {}
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
         self._prepare_solution()
 
     def _prepare_solution(self) -> None:

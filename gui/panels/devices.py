@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from engine.events import DeviceStatus, Started
+from gui.app.theme import Theme
+from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import WAITING, LivePlot
 from gui.plot.tables import ByteCount
-
-if TYPE_CHECKING:
-    from engine.events import DeviceStatus, Started
-    from gui.panels.base import Panel
 
 __all__ = ["DevicesPage"]
 
 
 class DevicesPage:
-    """Adds a page to a panel and fills it from the device events of the run."""
+    """The figures of the page, filled from the device events of the run.
 
-    def __init__(self, panel: Panel) -> None:
-        self.panel = panel
-        theme = panel.theme
-        page = panel.page("Devices", columns=3)
+    ``index`` gives the place of a device in the pool, and with it its colour and dash.
+    """
+
+    def __init__(self, theme: Theme, index: Callable[[str], int]) -> None:
+        self._index = index
 
         def plot(title: str, unit: str, key: str, empty: str = WAITING, top: float | None = None) -> LivePlot:
             figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty)
             figure.whole_run = True
-            panel.add(figure, page)
             return figure
 
         unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
@@ -35,7 +34,10 @@ class DevicesPage:
         self.busy = plot("Busy (compiling, copying, computing)", "%", "busy", top=100.0)
         self.power = plot("Power", "W", "power", unreported)
         self.temperature = plot("Temperature", "°C", "temperature", unreported)
-        self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
+        self.listing = Listing("Devices", theme=theme, key="devices")
+        self.figures: list[Figure] = [
+            *(self.memory, self.utilisation, self.busy, self.power, self.temperature, self.listing)
+        ]
         self._totals: dict[str, ByteCount] = {}
         self._names: list[tuple[str, str]] = []
         self._latest: dict[str, tuple[int | None, float | None]] = {}
@@ -54,8 +56,7 @@ class DevicesPage:
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""
-        index = self.panel.device_index(event.device)
-        theme = self.panel.theme
+        index, theme = self._index(event.device), self.memory.theme
         for plot, value in (
             (self.memory, event.memory_used),
             (self.utilisation, event.utilisation),

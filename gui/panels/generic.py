@@ -5,7 +5,6 @@ from __future__ import annotations
 from engine.base.solver import MetricSpec
 from engine.events import Incumbent, Metric, Progress, Trace
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 
@@ -30,7 +29,7 @@ class GenericPanel(Panel):
             self._plot_of(spec)
         self.phase = self.add(LivePlot("Progress of the phase", "%", theme=self.theme, key="progress", top=100.0))
         self.overview.put(self.phase)
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
 
     def _plot_of(self, spec: MetricSpec) -> None:
         shares = spec.unit == "share"

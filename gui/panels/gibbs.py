@@ -17,7 +17,6 @@ from engine.base.result import Result
 from engine.events import Finished, Metric, Progress, Started, Trace
 from engine.util.text import short_number_text, value_text
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -114,7 +113,7 @@ class GibbsPanel(Panel):
         )
         for name in ("r_hat", "ess", "iterations_per_second"):
             self.route(name, self._number)
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
 
     def _trace_plot(self, name: str) -> LivePlot | None:
         if name not in self.traces:

@@ -6,18 +6,17 @@ import contextlib
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.errors import QuintetError
+from engine.events import Started
 from engine.runs.folder.run_folder import RunFolder
 from engine.settings.config import Settings
 from engine.solvers import discover
+from gui.app.theme import Theme
 from gui.plot.listing import Listing
 from gui.problem.command_line import call_of, solve_words
-
-if TYPE_CHECKING:
-    from engine.events import Started
-    from gui.panels.base import Panel
+from gui.runs.notes import RunNote
 
 __all__ = ["InfoPage", "folder_rows", "option_rows"]
 
@@ -26,20 +25,16 @@ _HEADERS = ["group", "name", "value", "default, if different"]
 
 
 class InfoPage:
-    """Adds a page to a panel and fills it from the first event and from the run folder."""
+    """The table of the page, filled from the first event, the user's note and the run folder."""
 
-    def __init__(self, panel: Panel) -> None:
-        self._panel = panel
-        page = panel.page("Info", columns=1)
-        self.listing: Listing = panel.add(
-            Listing("Run information", theme=panel.theme, key="run info", empty="Shown once the run has started."), page
-        )
+    def __init__(self, theme: Theme, note: RunNote | None) -> None:
+        self._note = note
+        self.listing = Listing("Run information", theme=theme, key="run info", empty="Shown once the run has started.")
         self._started: list[Row] = []
         self._recorded: list[Row] = []
 
-    def started(self, event: Started) -> None:
+    def started(self, event: Started, problem: type | None) -> None:
         """The run has started: what is solved, how, and where."""
-        problem = type(self._panel.problem) if self._panel.problem is not None else None
         self._started = [
             ("run", "solver", event.solver, ""),
             ("run", "problem", event.description, ""),
@@ -50,9 +45,8 @@ class InfoPage:
         ]
         self._show()
 
-    def complete(self) -> None:
+    def complete(self, folder: Path | None) -> None:
         """The run has ended: what its folder records."""
-        folder = self._panel.run.folder
         self._recorded = []
         if folder is not None:
             with contextlib.suppress(QuintetError):
@@ -72,7 +66,7 @@ class InfoPage:
 
     def _noted(self) -> list[Row]:
         """What the user has noted."""
-        note = self._panel.run.note
+        note = self._note
         if note is None:
             return []
         values = (("tags", ", ".join(note.tags)), ("note", note.comment), ("sweep", note.sweep))

@@ -13,7 +13,6 @@ from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Progress, Started
 from engine.util.text import gap_text, share_text, short_number_text, value_text
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -76,7 +75,7 @@ class KnapsackPanel(Panel):
             Listing("Chosen items", theme=theme, key="items", empty="The chosen items are listed when the run ends."),
             listing,
         )
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
         self.tile("Items")
 
     def on_started(self, event: Started) -> None:

@@ -15,7 +15,6 @@ from engine.base.schema import HISTORY, Schema
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.util.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
-from gui.panels.devices import DevicesPage
 from gui.plot.charts import Bars, Pixels
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -108,7 +107,7 @@ class LinearProgramPanel(Panel):
         for phase in _PHASES:
             self.follow(self.seconds, f"seconds_{phase}", names=[phase])
             self.follow(self.shares, f"seconds_{phase}", names=[phase])
-        self.device_page = DevicesPage(self)
+        self.add_device_page()
 
     # --- events -------------------------------------------------------------------------------------------------
 

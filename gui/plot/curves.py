@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 
 from gui.plot.legend import LegendEntry
 from gui.plot.series import Series
-
-if TYPE_CHECKING:
-    from gui.plot.live import LivePlot
 
 __all__ = ["Curve", "Line"]
 
@@ -35,20 +33,29 @@ class Line(pg.PlotCurveItem):
 
 
 class Curve:
-    """One line of a :class:`LivePlot`: its data, its pen, its legend entry.
+    """One line of a live plot: its data, its pen, its legend entry.
 
-    ``session_pending`` is set when the run is resumed and x is not the time: the first new point replaces all recorded
-    points from its x on.
+    ``added`` is called with the x of each new point. ``session_pending`` is set when the run is resumed and x is not
+    the time: the first new point replaces all recorded points from its x on, and ``resumed`` is called with its x.
     """
 
-    def __init__(self, plot: LivePlot, name: str, colour: str, dash: tuple[float, ...], step: bool, entry: LegendEntry):
+    def __init__(
+        self,
+        name: str,
+        colour: str,
+        dash: tuple[float, ...],
+        step: bool,
+        entry: LegendEntry,
+        added: Callable[[float], None],
+        resumed: Callable[[float], None],
+    ) -> None:
         self.name, self.colour, self.dash, self.step = name, colour, dash, step
+        self._added, self._resumed = added, resumed
         self.data = Series()
         self.entry = entry
         self.item = Line()
         self.band: Line | None = None
         self.session_pending = False
-        self._plot = plot
 
     @property
     def shown(self) -> bool:
@@ -60,12 +67,12 @@ class Curve:
         if self.session_pending:
             self.session_pending = False
             self.data.cut(math.nextafter(time, -math.inf))
-            self._plot.mark_session(time)
+            self._resumed(time)
         self.data.append(time, value)
-        self._plot.point_added(time)
+        self._added(time)
 
     def replace(self, data: Series) -> None:
         """Show another series in place of the live one."""
         self.data = data
         if len(data):
-            self._plot.point_added(data.last_time)
+            self._added(data.last_time)

@@ -4,30 +4,50 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPainter
-from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
-if TYPE_CHECKING:
-    from gui.plot.figure import Figure
+from gui.app.theme import Theme
+from gui.plot.tables import Table
 
-__all__ = ["FigureExport"]
+__all__ = ["Exportable", "FigureExport"]
 
-_SIZE_IF_HIDDEN = QSize(760, 340)
+
+class Exportable(Protocol):
+    """A figure, as exports see it."""
+
+    title: str
+    theme: Theme
+
+    @property
+    def widget(self) -> QWidget:
+        """The parent of its menu and dialogs."""
+
+    def table(self) -> Table:
+        """Headers and rows of the data."""
+
+    def fit(self) -> None:
+        """Show all data."""
+
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The picture, or what is exported in place of it."""
+
+    def in_full_quality(self, size: QSize | None = None, scale: float = 1.0) -> AbstractContextManager[QSize]:
+        """Draw it for an export of that size until the context ends; the size of all of it."""
+
+    def paint(self, painter: QPainter, size: QSize) -> None:
+        """Paint title, legend and picture."""
 
 
 class FigureExport:
-    """Writes one figure to files and to the clipboard.
+    """Writes one figure to files and to the clipboard."""
 
-    Parameters
-    ----------
-    figure : Figure
-    """
-
-    def __init__(self, figure: Figure) -> None:
+    def __init__(self, figure: Exportable) -> None:
         self._figure = figure
 
     # --- files --------------------------------------------------------------------------------------------------
@@ -53,26 +73,17 @@ class FigureExport:
     # --- pictures -----------------------------------------------------------------------------------------------
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture with title and legend.
+        """The picture with title and legend, ``scale`` pixels for each unit of the screen.
 
-        Parameters
-        ----------
-        scale : float
-            Pixels for each unit of the screen.
-        size : QSize, optional
-            Size of the figure; its present one otherwise.
+        ``size`` is that of the figure, by default its present one.
         """
-        figure = self._figure
-        figure.export_scale = scale
-        before, tabled = figure.size(), figure.data_button.isChecked()
-        size = self._prepare(size, tabled)
-        image = QImage(size * scale, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(scale)
-        image.fill(QColor(figure.theme.base))
-        painter = QPainter(image)
-        self._paint(painter, size)
-        painter.end()
-        self._restore(before, tabled)
+        with self._figure.in_full_quality(size, scale) as whole:
+            image = QImage(whole * scale, QImage.Format.Format_RGB32)
+            image.setDevicePixelRatio(scale)
+            image.fill(QColor(self._figure.theme.base))
+            painter = QPainter(image)
+            self._figure.paint(painter, whole)
+            painter.end()
         return image
 
     def to_svg(self, size: QSize | None = None) -> bytes:
@@ -80,82 +91,27 @@ class FigureExport:
         from PySide6.QtSvg import QSvgGenerator  # part of PySide6-Essentials, in a library of its own
 
         figure = self._figure
-        figure.export_scale = 1.0
-        before, tabled = figure.size(), figure.data_button.isChecked()
-        size = self._prepare(size, tabled)
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        generator = QSvgGenerator()
-        generator.setOutputDevice(buffer)
-        generator.setSize(size)
-        generator.setViewBox(QRect(QPoint(0, 0), size))
-        generator.setTitle(figure.title)
-        generator.setResolution(figure.logicalDpiX())
-        painter = QPainter(generator)
-        painter.fillRect(QRect(QPoint(0, 0), size), QColor(figure.theme.base))
-        self._paint(painter, size)
-        painter.end()
-        self._restore(before, tabled)
+        with figure.in_full_quality(size) as whole:
+            generator = QSvgGenerator()
+            generator.setOutputDevice(buffer)
+            generator.setSize(whole)
+            generator.setViewBox(QRect(QPoint(0, 0), whole))
+            generator.setTitle(figure.title)
+            generator.setResolution(figure.widget.logicalDpiX())
+            painter = QPainter(generator)
+            painter.fillRect(QRect(QPoint(0, 0), whole), QColor(figure.theme.base))
+            figure.paint(painter, whole)
+            painter.end()
         return bytes(data.data())
-
-    def _prepare(self, wanted: QSize | None, tabled: bool) -> QSize:
-        """Draw in full quality, at the present size or at a usual one if it was never shown; the size of all."""
-        figure = self._figure
-        shown = figure.testAttribute(Qt.WidgetAttribute.WA_WState_Created)
-        if figure.width() < 320 or figure.height() < 200 or not shown:
-            figure.resize(figure.size().expandedTo(_SIZE_IF_HIDDEN))
-        if wanted is not None:
-            figure.resize(wanted)
-        if tabled:
-            figure.data_button.setChecked(False)
-        figure.view.setEnabled(True)  # creates the view
-        figure.grab()  # lays out what was never shown
-        figure.cache_axes(False)
-        figure.fine = True
-        figure.redraw()
-        heading = figure.fontMetrics().height() + 8
-        return QSize(figure.view.width() + 16, figure.view.height() + heading + figure.legend_height() + 6)
-
-    def _restore(self, before: QSize, tabled: bool) -> None:
-        figure = self._figure
-        figure.resize(before)
-        figure.cache_axes(True)
-        figure.fine = False
-        if tabled:
-            figure.data_button.setChecked(True)
-        figure.dirty = True
-        figure.draw_later()
-
-    def _paint(self, painter: QPainter, size: QSize) -> None:
-        figure = self._figure
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        font = figure.font()
-        font.setBold(True)
-        painter.setFont(font)
-        painter.setPen(QColor(figure.theme.text))
-        line = figure.fontMetrics().height()
-        painter.drawText(8, 4 + figure.fontMetrics().ascent(), figure.title)
-        left = 8 + painter.fontMetrics().horizontalAdvance(figure.title + "  ")
-        painter.setFont(figure.font())
-        painter.setPen(QColor(figure.theme.muted))
-        painter.drawText(left, 4 + figure.fontMetrics().ascent(), figure.unit)
-        x, y = 8, line + 8
-        for entry in figure.entries:
-            hint = entry.sizeHint()
-            if x > 8 and x + hint.width() > size.width() - 8:
-                x, y = 8, y + hint.height() + 1
-            entry.paint(painter, QRect(QPoint(x, y), hint))
-            x += hint.width() + 10
-        top = line + 8 + figure.legend_height()
-        target = QRectF(8, top, figure.view.width(), figure.view.height())
-        figure.view.scene().render(painter, target, QRectF(figure.view.viewport().rect()))
 
     # --- the menu -----------------------------------------------------------------------------------------------
 
     def menu(self) -> QMenu:
         """A menu that is filled when it is first opened, since a dashboard has many."""
-        menu = QMenu(self._figure)
+        menu = QMenu(self._figure.widget)
 
         def fill() -> None:
             if menu.isEmpty():
@@ -185,10 +141,10 @@ class FigureExport:
     def _save(self, kind: str, suffix: str, write: Callable[[str], None]) -> None:
         title = self._figure.title
         suggested = "".join(c if c.isalnum() else "-" for c in title.lower()).strip("-") + f".{suffix}"
-        path, _ = QFileDialog.getSaveFileName(self._figure, f"Save {title}", suggested, f"{kind} (*.{suffix})")
+        path, _ = QFileDialog.getSaveFileName(self._figure.widget, f"Save {title}", suggested, f"{kind} (*.{suffix})")
         if path:
             try:
                 write(path)
             except OSError as error:
                 message = f"{path} could not be written: {error.strerror or error}"
-                QMessageBox.warning(self._figure, "Not saved", message)
+                QMessageBox.warning(self._figure.widget, "Not saved", message)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyqtgraph as pg
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -27,6 +30,7 @@ from gui.plot.tables import Table, TableModel
 __all__ = ["Figure"]
 
 _MINIMUM_SIZE = QSize(250, 182)
+_SIZE_IF_HIDDEN = QSize(760, 340)  # of an export
 
 
 class Figure(Cleanup, QFrame):
@@ -176,8 +180,67 @@ class Figure(Cleanup, QFrame):
         return self.export_scale if self.fine else self.devicePixelRatioF()
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture; see :meth:`gui.plot.export.FigureExport.to_image`."""
+        """The picture with title and legend."""
         return self.export.to_image(scale, size)
+
+    @property
+    def widget(self) -> QWidget:
+        """Itself, as the parent of menus and dialogs."""
+        return self
+
+    @contextmanager
+    def in_full_quality(self, size: QSize | None = None, scale: float = 1.0) -> Iterator[QSize]:
+        """Draw it for an export until the context ends, at that size, its present one, or a usual one if never shown.
+
+        Gives the size of title, legend and picture together.
+        """
+        self.export_scale = scale
+        before, tabled = self.size(), self.data_button.isChecked()
+        shown = self.testAttribute(Qt.WidgetAttribute.WA_WState_Created)
+        if self.width() < 320 or self.height() < 200 or not shown:
+            self.resize(self.size().expandedTo(_SIZE_IF_HIDDEN))
+        if size is not None:
+            self.resize(size)
+        if tabled:
+            self.data_button.setChecked(False)
+        self.view.setEnabled(True)  # creates the view
+        self.grab()  # lays out what was never shown
+        self.cache_axes(False)
+        self.fine = True
+        self.redraw()
+        heading = self.fontMetrics().height() + 8
+        yield QSize(self.view.width() + 16, self.view.height() + heading + self.legend_height() + 6)
+        self.resize(before)
+        self.cache_axes(True)
+        self.fine = False
+        if tabled:
+            self.data_button.setChecked(True)
+        self.dirty = True
+        self.draw_later()
+
+    def paint(self, painter: QPainter, size: QSize) -> None:
+        """Paint title, legend and picture in a rectangle of that size."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        font = self.font()
+        font.setBold(True)
+        painter.setFont(font)
+        painter.setPen(QColor(self.theme.text))
+        line = self.fontMetrics().height()
+        painter.drawText(8, 4 + self.fontMetrics().ascent(), self.title)
+        left = 8 + painter.fontMetrics().horizontalAdvance(self.title + "  ")
+        painter.setFont(self.font())
+        painter.setPen(QColor(self.theme.muted))
+        painter.drawText(left, 4 + self.fontMetrics().ascent(), self.unit)
+        x, y = 8, line + 8
+        for entry in self.entries:
+            hint = entry.sizeHint()
+            if x > 8 and x + hint.width() > size.width() - 8:
+                x, y = 8, y + hint.height() + 1
+            entry.paint(painter, QRect(QPoint(x, y), hint))
+            x += hint.width() + 10
+        top = line + 8 + self.legend_height()
+        target = QRectF(8, top, self.view.width(), self.view.height())
+        self.view.scene().render(painter, target, QRectF(self.view.viewport().rect()))
 
     def cache_axes(self, cached: bool) -> None:
         """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""

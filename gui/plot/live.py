@@ -135,13 +135,14 @@ class LivePlot(Figure):
         index = len(self.curves)
         colour = self.theme.colour(index) if colour is None else colour
         dash = self.theme.dash(index) if dash is None else dash
-        curve = Curve(self, name, colour, dash, step, self.add_entry(name, colour, dash, self._filled))
+        entry = self.add_entry(name, colour, dash, self._filled)
+        curve = Curve(name, colour, dash, step, entry, self._point_added, self.mark_session)
         self.curves.append(curve)
         if self.populated:
             self.plot.addItem(curve.item, ignoreBounds=True)
         return curve
 
-    def point_added(self, time: float) -> None:
+    def _point_added(self, time: float) -> None:
         """Note that a curve has a new point."""
         self.dirty = True
         if self._void:
