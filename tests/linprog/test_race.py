@@ -103,6 +103,53 @@ def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
     assert len(began) == (interior if shares or cores >= 4 else 0)
 
 
+def slow_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS's simplex method ends only when it is stopped."""
+
+    def solve_late(work: Any) -> dict[str, Any]:
+        while not work._stopped:
+            time.sleep(0.005)
+        return {"status": "time limit reached", "iterations": 0}
+
+    monkeypatch.setattr(child.Presolved, "solve", solve_late)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simplex_method_has_presolved(
+    owner: engine.Engine, device: Member, monkeypatch: pytest.MonkeyPatch, shift: float
+) -> None:
+    """With crossover, in a child process, if its point is not exact."""
+    if not device.info.capabilities.shares_host_cores:
+        pytest.skip("HiGHS has no threads beside a GPU")
+    no_interior_point(monkeypatch)
+    slow_simplex(monkeypatch)
+    solve_interior = child.Presolved.solve_interior
+
+    def shifted(work: Any, options: dict[str, Any]) -> dict[str, Any]:
+        found = solve_interior(work, options)
+        return found | {"x": found["x"] + shift}
+
+    monkeypatch.setattr(child.Presolved, "solve_interior", shifted)
+    monkeypatch.setattr(start, "host_cores", lambda: 2)
+    problem, before = sparse_program(3), children()
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert result.arrays["racers"][0] == "HiGHS ipm"
+    assert result.counters["highs_iterations"] > 0
+    settle(owner)
+    assert children() <= before
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part: bool) -> None:
+    """By a stop of all of HiGHS's work, or of this part."""
+    work = child.Presolved()
+    work.run(model_of(sparse_program(7, 300, 500)))
+    work.interior_stopped, work._stopped = part, not part
+    assert work.solve_interior({})["status"] == "interrupted by user"
+
+
 def test_highs_without_a_point_has_ended() -> None:
     assert racer._news({"farkas": np.ones(2)}, final=False).ended
     assert not racer._news({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended

@@ -225,7 +225,7 @@ class _Solving(Race):
         self.racers += start_highs_simplex(*given)
         self._await_highs(began + FIRST_WAIT)
         if not self._decided:
-            self.racers += start_highs_interior(*given, self.pool.members[0])
+            self.racers += start_highs_interior(*given, self.pool.members[0], self.racers)
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; it may decide the race."""

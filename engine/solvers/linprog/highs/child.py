@@ -139,13 +139,15 @@ class Presolved:
         ``"not_reduced"``, ``"infeasible"``, ``"unbounded_or_infeasible"`` or ``"failed"``.
     model : dict or None
         The reduced program, if it is ``"reduced"``.
+    interior_stopped : bool
+        Set it to let :meth:`solve_interior` end soon, and nothing else.
     """
 
     def __init__(self, **options: Any) -> None:
         self._options = options
         self._highs = quiet(**options)
         self._simplex: Any = None
-        self._stopped = False
+        self._stopped = self.interior_stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
         self.status = "failed"
         self.model: Model | None = None
@@ -189,6 +191,33 @@ class Presolved:
             if found["status"] not in _NO_OPTIMUM:
                 return found
         return _rays(highs)
+
+    def solve_interior(self, options: dict[str, Any]) -> Point:
+        """Solve by the interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left.
+
+        Parameters
+        ----------
+        options : dict
+            HiGHS's.
+        """
+        if self.status not in ("reduced", "not_reduced"):
+            return {"status": self.status, "iterations": 0}
+        highs = quiet(**options, solver="ipm", run_crossover="off", presolve="off")
+        highs.cbIpmInterrupt += self._look
+        with self._lock:
+            highs.passModel(self._highs.getPresolvedLp() if self.status == "reduced" else self._highs.getLp())
+        highs.run()
+        found = _outcome(highs)
+        if "x" in found and self.status == "reduced":
+            with self._lock:
+                self._highs.postsolve(highs.getSolution())
+                found |= from_solution(self._highs)
+        highs.clearCallbacks()
+        return found
+
+    def _look(self, event: Any) -> None:
+        if self._stopped or self.interior_stopped:
+            event.interrupt()
 
     def _new_simplex(self, lp: Any, **options: Any) -> Any:
         """Another instance with a program, for the simplex method; it ends at once if the work has been stopped."""

@@ -86,6 +86,25 @@ class HighsHere:
         except _REFUSALS as error:
             raise _child_error(error) from error
 
+    def solve_interior(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Solve what presolve leaves by the interior-point method, beside :meth:`run`; see :func:`highs_outcome`.
+
+        Parameters
+        ----------
+        options : dict
+            HiGHS's.
+
+        Raises
+        ------
+        ChildError
+            As for :meth:`run`.
+        """
+        work = self.presolved.result()
+        try:
+            return self.scaling.back(work.solve_interior(options))
+        except _REFUSALS as error:
+            raise _child_error(error) from error
+
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
         self._work = work = _highs().Presolved(**options)
         if self._stopped:
@@ -99,6 +118,11 @@ class HighsHere:
         self._stopped = True
         if self._work is not None:
             self._work.stop()
+
+    def stop_interior(self) -> None:
+        """Let :meth:`solve_interior` end soon, and nothing else."""
+        if self._work is not None:
+            self._work.interior_stopped = True
 
 
 def _child_error(error: BaseException) -> BaseException:

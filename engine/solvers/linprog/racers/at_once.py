@@ -26,6 +26,7 @@ from .start import FIRST_WAIT
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
+_IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go on with what HiGHS has
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
 
@@ -110,7 +111,8 @@ def solve_at_once(
     """
     basis = given_basis(problem, options)
     filled = problem.nonzeros > PRESOLVE_DENSITY * problem.m * problem.n
-    most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else _NONZEROS
+    sparse = _NONZEROS if poll is None else _IN_A_RUN
+    most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else sparse
     chosen = options.method == options.linear_solver == options.provider == "auto"
     limited = options.max_iterations < Options.model_fields["max_iterations"].default
     if not chosen or limited or problem.nonzeros > most:

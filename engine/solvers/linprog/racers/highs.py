@@ -19,7 +19,7 @@ from ..interior.driver import Counters
 from ..problem import LinearProgram
 from .base import News, Racer
 
-__all__ = ["HighsRacer", "HighsThread"]
+__all__ = ["HighsInteriorThread", "HighsRacer", "HighsThread"]
 
 Vector = NDArray[np.float64]
 _LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point
@@ -105,6 +105,70 @@ class HighsThread(Racer):
     def close(self) -> None:
         """See :class:`Racer`; the thread ends soon."""
         self.here.stop()
+
+
+class HighsInteriorThread(Racer):
+    """HiGHS's interior-point method on what its presolve has left for the simplex method; both in threads.
+
+    A point that is not exact enough is left to a child process, which solves the program again, with crossover.
+
+    Parameters
+    ----------
+    simplex : HighsThread
+    child : callable
+        Starts that process.
+    tolerance : float
+        Of infeasibilities.
+    """
+
+    shows_last = True
+
+    def __init__(self, simplex: HighsThread, child: Callable[[], HighsRacer], tolerance: float) -> None:
+        self.name = "HiGHS ipm"
+        self.iterations = 0
+        self._here, self._new_child = simplex.here, child
+        self._child: HighsRacer | None = None
+        options = _options("ipm", tolerance)
+        del options["threads"], options["solver"]
+        self.future = start_thread(lambda: self._here.solve_interior(options))
+
+    def collect(self) -> News:
+        """See :class:`Racer`."""
+        if self._child is not None:
+            return self._child.collect()
+        try:
+            found = self.future.result()
+        except ChildError:
+            return News(ended=True)
+        self.iterations = int(found["iterations"])
+        return _news(found, final=False)
+
+    def present_point(self) -> tuple[Vector, Vector] | None:
+        """Where the method is, which ends it; None if it has no point yet, as in presolve."""
+        self._here.stop_interior()
+        if self._child is not None or not wait([self.future], timeout=_LAST_POINT).done:
+            return None
+        return self.collect().point
+
+    def report(self, run: RunContext) -> None:
+        """HiGHS reports nothing while it works."""
+
+    def refine(self) -> None:
+        """See :class:`Racer`: an interior point that is not exact enough is moved to a vertex."""
+        self._child = self._new_child()
+        self.future = self._child.future
+
+    def count(self, counters: Counters) -> None:
+        """See :class:`Racer`."""
+        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
+        if self._child is not None:
+            self._child.count(counters)
+
+    def close(self) -> None:
+        """See :class:`Racer`; the thread ends soon."""
+        self._here.stop_interior()
+        if self._child is not None:
+            self._child.close()
 
 
 @dataclass(eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from ....base.context import RunContext
@@ -15,7 +17,7 @@ from ..multifrontal.orders import has_metis
 from ..pdhg import pdhg_bytes
 from ..problem import LinearProgram
 from .base import Racer
-from .highs import HighsRacer, HighsThread
+from .highs import HighsInteriorThread, HighsRacer, HighsThread
 
 __all__ = [
     "FIRST_WAIT",
@@ -77,8 +79,14 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContex
     return _in_child(problem, "simplex", tolerance, run)
 
 
-def start_highs_interior(problem: LinearProgram, tolerance: float, run: RunContext, member: Member) -> list[Racer]:
-    """HiGHS's interior-point method at work in a child process, if there are cores for it.
+def start_highs_interior(
+    problem: LinearProgram, tolerance: float, run: RunContext, member: Member, simplex: Sequence[Racer] = ()
+) -> list[Racer]:
+    """HiGHS's interior-point method at work, if there are cores for it.
+
+    On few cores that our methods leave to HiGHS for a while it works in a thread beside the simplex method, on what
+    that has presolved: HiGHS asks this interpreter thousands of times whether to go on, which must be idle. Elsewhere
+    it works in child processes.
 
     Parameters
     ----------
@@ -86,11 +94,19 @@ def start_highs_interior(problem: LinearProgram, tolerance: float, run: RunConte
         As for :func:`start_highs_simplex`.
     member : Member
         The device of our methods.
+    simplex : sequence of Racer
+        HiGHS's simplex method.
     """
     if host_cores() >= _CROSSOVER_CORES:
         return [*_in_child(problem, "ipm", tolerance, run, "no"), *_in_child(problem, "ipm", tolerance, run, "yes")]
-    cores = _FEWEST_CORES if member.info.capabilities.shares_host_cores else _INTERIOR_CORES
-    return _in_child(problem, "ipm", tolerance, run) if host_cores() >= cores else []
+    shared = member.info.capabilities.shares_host_cores
+    if host_cores() < (_FEWEST_CORES if shared else _INTERIOR_CORES):
+        return []
+    threads = [racer for racer in simplex if isinstance(racer, HighsThread)]
+    if shared and threads:
+        crossover = partial(HighsRacer, problem, "ipm", tolerance, "yes", lambda: run.time_left)
+        return [HighsInteriorThread(threads[0], crossover, tolerance)]
+    return _in_child(problem, "ipm", tolerance, run)
 
 
 def _in_child(
