@@ -1,9 +1,9 @@
 """How a run is divided among the workers of a cluster: what a solver declares and implements.
 
-A *slice* is a bounded piece of a run: a task that takes state in, works on the devices of one worker for some seconds,
-and returns an answer with the state it came to. The side that owns the run (:class:`FarmedRun`) hands slices out and
-takes answers in; :class:`SliceWorker` computes them. A slice whose answer is lost is computed again from the same
-state, and only the first answer to a slice is accepted, so that nothing is lost and nothing counts twice.
+A *task* is a bounded piece of a run: it takes state in, works on the devices of one worker for some seconds, and
+returns an answer with the state it came to. The side that owns the run (:class:`DividedRun`) hands tasks out and
+takes answers in; :class:`TaskRunner` computes them. A task whose answer is lost is computed again from the same
+state, and only the first answer to a task is accepted, so that nothing is lost and nothing counts twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .context import RunContext
     from .result import Result
 
-__all__ = ["Farm", "FarmedRun", "Rounds", "SliceContext", "SliceControl", "SliceWorker", "Workers"]
+__all__ = ["ClusterInfo", "DividedRun", "Division", "Rounds", "TaskContext", "TaskControl", "TaskRunner"]
 
 
 Rounds = Callable[[Sequence[Any]], list[Any]]
@@ -34,7 +34,7 @@ Rounds = Callable[[Sequence[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
-class Workers:
+class ClusterInfo:
     """The workers of a cluster, as far as the division of a run depends on them.
 
     Attributes
@@ -49,17 +49,17 @@ class Workers:
 
 
 @dataclass(frozen=True)
-class Farm:
+class Division:
     """What a solver declares if its runs can be divided among workers.
 
     Attributes
     ----------
-    worker : callable
-        ``worker(problem, options, seed, pool) -> SliceWorker``.
+    runner : callable
+        ``runner(problem, options, seed, pool) -> TaskRunner``.
     run : callable, optional
-        ``run(problem, options, run, workers) -> FarmedRun``, of solvers whose workers need not wait for each other.
+        ``run(problem, options, run, cluster) -> DividedRun``, of solvers whose workers need not wait for each other.
     solve : callable, optional
-        ``solve(problem, options, run, workers, rounds) -> Result``, of solvers that work in rounds:
+        ``solve(problem, options, run, cluster, rounds) -> Result``, of solvers that work in rounds:
         ``rounds(works)`` returns the answers to all works, each computed by some worker, in their order.
     refusal : callable, optional
         ``refusal(problem, options) -> str | None``: why this run cannot be divided, as a sentence; None if it can.
@@ -67,15 +67,15 @@ class Farm:
         ``one(options)`` returns the options of what a worker has at a time, for the checks against its devices.
     """
 
-    worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
-    run: Callable[[Any, Any, RunContext, Workers], FarmedRun] | None = None
-    solve: Callable[[Any, Any, RunContext, Workers, Rounds], Result] | None = None
+    runner: Callable[[Any, Any, int, DevicePool], TaskRunner]
+    run: Callable[[Any, Any, RunContext, ClusterInfo], DividedRun] | None = None
+    solve: Callable[[Any, Any, RunContext, ClusterInfo, Rounds], Result] | None = None
     refusal: Callable[[Any, Any], str | None] | None = None
     one: Callable[[Any], Any] | None = None
 
 
-class FarmedRun(ABC):
-    """The side of a farmed run that knows all of it; used by one thread.
+class DividedRun(ABC):
+    """The side of a divided run that knows all of it; used by one thread.
 
     What :meth:`take` returns, and the answers, are plain values: numbers, strings, bytes, arrays, and containers of
     these.
@@ -88,14 +88,14 @@ class FarmedRun(ABC):
 
     @abstractmethod
     def take(self, slots: int, seconds: float) -> Any | None:
-        """What the next slice is to do; None if there is nothing to hand out now.
+        """What the next task is to do; None if there is nothing to hand out now.
 
         Parameters
         ----------
         slots : int
-            How many slices could be handed out now, this one among them.
+            How many tasks could be handed out now, this one among them.
         seconds : float
-            How long a slice should work.
+            How long a task should work.
         """
 
     @abstractmethod
@@ -121,16 +121,16 @@ class FarmedRun(ABC):
 
     @property
     def shared(self) -> Any:
-        """What all slices should know as soon as it changes, such as the best value so far; None if there is none."""
+        """What all tasks should know as soon as it changes, such as the best value so far; None if there is none."""
         return None
 
     @property
     def wants_work_back(self) -> bool:
-        """Whether slices in progress should end early when workers have nothing to do, so that work can be divided."""
+        """Whether tasks in progress should end early when workers have nothing to do, so that work can be divided."""
         return False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
-        """Take in what a slice in progress reports, beside metrics of its worker.
+        """Take in what a task in progress reports, beside metrics of its worker.
 
         Parameters
         ----------
@@ -141,17 +141,17 @@ class FarmedRun(ABC):
 
     @abstractmethod
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
-        """Arrays and state of a checkpoint, as on one machine: slices in progress count as not begun."""
+        """Arrays and state of a checkpoint, as on one machine: tasks in progress count as not begun."""
 
     @abstractmethod
     def result(self, status: Status | None) -> Result:
         """The result; ``status`` is that of a run which was stopped."""
 
 
-class SliceWorker(ABC):
-    """The side of a farmed run on a worker, closed when the run leaves the worker.
+class TaskRunner(ABC):
+    """The side of a divided run on a worker, closed when the run leaves the worker.
 
-    While one slice is computed, the next one is prepared and the answer of the one before is finished, on other
+    While one task is computed, the next one is prepared and the answer of the one before is finished, on other
     threads; :meth:`prepare` and :meth:`finish` must not change what :meth:`compute` uses.
     """
 
@@ -160,14 +160,14 @@ class SliceWorker(ABC):
         return work
 
     @abstractmethod
-    def compute(self, work: Any, control: SliceControl) -> Any:
-        """The answer to a slice's work, soon after ``control.ended`` is True; called for one slice at a time.
+    def compute(self, work: Any, control: TaskControl) -> Any:
+        """The answer to a task's work, soon after ``control.ended`` is True; called for one task at a time.
 
         Parameters
         ----------
         work : object
             What :meth:`prepare` returned.
-        control : SliceControl
+        control : TaskControl
         """
 
     def finish(self, answer: Any) -> Any:
@@ -175,12 +175,12 @@ class SliceWorker(ABC):
         return answer
 
     def close(self) -> None:  # noqa: B027 - not every solver keeps something
-        """Free what is kept from one slice to the next."""
+        """Free what is kept from one task to the next."""
 
 
 @dataclass
-class SliceControl:
-    """The length of a slice in progress, its signal to stop, and its way to report.
+class TaskControl:
+    """The length of a task in progress, its signal to stop, and its way to report.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class SliceControl:
 
     @property
     def ended(self) -> bool:
-        """Whether the slice's time is up, or it was asked to end."""
+        """Whether the task's time is up, or it was asked to end."""
         return self._end.is_set() or time.monotonic() - self._began >= self.seconds
 
     @property
@@ -209,7 +209,7 @@ class SliceControl:
         return self._end.is_set()
 
     def end(self) -> None:
-        """Ask the slice to end; from any thread."""
+        """Ask the task to end; from any thread."""
         self._end.set()
 
     def report(self, values: Mapping[str, Any], at_once: bool = False) -> None:
@@ -227,18 +227,18 @@ class SliceControl:
             self.send(dict(values))
 
 
-class SliceContext(QuietContext):
-    """The context of a solver's code that works on a slice.
+class TaskContext(QuietContext):
+    """The context of a solver's code that works on a task.
 
-    Its controls are those of the slice; metrics and messages are sent to the owner of the run, which knows the rest.
+    Its controls are those of the task; metrics and messages are sent to the owner of the run, which knows the rest.
 
     Parameters
     ----------
     seed : int
         Of the run.
-    control : SliceControl
+    control : TaskControl
     private : iterable of str, optional
-        Metrics that are of the slice alone, where those of the run are meant; they are not sent.
+        Metrics that are of the task alone, where those of the run are meant; they are not sent.
     on_poll : callable, optional
         Called by every :meth:`poll`.
     """
@@ -246,7 +246,7 @@ class SliceContext(QuietContext):
     def __init__(
         self,
         seed: int,
-        control: SliceControl,
+        control: TaskControl,
         private: Iterable[str] = (),
         on_poll: Callable[[], None] = lambda: None,
     ) -> None:
@@ -255,7 +255,7 @@ class SliceContext(QuietContext):
         self._values: dict[tuple[str, str | None], float] = {}
 
     def poll(self) -> None:
-        """Report, and raise when the slice is to end."""
+        """Report, and raise when the task is to end."""
         self.on_poll()
         if self._values:
             self.control.report(self.totals())
@@ -272,7 +272,7 @@ class SliceContext(QuietContext):
 
     @override
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """Sent with the slice's next report."""
+        """Sent with the task's next report."""
         self._values[name, device] = float(value)
 
     @override

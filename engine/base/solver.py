@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..devices.pool.pool import DevicePool
     from .batch import BatchControl
     from .context import RunContext
-    from .division import Farm
+    from .division import Division
     from .estimate import Estimate
     from .result import Result
     from .schema import Schema
@@ -183,7 +183,7 @@ class Solver:
         with the same options, for :func:`engine.map`; ``control`` is an :class:`engine.base.batch.BatchControl`.
         Problems that are missing in what it returns are solved alone, and so are all if it raises a
         :class:`engine.errors.QuintetError`.
-    farm : Farm, optional
+    division : Division, optional
         How a run is divided among the workers of a cluster; None if it is not.
     metrics : tuple of MetricSpec
         The live series it emits.
@@ -215,7 +215,7 @@ class Solver:
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
     verify: Callable[..., Iterable[str]] | None = None
     solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None
-    farm: Farm | None = None
+    division: Division | None = None
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -13,7 +13,7 @@ from engine.devices import Device, Member
 from engine.runs.run import Run
 from engine.solvers.boa.device.programs import shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.farm import refusal
+from engine.solvers.boa.division import refusal
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.options import Options, resolve
 from tests.support.stopped_runs import history, stopped_and_resumed

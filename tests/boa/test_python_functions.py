@@ -17,7 +17,7 @@ from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Slice
-from engine.solvers.boa.farm import _advanced
+from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve

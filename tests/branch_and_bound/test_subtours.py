@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 
 import engine
-from engine.base.division import Workers
+from engine.base.division import ClusterInfo
 from engine.devices import DevicePool, Member
 from engine.errors import RunFolderError
 from engine.events import Metric, Started
 from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
-from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
+from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import ATSPOptions
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
@@ -165,10 +165,10 @@ def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device: Me
     options = ATSPOptions(initial="infinity", bound="subtour")
     owner: Any = Owner()
     with DevicePool([device.info]) as pool:
-        parts = FarmedSearch(problem, options, owner, Workers(2, False))
+        parts = DividedSearch(problem, options, owner, ClusterInfo(2, False))
         work = parts.take(1, 1.0)
         assert work is not None
-        worker = SearchSlices(problem, options, 0, pool)
+        worker = SearchTasks(problem, options, 0, pool)
         tree = worker._tree
         assert isinstance(tree, AssignmentTree)
         before = tree.lower_bound()

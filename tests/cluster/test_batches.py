@@ -1,4 +1,4 @@
-"""How the problems of ``engine.map`` are divided into slices."""
+"""How the problems of ``engine.map`` are divided into tasks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from engine.api.map import BatchProgress
 from engine.base.batch import Item
 from engine.base.result import Result, Status
 from engine.errors import AuditError
-from engine.execution.dask.batches import MapRun, _load_items, _MapSlices
+from engine.execution.dask.batches import MapRun, _load_items, _MapTasks
 
-SLICES = _MapSlices(None, {}, None)  # type: ignore[arg-type]
+TASKS = _MapTasks(None, {}, None)  # type: ignore[arg-type]
 
 
 def answered(work: dict[str, Any], seconds_each: float, last: int | None = None) -> bytes:
-    """The answer to a slice, of its first items only if it was asked to end."""
+    """The answer to a task, of its first items only if it was asked to end."""
     found = {item.index: Result(Status.OPTIMAL, item.index, None, None) for item in _load_items(work["items"])[:last]}
-    return SLICES.finish((found, seconds_each * len(found)))
+    return TASKS.finish((found, seconds_each * len(found)))
 
 
-def slices_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], MapRun]:
-    """How many items each slice has, if slices are answered in turn."""
+def tasks_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], MapRun]:
+    """How many items each task has, if tasks are answered in turn."""
     run = MapRun([Item(place, f"file-{place}") for place in range(count)], BatchProgress(count, []))
     sizes, out = [], []
     while not run.finished:
@@ -35,16 +35,16 @@ def slices_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], M
 
 
 def test_small_problems_are_in_few_slices_and_all_solved() -> None:
-    sizes, run = slices_of(10_000, 4, 5e-5)
+    sizes, run = tasks_of(10_000, 4, 5e-5)
     assert sum(sizes) == 10_000
     assert len(sizes) <= 20
     assert all(run.entries[place].objective == place for place in range(10_000))  # type: ignore[union-attr]
 
 
 def test_long_problems_are_handed_out_one_by_one_at_the_end() -> None:
-    sizes, _ = slices_of(100, 4, 60.0)
+    sizes, _ = tasks_of(100, 4, 60.0)
     assert sizes[0] == 13
-    assert sizes[4:] == [1] * len(sizes[4:])  # each takes longer than a slice should
+    assert sizes[4:] == [1] * len(sizes[4:])  # each takes longer than a task should
 
 
 def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 import engine
 from engine.base.context import Checkpoint, StopRequested
-from engine.base.division import SliceControl, Workers
+from engine.base.division import ClusterInfo, TaskControl
 from engine.base.result import Result, Status
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Coordinator, Timing
-from engine.solvers.gibbs.farm import FarmedSampling, SamplingSlices
+from engine.solvers.gibbs.division import DividedSampling, SamplingTasks
 from engine.solvers.gibbs.options import Options
 from tests.support.owner import Owner
 
@@ -35,21 +35,21 @@ def problem() -> Any:
 def divided(
     problem: Any, options: Options, infos: Any, mishaps: Mishaps, owner: Any, workers: int = 3, longest: float = 1.0
 ) -> Result:
-    slices: dict[str, SamplingSlices] = {}
+    tasks: dict[str, SamplingTasks] = {}
     with DevicePool(infos) as pool:
 
         def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
-            if worker not in slices:
-                slices[worker] = SamplingSlices(problem, options, owner.seed, pool)
+            if worker not in tasks:
+                tasks[worker] = SamplingTasks(problem, options, owner.seed, pool)
             began = time.monotonic()
-            answer = slices[worker].compute(work, SliceControl(min(seconds, longest)))
+            answer = tasks[worker].compute(work, TaskControl(min(seconds, longest)))
             return time.monotonic() - began, answer
 
-        parts = FarmedSampling(problem, options, owner, Workers(workers, False))
+        parts = DividedSampling(problem, options, owner, ClusterInfo(workers, False))
         transport = SimulatedTransport(workers, compute, mishaps=mishaps)
         result = Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
         owner.saved.append(parts.checkpoint())
-        for one in slices.values():
+        for one in tasks.values():
             one.close()
     return result
 
@@ -98,7 +98,7 @@ def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, 
         expected = alone.solve(problem, **given)
 
     class Impatient(Owner):
-        """Stops after some short slices."""
+        """Stops after some short tasks."""
 
         polls = 0
 

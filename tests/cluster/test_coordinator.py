@@ -1,4 +1,4 @@
-"""The coordinator with simulated workers that die, freeze and answer twice: every slice counts once."""
+"""The coordinator with simulated workers that die, freeze and answer twice: every task counts once."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 import pytest
 
 import engine
-from engine.base.division import SliceControl, Workers
+from engine.base.division import ClusterInfo, TaskControl
 from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
 from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.transport import Left, Lost, Reported
-from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
+from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from tests.support.owner import Owner
 
 TIMING = Timing(first=0.01, longest=0.01, least=0.0, patience=2.0, grace=5.0)
 
 
-class Slices:
-    """Real slices of a search on one device, each in real time, on the simulation's clock."""
+class Tasks:
+    """Real tasks of a search on one device, each in real time, on the simulation's clock."""
 
     def __init__(self, problem: Any, options: Any, pool: DevicePool) -> None:
-        self._worker = SearchSlices(problem, options, 0, pool)
+        self._worker = SearchTasks(problem, options, 0, pool)
         self.count = 0
 
     def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
         self.count += 1
-        control = SliceControl(seconds)
+        control = TaskControl(seconds)
         control.shared = shared
         began = time.monotonic()
         answer = self._worker.finish(self._worker.compute(self._worker.prepare(work), control))
@@ -47,22 +47,22 @@ def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alo
     expected = alone.solve(problem)
     with DevicePool(alone.device_infos) as pool:
         owner: Any = Owner()
-        slices = Slices(problem, Options(ivms=16), pool)
-        parts = FarmedSearch(problem, Options(ivms=16), owner, Workers(5, False))
+        tasks = Tasks(problem, Options(ivms=16), pool)
+        parts = DividedSearch(problem, Options(ivms=16), owner, ClusterInfo(5, False))
         mishaps = Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
-        transport = SimulatedTransport(5, slices.compute, mishaps=mishaps, seed=seed)
+        transport = SimulatedTransport(5, tasks.compute, mishaps=mishaps, seed=seed)
         coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
         result = coordinator.solve()
     assert result.objective == expected.objective
     assert result.counters["nodes"] == expected.counters["nodes"]
-    assert transport.killed + coordinator.statistics.repeated > 0  # how many slices there are depends on the processor
+    assert transport.killed + coordinator.statistics.repeated > 0  # how many tasks there are depends on the processor
 
 
 def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> None:
     with DevicePool(alone.device_infos) as pool:
         owner: Any = Owner()
-        parts = FarmedSearch(engine.Queens(10), Options(), owner, Workers(2, False))
-        transport = SimulatedTransport(2, Slices(engine.Queens(10), Options(), pool).compute)
+        parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
+        transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
         coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
         coordinator._hand_out()
         number = next(iter(coordinator._out))
@@ -76,8 +76,8 @@ def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> No
 def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone: engine.Engine) -> None:
     with DevicePool(alone.device_infos) as pool:
         owner: Any = Owner()
-        parts = FarmedSearch(engine.Queens(10), Options(), owner, Workers(2, False))
-        transport = SimulatedTransport(2, Slices(engine.Queens(10), Options(), pool).compute)
+        parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
+        transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
         coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
         coordinator._hand_out()
         first, second, *_ = coordinator._out
@@ -90,14 +90,14 @@ def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone
             coordinator._handle(Reported(number, "w0", {}))
         coordinator._handle(Left("w8"))
         assert owner.notices == [
-            "w1 is lost; 2 slices in progress are computed again",
+            "w1 is lost; 2 tasks in progress are computed again",
             "w7 is lost; what it had begun is computed again",
             "w8 has left; it had no work in progress",
         ]
         assert coordinator.statistics.repeated == 2
         coordinator._handle(Reported(first, "w1", {}))  # a new one of that name, which is lost at the very end
         assert coordinator.solve().objective == 724
-    assert "w1 is lost; 1 slice in progress is computed again" in owner.notices[3:]
+    assert "w1 is lost; 1 task in progress is computed again" in owner.notices[3:]
 
 
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:
@@ -105,10 +105,10 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu:
     wrong = [0]
 
     with DevicePool(alone.device_infos) as pool:
-        slices = Slices(problem, Options(), pool)
+        tasks = Tasks(problem, Options(), pool)
 
         def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
-            took, answer = slices.compute(worker, work, seconds, shared)
+            took, answer = tasks.compute(worker, work, seconds, shared)
             if wrong[0]:
                 wrong[0] -= 1
                 answer["explored"] = (np.array(answer["explored"]) + 1).tolist()
@@ -117,9 +117,9 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu:
         for faults, fails in ((1, False), (100, True)):
             wrong[0] = faults
             owner: Any = Owner()
-            parts = FarmedSearch(problem, Options(), owner, Workers(2, False))
+            parts = DividedSearch(problem, Options(), owner, ClusterInfo(2, False))
             transport = SimulatedTransport(2, compute)
-            timing = replace(TIMING, least=1e9)  # no slice is asked to end early
+            timing = replace(TIMING, least=1e9)  # no task is asked to end early
             coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
             if fails:
                 with pytest.raises(AuditError, match="leaves was answered with"):
@@ -131,10 +131,10 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu:
 
 def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu: str) -> None:
     def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
-        raise AssertionError("no slice is finished here")
+        raise AssertionError("no task is finished here")
 
     owner: Any = Owner()
-    parts = FarmedSearch(engine.Queens(9), Options(), owner, Workers(1, False))
+    parts = DividedSearch(engine.Queens(9), Options(), owner, ClusterInfo(1, False))
     mishaps = Mishaps(killed=1.0, restart=1e9)
     transport = SimulatedTransport(1, compute, mishaps=mishaps)
     with pytest.raises(ClusterError, match="no workers"):
@@ -150,9 +150,9 @@ def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu: str, alone: engi
     with DevicePool(alone.device_infos) as pool:
         owner: Any = Owner()
         options = FlowshopOptions(initial="infinity", ivms=8)
-        slices = Slices(problem, options, pool)
-        parts = FarmedSearch(problem, options, owner, Workers(3, False))
-        transport = SimulatedTransport(3, slices.compute, mishaps=Mishaps(killed=0.1, twice=0.2, restart=0.01))
+        tasks = Tasks(problem, options, pool)
+        parts = DividedSearch(problem, options, owner, ClusterInfo(3, False))
+        transport = SimulatedTransport(3, tasks.compute, mishaps=Mishaps(killed=0.1, twice=0.2, restart=0.01))
         result = Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
     assert (result.status, result.objective) == (expected.status, expected.objective)
 

@@ -26,10 +26,10 @@ from engine.runs.folder.run_folder import RunFolder
 from tests.support.patience import PATIENCE, wait_until
 
 QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=10.0, backup=4.0, grace=10.0)
-"""Short slices, and a frozen worker is noticed soon."""
+"""Short tasks, and a frozen worker is noticed soon."""
 
 LASTING = replace(QUICK, patience=PATIENCE, grace=PATIENCE)
-"""Short slices, and new workers may take long to start."""
+"""Short tasks, and new workers may take long to start."""
 
 
 def pids(owner: Any) -> dict[str, int]:
@@ -58,7 +58,7 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
     assert rates
     assert rates <= {"worker-0", "worker-1"}
     shares = [event for event in metrics if event.name == "explored_share"]
-    assert {event.device for event in shares} == {None}, "a worker knows its slice only"
+    assert {event.device for event in shares} == {None}, "a worker knows its task only"
     assert [event.value for event in shares] == sorted(event.value for event in shares)
     assert not any(event.name in ("explored_here", "nodes_left", "exchanged_intervals") for event in metrics)
 
@@ -170,7 +170,7 @@ def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> 
             wait_until(lambda: owner.executor.connect()._roster.departed)
         finally:
             os.kill(there[1], signal.SIGCONT)
-        lost = r"worker-0 is lost; (\d slices? in progress (is|are)|what it had begun is) computed again"
+        lost = r"worker-0 is lost; (\d tasks? in progress (is|are)|what it had begun is) computed again"
         with pytest.warns(ClusterWarning, match=lost):
             result = run.wait(5 * PATIENCE)
     assert result.objective == 365_596

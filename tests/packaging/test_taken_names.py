@@ -28,7 +28,7 @@ def ones(bits):
     return int(sum(bits))
 
 
-def main(farmed):
+def main(cluster):
     found = {}
     problems = [qt.Knapsack([60, 100, 120], [10, 20, 30], capacity) for capacity in (50, 30)]
     with qt.Engine("opencl", ["opencl:0"]) as owner:
@@ -39,7 +39,7 @@ def main(farmed):
         found["processes"] = owner.solve(qt.BOA(ones, 4, each=True, processes=2), **short).objective
         snippet = qt.BOA.snippet("for (int i = 0; i < 4; ++i) fitness += BIT(i);", 4)
         found["isolated"] = owner.solve(snippet, **short).objective
-    if farmed:
+    if cluster:
         with qt.Engine("opencl", ["opencl:0"], cluster="local:1") as owner:
             found["cluster"] = [entry.objective for entry in owner.map(problems)]
     print(json.dumps(found))
@@ -86,11 +86,11 @@ needs_device = pytest.mark.skipif(not engine.available_devices("opencl"), reason
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)
 def test_a_script_its_processes_and_workers_solve(installed: Installation, crowded: Path) -> None:
     (crowded / "script.py").write_text(SCRIPT)
-    farmed = importlib.util.find_spec("distributed") is not None
-    done = installed.run(installed.python, "script.py", str(farmed), cwd=crowded)
+    has_cluster = importlib.util.find_spec("distributed") is not None
+    done = installed.run(installed.python, "script.py", str(has_cluster), cwd=crowded)
     assert done.code == 0, done.err
     expected = {"solve": 220, "map": [220, 160], "processes": 4, "isolated": 4}
-    assert json.loads(done.out) == (expected | {"cluster": [220, 160]} if farmed else expected)
+    assert json.loads(done.out) == (expected | {"cluster": [220, 160]} if has_cluster else expected)
 
 
 @needs_device

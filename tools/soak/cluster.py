@@ -4,7 +4,7 @@
 
 Solves counts, searches with a fixed bound, chains, islands and batches in turn. Workers are processes started with
 ``dask worker``; one whose nanny is gone is started again, as a batch system does with a job. A worker is killed only
-after it has worked on a slice, and how long it is left alone depends on how long workers take to come back on this
+after it has worked on a task, and how long it is left alone depends on how long workers take to come back on this
 host. With ``--local`` the cluster is ``local:N``, which replaces its workers itself.
 
 Prints one line for each run; exits with 1 if an answer differs, and ends with the stacks of all threads if a run hangs.
@@ -77,8 +77,8 @@ def cases() -> dict[str, Callable[[Any], Any]]:
     return {"count": count, "search": search, "chains": chains, "islands": islands, "batch": batch}
 
 
-def slices_begun(dask_worker: Any = None) -> int:
-    """Whether a worker has begun a slice of a run, and the id of its process; on the worker."""
+def tasks_begun(dask_worker: Any = None) -> int:
+    """Whether a worker has begun a task of a run, and the id of its process; on the worker."""
     busy = any(getattr(plugin, "workers", None) for plugin in dask_worker.plugins.values())
     return os.getpid() if busy else 0
 
@@ -143,7 +143,7 @@ class Workers:
 
 
 class Killer:
-    """Kills workers one after the other, each after it has begun a slice.
+    """Kills workers one after the other, each after it has begun a task.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Killer:
     workers : Workers, optional
         Without them only workers are killed, and somebody else replaces them.
     rest : float
-        Mean of the seconds between a worker's first slice and its end, in terms of how long workers take to come back.
+        Mean of the seconds between a worker's first task and its end, in terms of how long workers take to come back.
     nannies, frozen : float
         Shares of what is done to a nanny, and of workers that are stopped.
     seed : int
@@ -202,7 +202,7 @@ class Killer:
             since = time.monotonic()
 
     def _able(self) -> list[int]:
-        """Processes of workers that have begun a slice; those that do not answer in time are left out."""
+        """Processes of workers that have begun a task; those that do not answer in time are left out."""
         with contextlib.suppress(Exception):
             addresses = list(self._client.scheduler_info(n_workers=-1)["workers"])
             answers = [self._threads.submit(self._ask, address) for address in addresses]
@@ -211,7 +211,7 @@ class Killer:
         return []
 
     def _ask(self, address: str) -> int:
-        found: dict[str, Any] = self._client.run(slices_begun, workers=[address], on_error="ignore")
+        found: dict[str, Any] = self._client.run(tasks_begun, workers=[address], on_error="ignore")
         return int(found.get(address) or 0)
 
     @staticmethod

@@ -13,11 +13,11 @@ from typing import Any
 import click
 
 from ...base.context import QuietContext
-from ...base.division import Workers
+from ...base.division import ClusterInfo
 from ...cli import tables
 from ...cli.options import run_command
 from ...execution.dask.coordinator import Coordinator, Timing
-from ...solvers.branch_and_bound.farm import Batch, FarmedSearch, Work
+from ...solvers.branch_and_bound.division import Batch, DividedSearch, Work
 from ...solvers.branch_and_bound.intervals import digits_of
 from ...solvers.branch_and_bound.options import FlowshopOptions
 from ...solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -34,7 +34,7 @@ _COST = struct.Struct("<d")
 class SimulatedSearch:
     """Workers that search batches of a tree whose size is known to the simulation alone.
 
-    A batch's data begin with the seconds of work in it. What a slice leaves is divided unevenly among its batches, as
+    A batch's data begin with the seconds of work in it. What a task leaves is divided unevenly among its batches, as
     subtrees are: shares are log-normal with the standard deviation ``spread``.
 
     Attributes
@@ -46,7 +46,7 @@ class SimulatedSearch:
     spread, speed_spread : float
         Of the shares, and of the workers' speeds (log-normal).
     overhead : float
-        Seconds a slice takes besides its work.
+        Seconds a task takes besides its work.
     """
 
     total: float
@@ -62,15 +62,15 @@ class SimulatedSearch:
         self._leaves = 0
 
     def compute(self, worker: str, work: Work, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
-        """A slice of a simulated worker.
+        """A task of a simulated worker.
 
         Parameters
         ----------
         worker : str
         work : dict
-            Of :class:`engine.solvers.branch_and_bound.farm.FarmedSearch`.
+            Of :class:`engine.solvers.branch_and_bound.division.DividedSearch`.
         seconds : float
-            Length of the slice.
+            Length of the task.
         shared : object
             Ignored.
 
@@ -98,7 +98,7 @@ class SimulatedSearch:
         return self.total * batch["leaves"] / math.factorial(50)  # of the beginning
 
     def _divided(self, cost: float, leaves: int, bound: int) -> list[Batch]:
-        """Batches of what is left; half of the leaves are explored by a slice that is not the last of its subtree."""
+        """Batches of what is left; half of the leaves are explored by a task that is not the last of its subtree."""
         shares = [math.exp(self._random.gauss(0.0, self.spread)) for _ in range(_BATCHES)]
         whole = sum(shares)
         each = max(1, leaves // (2 * _BATCHES))
@@ -119,14 +119,14 @@ def _resident_bytes() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
+def simulate(workers: int, tasks: int, batch_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
     """Run a search on simulated workers until it is done.
 
     Parameters
     ----------
     workers : int
-    slices : int
-        How many slices of the longest length the work is for each worker.
+    tasks : int
+        How many tasks of the longest length the work is for each worker.
     batch_bytes : int
         Size of a batch: an answer has eight.
     mishaps : Mishaps
@@ -135,15 +135,15 @@ def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed
     Returns
     -------
     dict
-        ``busy`` (share of the workers' time), ``seconds`` (virtual), ``slices``, ``repeated``, ``own_ms`` (the
-        coordinator's milliseconds per slice), ``memory`` (bytes by which the most memory of this process grew).
+        ``busy`` (share of the workers' time), ``seconds`` (virtual), ``tasks``, ``repeated``, ``own_ms`` (the
+        coordinator's milliseconds per task), ``memory`` (bytes by which the most memory of this process grew).
     """
     timing = Timing()
     problem = Flowshop.taillard(56)
     context = QuietContext()
-    parts = FarmedSearch(problem, FlowshopOptions(upper_bound=3679), context, Workers(workers, True))
+    parts = DividedSearch(problem, FlowshopOptions(upper_bound=3679), context, ClusterInfo(workers, True))
     parts._counters["nodes"] += 1  # the root, which is nobody's child
-    search = SimulatedSearch(workers * slices * timing.longest, batch_bytes, seed=seed)
+    search = SimulatedSearch(workers * tasks * timing.longest, batch_bytes, seed=seed)
     transport = SimulatedTransport(workers, search.compute, mishaps=mishaps, seed=seed)
     coordinator = Coordinator(transport, context, parts, timing, clock=transport.clock)
     before = _resident_bytes()
@@ -153,7 +153,7 @@ def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed
     return {
         "busy": transport.busy_share(),
         "seconds": transport.now,
-        "slices": statistics.accepted,
+        "tasks": statistics.accepted,
         "repeated": statistics.repeated,
         "dropped": statistics.dropped,
         "own_ms": 1e3 * statistics.own_seconds / max(1, statistics.accepted),
@@ -166,30 +166,30 @@ def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed
 
 @click.command()
 @click.option("--workers", type=int, multiple=True, default=(1000, 10_000), show_default=True, help="How many.")
-@click.option("--slices", type=int, default=20, show_default=True, help="Slices of 30 s per worker.")
+@click.option("--tasks", type=int, default=20, show_default=True, help="Tasks of 30 s per worker.")
 @click.option("--batch-bytes", type=int, default=20_000, show_default=True, help="An answer has eight batches.")
-@click.option("--killed", type=float, default=0.002, show_default=True, help="Share of slices whose worker dies.")
-@click.option("--frozen", type=float, default=0.0002, show_default=True, help="Share of slices whose worker freezes.")
-def _bench(workers: tuple[int, ...], slices: int, batch_bytes: int, killed: float, frozen: float) -> int:
+@click.option("--killed", type=float, default=0.002, show_default=True, help="Share of tasks whose worker dies.")
+@click.option("--frozen", type=float, default=0.0002, show_default=True, help="Share of tasks whose worker freezes.")
+def _bench(workers: tuple[int, ...], tasks: int, batch_bytes: int, killed: float, frozen: float) -> int:
     """Simulate a search on many workers: how busy they are, and what the coordinator takes."""
     rows, good = [], True
     for count in workers:
-        found = simulate(count, slices, batch_bytes, Mishaps(killed=killed, frozen=frozen))
+        found = simulate(count, tasks, batch_bytes, Mishaps(killed=killed, frozen=frozen))
         good &= found["busy"] >= 0.95 and found["own_ms"] <= 1.0
         rows.append(
             (
                 f"{count:,}",
                 f"{found['seconds']:.0f}",
-                f"{found['slices']:,}",
+                f"{found['tasks']:,}",
                 f"{found['killed']} + {found['frozen']}",
                 f"{found['repeated']:,}",
                 f"{100 * found['busy']:.2f} %",
                 f"{found['own_ms']:.3f}",
-                f"{found['slices'] * found['own_ms'] / 1e3 / found['seconds']:.1%}",
+                f"{found['tasks'] * found['own_ms'] / 1e3 / found['seconds']:.1%}",
                 bytes_text(int(found["memory"])),
             )
         )
-    titles = ("workers", "seconds", "slices", "killed + frozen", "repeated", "busy", "ms a slice", "load", "memory")
+    titles = ("workers", "seconds", "tasks", "killed + frozen", "repeated", "busy", "ms a task", "load", "memory")
     tables.print_table(titles, rows, "coordinator on simulated workers (virtual seconds)")
     print(f"this process at most: {bytes_text(_resident_bytes())}")
     return 0 if good else 1

@@ -1,6 +1,6 @@
-"""A cluster of simulated workers on a virtual clock, to measure the coordinator and to test what happens to slices.
+"""A cluster of simulated workers on a virtual clock, to measure the coordinator and to test what happens to tasks.
 
-A simulated worker computes one slice at a time and has a second one waiting, as Dask's do. Slices take virtual seconds;
+A simulated worker computes one task at a time and has a second one waiting, as Dask's do. Tasks take virtual seconds;
 the time that the coordinator takes is real. Answers can be lost, delayed or given twice.
 """
 
@@ -23,17 +23,17 @@ __all__ = ["Compute", "Mishaps", "SimulatedTransport"]
 _BEAT_SECONDS = 5.0
 
 Compute = Callable[[str, Any, float, Any], tuple[float, Any]]
-"""``compute(worker, work, seconds, shared)`` returns how long a slice takes, and its answer."""
+"""``compute(worker, work, seconds, shared)`` returns how long a task takes, and its answer."""
 
 
 @dataclass(frozen=True)
 class Mishaps:
-    """Probabilities, per slice, of what may happen to it.
+    """Probabilities, per task, of what may happen to it.
 
     Attributes
     ----------
     killed : float
-        The worker dies during the slice, and comes back after ``restart`` seconds.
+        The worker dies during the task, and comes back after ``restart`` seconds.
     frozen : float
         The worker is silent from then on, for ever.
     twice : float
@@ -146,7 +146,7 @@ class SimulatedTransport:
         """See :class:`Transport`."""
 
     def end(self, numbers: list[int]) -> None:
-        """See :class:`Transport`; the slices end one latency later."""
+        """See :class:`Transport`; the tasks end one latency later."""
         chosen = list(numbers)
         self._at(self._latency, lambda: self._ended.update(chosen))
         for number in chosen:
@@ -205,7 +205,7 @@ class SimulatedTransport:
             self._answer_later(worker, task, seconds)
 
     def _beat(self, worker: _Worker, task: _Task) -> None:
-        """Slices in progress report now and then."""
+        """Tasks in progress report now and then."""
         if worker.task is not None and worker.task.number == task.number and not worker.frozen:
             self._arrived.append(Reported(task.number, worker.label))
             self._at(_BEAT_SECONDS, lambda: self._beat(worker, task))
@@ -215,7 +215,7 @@ class SimulatedTransport:
         self._at(took, lambda: self._answer(worker, task, took, answer))
 
     def _finish_early(self, number: int) -> None:
-        """Slices are computed when they begin; one that is asked to end is computed again, as far as it came."""
+        """Tasks are computed when they begin; one that is asked to end is computed again, as far as it came."""
         worker = self._holder.get(number)
         if worker is None or worker.frozen or worker.task is None or worker.task.number != number:
             return

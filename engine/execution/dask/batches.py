@@ -1,4 +1,4 @@
-"""``engine.map`` on a cluster: groups of problems as slices."""
+"""``engine.map`` on a cluster: groups of problems as tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...api.engine import Engine
 from ...api.map import BatchProgress, Entries, read_items, solve_items
 from ...base.batch import Failure, Item
 from ...base.context import QuietContext
-from ...base.division import FarmedRun, SliceControl, SliceWorker
+from ...base.division import DividedRun, TaskControl, TaskRunner
 from ...base.result import Result, Status
 from ...errors import AuditError, ClusterWarning, QuintetError, QuintetWarning, issue_warning
 from . import columns
@@ -24,11 +24,11 @@ from .coordinator import Coordinator, Timing
 
 __all__ = ["solve_items_on"]
 
-_LEAST_SECONDS = 0.05  # of a slice: Dask takes some milliseconds for each, in one process for all workers
-_MOST_SLICES_A_SECOND = 200
+_LEAST_SECONDS = 0.05  # of a task: Dask takes some milliseconds for each, in one process for all workers
+_MOST_TASKS_A_SECOND = 200
 
 
-class MapRun(FarmedRun):
+class MapRun(DividedRun):
     """The items of a batch, and the entries found so far.
 
     Parameters
@@ -49,34 +49,34 @@ class MapRun(FarmedRun):
 
     @property
     def finished(self) -> bool:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         return len(self.entries) == len(self._items)
 
     @property
     def wants_work_back(self) -> bool:
-        """True: a slice returns the items that it has not begun."""
+        """True: a task returns the items that it has not begun."""
         return not self._open
 
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """Half of a fair share of what is left, to end with short slices, not tiny ones; see :class:`FarmedRun`."""
+        """Half of a fair share of what is left, to end with short tasks, not tiny ones; see :class:`DividedRun`."""
         if not self._open:
             return None
         self._slots = max(self._slots, slots)
         count = math.ceil(len(self._open) / (2 * self._slots))
         if self._taken["seconds"]:
             rate = self._taken["items"] / self._taken["seconds"]
-            least = min(max(_LEAST_SECONDS, self._slots / _MOST_SLICES_A_SECOND) * rate, len(self._open) / slots)
+            least = min(max(_LEAST_SECONDS, self._slots / _MOST_TASKS_A_SECOND) * rate, len(self._open) / slots)
             count = int(min(max(count, least), max(1.0, seconds * rate)))
         count = max(1, count)
         chosen, self._open = self._open[:count], self._open[count:]
         return {"indices": chosen, "items": _dump_items([self._items[index] for index in chosen])}
 
     def put_back(self, work: dict[str, Any]) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         self._open = [*work["indices"], *self._open]
 
     def accept(self, work: dict[str, Any], answer: bytes) -> None:
-        """Take in entries; items without one are open again. See :class:`FarmedRun`.
+        """Take in entries; items without one are open again. See :class:`DividedRun`.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class MapRun(FarmedRun):
         """
         found, seconds = _load_entries(answer)
         if not set(found) <= set(work["indices"]):
-            raise AuditError("a slice was answered with entries of other problems")
+            raise AuditError("a task was answered with entries of other problems")
         self.entries |= found
         self._taken["items"] += len(found)
         self._taken["seconds"] += seconds
@@ -102,17 +102,17 @@ class MapRun(FarmedRun):
 
 
 @dataclass(frozen=True)
-class _MapWorkerMaker:
-    """Makes the slice worker of a batch; sent to the workers."""
+class _MapRunnerMaker:
+    """Makes the task runner of a batch; sent to the workers."""
 
     common: dict[str, Any]
     time_limit: float | None
 
-    def __call__(self, engine: Engine) -> SliceWorker:
-        return _MapSlices(engine, self.common, self.time_limit)
+    def __call__(self, engine: Engine) -> TaskRunner:
+        return _MapTasks(engine, self.common, self.time_limit)
 
 
-class _MapSlices(SliceWorker):
+class _MapTasks(TaskRunner):
     """Solves items on a worker's engine."""
 
     def __init__(self, engine: Engine, common: dict[str, Any], time_limit: float | None) -> None:
@@ -122,8 +122,8 @@ class _MapSlices(SliceWorker):
         """The items."""
         return _load_items(work["items"])
 
-    def compute(self, work: list[Item], control: SliceControl) -> tuple[Entries, float]:
-        """The entries of the items, and the seconds taken; items are missing if the slice was asked to end."""
+    def compute(self, work: list[Item], control: TaskControl) -> tuple[Entries, float]:
+        """The entries of the items, and the seconds taken; items are missing if the task was asked to end."""
         report = BatchProgress(len(work), [])
         report.ended = lambda: control.asked_to_end
         began = time.monotonic()
@@ -215,7 +215,7 @@ def solve_items_on(
     for message in connection.warnings:
         context.notice(message, "warning")
     try:
-        with connection.run(_MapWorkerMaker(common, time_limit)) as transport:
+        with connection.run(_MapRunnerMaker(common, time_limit)) as transport:
             Coordinator(transport, context, parts, timing, stopped=KeyboardInterrupt).solve()
     except QuintetError as error:
         if not parts.entries:

@@ -213,7 +213,7 @@ class Connection:
     def _require_scheduler(self) -> None:
         """:class:`engine.errors.ClusterError` for a scheduler that has other versions, or no Quintet.
 
-        Slices are Dask tasks, which the scheduler unpickles.
+        The scheduler unpickles tasks.
         """
         where = f"the scheduler at {self.client.scheduler.address}"
         try:
@@ -341,11 +341,11 @@ class Connection:
 
     @property
     def usable(self) -> list[WorkerInfo]:
-        """The workers that slices can be given to."""
+        """The workers that tasks can be given to."""
         return [worker for worker in self.workers if not worker.fault]
 
     def await_worker(self) -> None:
-        """Wait for a worker that slices can be given to, if all are gone at the moment.
+        """Wait for a worker that tasks can be given to, if all are gone at the moment.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class Connection:
 
     @contextlib.contextmanager
     def run(self, make: Callable[[Any], Any]) -> Iterator[DaskTransport]:
-        """A way to the workers for one run, whose slice worker is ``make(engine)`` on each of them."""
+        """A way to the workers for one run, whose task runner is ``make(engine)`` on each of them."""
         import cloudpickle
 
         run = f"{self.session}-{next(self._numbers)}"

@@ -1,8 +1,8 @@
-"""The coordinator of a farmed run: slices out, answers in, each slice counted once.
+"""The coordinator of a divided run: tasks out, answers in, each task counted once.
 
-At most two slices a worker are out at a time, so that a worker always finds the next one. A slice whose worker was
+At most two tasks a worker are out at a time, so that a worker always finds the next one. A task whose worker was
 lost, or is silent for too long, is submitted again; the first answer is accepted and all others are dropped. When
-workers have nothing to do and the run can be divided further, slices in progress are asked to end early.
+workers have nothing to do and the run can be divided further, tasks in progress are asked to end early.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...base.context import RunContext, StopRequested
-from ...base.division import FarmedRun
+from ...base.division import DividedRun
 from ...base.result import Result, Status
 from ...errors import AuditError, ClusterError, ClusterWarning
 from ...events import DeviceStatus
@@ -25,7 +25,7 @@ __all__ = ["Coordinator", "Timing"]
 _WAIT = 0.05
 _LOOK_SECONDS = 0.1
 _OVERDUE_SECONDS = 1.0
-_SLICES_A_SECOND = 100  # at most, all workers together: Dask's scheduler takes milliseconds for each
+_TASKS_A_SECOND = 100  # at most, all workers together: Dask's scheduler takes milliseconds for each
 _REPORTS_MISSED = 3  # before a worker is taken to be frozen, where many workers report seldom
 _MOST_FAULTS = 3
 _MOST_LOSSES = 20
@@ -38,20 +38,20 @@ class Timing:
     Attributes
     ----------
     first, longest : float
-        Length of the first slices, and of those of a long run; with more than a hundred workers for each second of
-        it, slices are longer.
+        Length of the first tasks, and of those of a long run; with more than a hundred workers for each second of
+        it, tasks are longer.
     share : float
-        A slice takes up to this share of the time that the run has taken so far.
+        A task takes up to this share of the time that the run has taken so far.
     least : float
-        How long a slice works before it is asked to end early.
+        How long a task works before it is asked to end early.
     patience : float
-        Silence after which a worker is taken to be frozen, beyond the length of its slices.
+        Silence after which a worker is taken to be frozen, beyond the length of its tasks.
     backup : float
         The same while other workers have nothing to do.
     grace : float
-        How long a run that is stopped waits for the answers of slices in progress.
+        How long a run that is stopped waits for the answers of tasks in progress.
     in_flight : int
-        Slices that are out at a time, per worker.
+        Tasks that are out at a time, per worker.
     """
 
     first: float = 3.0
@@ -64,13 +64,13 @@ class Timing:
     in_flight: int = 2
 
     def length(self, elapsed: float) -> float:
-        """How long a slice should be that is handed out now."""
+        """How long a task should be that is handed out now."""
         return min(self.longest, max(self.first, self.share * elapsed))
 
 
 @dataclass
-class _Slice:
-    """A slice that is out."""
+class _Task:
+    """A task that is out."""
 
     work: Any
     seconds: float
@@ -84,7 +84,7 @@ class _Slice:
 
 @dataclass
 class Statistics:
-    """Of one farmed run: slices that were accepted, repeated and dropped, and the coordinator's processor seconds."""
+    """Of one divided run: tasks that were accepted, repeated and dropped, and the coordinator's processor seconds."""
 
     accepted: int = 0
     repeated: int = 0
@@ -94,45 +94,45 @@ class Statistics:
 
 
 class Coordinator:
-    """Runs one farmed run to its end.
+    """Runs one divided run to its end.
 
     Parameters
     ----------
     transport : Transport
     context : RunContext
         Its controls, events and folder.
-    farmed : FarmedRun
+    divided : DividedRun
     timing : Timing, optional
     stopped : type of exception, or ()
-        What ends the run with a result; anything else that is raised leaves the slices that are out as they are.
+        What ends the run with a result; anything else that is raised leaves the tasks that are out as they are.
     clock : callable
         Seconds.
     first : int
-        Number of the first slice; numbers must not be used twice on one transport.
+        Number of the first task; numbers must not be used twice on one transport.
     """
 
     def __init__(
         self,
         transport: Transport,
         context: RunContext,
-        farmed: FarmedRun,
+        divided: DividedRun,
         timing: Timing | None = None,
         stopped: type[BaseException] | tuple[()] = StopRequested,
         clock: Callable[[], float] = time.monotonic,
         first: int = 0,
     ) -> None:
-        self._transport, self._context, self._farmed = transport, context, farmed
+        self._transport, self._context, self._divided = transport, context, divided
         self._timing = timing or Timing()
         self._stopped = stopped
         self._clock = clock
-        self._out: dict[int, _Slice] = {}
+        self._out: dict[int, _Task] = {}
         self.next_number = first
-        self._shared = farmed.shared
+        self._shared = divided.shared
         self._began = clock()
         self._looked_at = self._overdue_at = -float("inf")
         self._answered: dict[str, float] = {}
         self._reported: dict[str, set[str]] = {}
-        self._moved: dict[str, set[int]] = {}  # slices that another worker has now, by the worker that had them
+        self._moved: dict[str, set[int]] = {}  # tasks that another worker has now, by the worker that had them
         self._silent: set[str] = set()
         self._idle_since: float | None = None
         self._alone_since: float | None = None
@@ -150,7 +150,7 @@ class Coordinator:
         """
         status: Status | None = None
         try:
-            while not self._farmed.finished:
+            while not self._divided.finished:
                 self._control()
                 self._hand_out()
                 self._receive(_WAIT)
@@ -166,7 +166,7 @@ class Coordinator:
             self._save()
             raise
         self.abandon()
-        return self._farmed.result(status)
+        return self._divided.result(status)
 
     def abandon(self) -> None:
         """Want no more answers."""
@@ -176,10 +176,10 @@ class Coordinator:
             self._transport.forget(number)
         self._out.clear()
 
-    # --- slices out ---------------------------------------------------------------------------------------------
+    # --- tasks out ---------------------------------------------------------------------------------------------
 
     def _control(self) -> None:
-        """Pause and stop; a run that pauses lets its slices end first."""
+        """Pause and stop; a run that pauses lets its tasks end first."""
         if self._context.state == "paused" and self._out:
             self._transport.end(list(self._out))
             deadline = self._clock() + self._timing.grace
@@ -197,26 +197,26 @@ class Coordinator:
     def _fill(self) -> None:
         workers = len(self._transport.workers())
         most = self._timing.in_flight * workers
-        seconds = max(self._timing.length(self._clock() - self._began), workers / _SLICES_A_SECOND)
+        seconds = max(self._timing.length(self._clock() - self._began), workers / _TASKS_A_SECOND)
         while len(self._out) < most:
-            work = self._farmed.take(most - len(self._out), seconds)
+            work = self._divided.take(most - len(self._out), seconds)
             if work is None:
                 break
-            self._out[self.next_number] = _Slice(work, seconds, self._clock())
+            self._out[self.next_number] = _Task(work, seconds, self._clock())
             self._transport.submit(self.next_number, work, seconds, self._shared)
             self.next_number += 1
         starving = len(self._out) < workers
         self._idle_since = (self._idle_since or self._clock()) if starving else None
 
     def _publish(self) -> None:
-        shared = self._farmed.shared
+        shared = self._divided.shared
         if shared != self._shared:
             self._shared = shared
             self._transport.share(shared)
 
     def _divide_again(self) -> None:
-        """Ask the longest slices to end if workers have nothing to do and what is out can be divided."""
-        if self._idle_since is None or not self._farmed.wants_work_back:
+        """Ask the longest tasks to end if workers have nothing to do and what is out can be divided."""
+        if self._idle_since is None or not self._divided.wants_work_back:
             return
         now = self._clock()
         idle = len(self._transport.workers()) - len(self._out)
@@ -262,9 +262,9 @@ class Coordinator:
         else:
             self._accept(message, one)
 
-    def _accept(self, message: Answered, one: _Slice) -> None:
+    def _accept(self, message: Answered, one: _Task) -> None:
         try:
-            self._farmed.accept(one.work, message.answer)
+            self._divided.accept(one.work, message.answer)
         except AuditError as error:
             self._again(message.number, one, Lost(message.number, error, fault=True, worker=message.worker))
             return
@@ -295,10 +295,10 @@ class Coordinator:
             if isinstance(value, (int, float)):
                 self._context.metric(name, float(value), message.worker)
                 self._reported.setdefault(message.worker, set()).add(name)
-        self._farmed.report(message.worker, values)
+        self._divided.report(message.worker, values)
 
-    def _is_with(self, worker: str, number: int, one: _Slice) -> None:
-        """A slice is at a worker; if it was at another before, that has lost it."""
+    def _is_with(self, worker: str, number: int, one: _Task) -> None:
+        """A task is at a worker; if it was at another before, that has lost it."""
         if one.worker not in ("", worker):
             self._moved.setdefault(one.worker, set()).add(number)
         one.worker = worker
@@ -314,7 +314,7 @@ class Coordinator:
         self.statistics.repeated += len(repeated)
         if repeated:
             verb = "is" if len(repeated) == 1 else "are"
-            again = f"{counted(len(repeated), 'slice')} in progress {verb} computed again"
+            again = f"{counted(len(repeated), 'task')} in progress {verb} computed again"
             self._context.warn(ClusterWarning(f"{worker} is lost; {again}"))
         elif not all(one.worker for one in self._out.values()):  # it may have had one, and not reported it yet
             self._context.warn(ClusterWarning(f"{worker} is lost; what it had begun is computed again"))
@@ -343,41 +343,41 @@ class Coordinator:
         if self._context.checkpoint_due():
             self._save()
 
-    # --- slices that are lost -----------------------------------------------------------------------------------
+    # --- tasks that are lost -----------------------------------------------------------------------------------
 
-    def _again(self, number: int, one: _Slice, lost: Lost) -> None:
-        """Submit a slice once more, unless that has been tried too often."""
+    def _again(self, number: int, one: _Task, lost: Lost) -> None:
+        """Submit a task once more, unless that has been tried too often."""
         one.faults += lost.fault
         one.losses += not lost.fault
         where = lost.worker or one.worker or "a worker"
         if one.faults >= _MOST_FAULTS:
             raise lost.error
         if one.losses >= _MOST_LOSSES:
-            raise ClusterError(f"{one.losses} workers were lost with the same slice; the last: {lost.error}")
+            raise ClusterError(f"{one.losses} workers were lost with the same task; the last: {lost.error}")
         if lost.fault:
-            self._context.notice(f"a slice failed on {where} and is computed again: {lost.error}", level="warning")
+            self._context.notice(f"a task failed on {where} and is computed again: {lost.error}", level="warning")
         self._submit_again(number, one)
 
-    def _submit_again(self, number: int, one: _Slice) -> None:
+    def _submit_again(self, number: int, one: _Task) -> None:
         self.statistics.repeated += 1
         one.submitted, one.heard, one.ending = self._clock(), None, False
         self._transport.submit(number, one.work, one.seconds, self._shared)
 
     def _repeat_overdue(self) -> None:
-        """Slices of workers that are silent are submitted again."""
+        """Tasks of workers that are silent are submitted again."""
         now, timing = self._clock(), self._timing
         patience = timing.patience if self._idle_since is None else min(timing.backup, timing.patience)
         patience = max(patience, _REPORTS_MISSED * self._transport.interval)
         for number, one in list(self._out.items()):
             if one.heard is not None:
                 overdue = now - one.heard > patience
-            else:  # it may wait for the slices before it
+            else:  # it may wait for the tasks before it
                 overdue = now - one.submitted > patience + (1 + timing.in_flight) * one.seconds
             if not overdue:
                 continue
             if one.heard is not None and one.worker:
                 self._context.notice(
-                    f"{one.worker} has been silent for {now - one.heard:.0f} s; its slice is computed elsewhere",
+                    f"{one.worker} has been silent for {now - one.heard:.0f} s; its task is computed elsewhere",
                     level="warning",
                 )
                 self._transport.avoid(one.worker)
@@ -397,7 +397,7 @@ class Coordinator:
             raise ClusterError(f"the cluster has had no workers for {now - self._alone_since:.0f} s")
 
     def _recall(self) -> None:
-        """Let the slices in progress end, and take in their answers; what does not answer soon is taken back."""
+        """Let the tasks in progress end, and take in their answers; what does not answer soon is taken back."""
         self._transport.end(list(self._out))
         deadline = self._clock() + self._timing.grace
         try:
@@ -409,11 +409,11 @@ class Coordinator:
 
     def _take_back(self) -> None:
         for number, one in self._out.items():
-            self._farmed.put_back(one.work)
+            self._divided.put_back(one.work)
             self._transport.forget(number)
         self._out.clear()
 
     def _save(self) -> None:
-        found = self._farmed.checkpoint()
+        found = self._divided.checkpoint()
         if found is not None:
             self._context.save_checkpoint(*found)

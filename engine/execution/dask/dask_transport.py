@@ -1,4 +1,4 @@
-"""Slices as Dask tasks: submitted without a choice of worker, answers and reports in one queue."""
+"""Tasks of runs as tasks of Dask: submitted without a choice of worker, answers and reports in one queue."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Roster:
             return self._sorted_out()
 
     def candidates(self) -> list[str] | None:
-        """Addresses that a slice may go to, if some workers that are there are not to be used; else None.
+        """Addresses that a task may go to, if some workers that are there are not to be used; else None.
 
         Of many workers these are some, chosen at random: the scheduler takes time for each of them.
         """
@@ -202,7 +202,7 @@ class DaskTransport:
     session, run : str
     roster : Roster
     interval : float
-        Seconds between two reports of a slice.
+        Seconds between two reports of a task.
     """
 
     def __init__(self, client: Client, session: str, run: str, roster: Roster, interval: float) -> None:
@@ -325,7 +325,7 @@ class DaskTransport:
         if isinstance(error, KilledWorker):
             return Lost(number, ClusterError("its workers were lost"), fault=False)
         if not isinstance(error, Exception):
-            error = ClusterError(f"the slice was {future.status}")
+            error = ClusterError(f"the task was {future.status}")
         is_fault = future.status == "error"
         return Lost(number, error if isinstance(error, QuintetError) else ClusterError(str(error)), fault=is_fault)
 

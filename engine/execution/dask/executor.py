@@ -37,7 +37,7 @@ class Dask(Executor):
     backend, devices : optional
         Of every worker; by default each has its own configuration.
     timing : Timing, optional
-        Durations of slices and of waiting.
+        Durations of tasks and of waiting.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Dask(Executor):
         workers = self.connect().usable
         run.devices = tuple(worker.label for worker in workers)
         run.device_names = tuple(worker.device_names for worker in workers)
-        run.patience = math.inf  # the workers' slices end on time, and then send what they have
+        run.patience = math.inf  # the workers' tasks end on time, and then send what they have
 
     def execute(self, run: Run) -> Result:
         """Divide a run among the workers; one has it whole if it cannot be divided."""

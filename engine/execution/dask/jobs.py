@@ -8,7 +8,7 @@
     queue = "gpu"
     cores = 8
     memory = "32GB"
-    walltime = "01:00:00"      # workers stop five minutes before, and others take their slices over
+    walltime = "01:00:00"      # workers stop five minutes before, and others take their tasks over
     project = "abc123"
     directives = ["--constraint=h200"]     # further lines of the job script
     prologue = ["module load cuda"]        # commands before the worker
@@ -50,7 +50,7 @@ _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
 _REPLACE_SECONDS = 5.0
 _DISK = "4GB"
-_THREADS = 2  # the next slice is prepared while one is computed
+_THREADS = 2  # the next task is prepared while one is computed
 _CLASSES = {
     "slurm": "SLURMCluster",
     "pbs": "PBSCluster",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.context import RunContext
-from ...base.division import FarmedRun
+from ...base.division import DividedRun
 from ...base.result import Result, Status
 from .coordinator import Coordinator, Timing
 from .transport import Transport
@@ -15,8 +15,8 @@ from .transport import Transport
 __all__ = ["RoundCaller"]
 
 
-class _Round(FarmedRun):
-    """The works of a round, distinct objects, one a slice."""
+class _Round(DividedRun):
+    """The works of a round, distinct objects, one a task."""
 
     def __init__(self, works: Sequence[Any]) -> None:
         self._works = list(works)
@@ -26,7 +26,7 @@ class _Round(FarmedRun):
 
     @property
     def finished(self) -> bool:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         return len(self.answers) == len(self._works)
 
     def take(self, slots: int, seconds: float) -> Any | None:
@@ -34,11 +34,11 @@ class _Round(FarmedRun):
         return self._open.popleft() if self._open else None
 
     def put_back(self, work: Any) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         self._open.appendleft(work)
 
     def accept(self, work: Any, answer: Any) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         self.answers[self._places[id(work)]] = answer
 
     def checkpoint(self) -> None:

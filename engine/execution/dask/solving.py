@@ -1,4 +1,4 @@
-"""A run on a cluster: the solver's own division into slices, under the run's controls, events and folder."""
+"""A run on a cluster: the solver's own division into tasks, under the run's controls, events and folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import errors
 from ...api.engine import Engine
-from ...base.division import SliceWorker, Workers
+from ...base.division import ClusterInfo, TaskRunner
 from ...base.problem import Problem
 from ...base.result import Result
 from ...base.solver import Solver, SolverOptions
@@ -18,7 +18,7 @@ from ...solvers import solver_named
 from .connection import Connection
 from .coordinator import Coordinator, Timing
 from .rounds import RoundCaller
-from .whole import WholeRun, WholeWorkerMaker
+from .whole import WholeRun, WholeRunnerMaker
 
 __all__ = ["part_options", "solve_on_cluster", "undivided"]
 
@@ -32,9 +32,9 @@ def undivided(solver: Solver, problem: Problem[Any], options: SolverOptions) -> 
     problem : Problem
     options : SolverOptions
     """
-    if solver.farm is None:
+    if solver.division is None:
         return f"a run of {solver.name} cannot be divided; engine.map gives workers many problems, options or seeds"
-    return None if solver.farm.refusal is None else solver.farm.refusal(problem, options)
+    return None if solver.division.refusal is None else solver.division.refusal(problem, options)
 
 
 def part_options(solver: Solver, problem: Problem[Any], options: SolverOptions) -> SolverOptions:
@@ -47,28 +47,28 @@ def part_options(solver: Solver, problem: Problem[Any], options: SolverOptions) 
     options : SolverOptions
         Of the whole run.
     """
-    if solver.farm is None or solver.farm.one is None or undivided(solver, problem, options) is not None:
+    if solver.division is None or solver.division.one is None or undivided(solver, problem, options) is not None:
         return options
-    found: SolverOptions = solver.farm.one(options)
+    found: SolverOptions = solver.division.one(options)
     return found
 
 
 @dataclass(frozen=True)
-class _SliceWorkerMaker:
-    """Makes the slice worker of a run from a worker's engine; sent to the workers."""
+class _TaskRunnerMaker:
+    """Makes the task runner of a run from a worker's engine; sent to the workers."""
 
     solver: str
     problem: Problem[Any]
     options: SolverOptions
     seed: int
 
-    def __call__(self, engine: Engine) -> SliceWorker:
+    def __call__(self, engine: Engine) -> TaskRunner:
         solver = solver_named(self.solver)
-        assert solver.farm is not None
+        assert solver.division is not None
         if solver.validate is not None:
             solver.validate(self.problem, part_options(solver, self.problem, self.options), engine.device_infos)
         with engine.exclusive() as pool:
-            return solver.farm.worker(self.problem, self.options, self.seed, pool)
+            return solver.division.runner(self.problem, self.options, self.seed, pool)
 
 
 def _add_those_that_joined(run: Run, connection: Connection, computed: Iterable[str]) -> None:
@@ -86,7 +86,7 @@ def _solved_whole(
     if run.restored is not None:
         raise InputError(f"its checkpoint cannot be continued on a cluster; leave out the cluster ({reason})")
     run.warn(ClusterWarning(f"one worker of the cluster has the whole run, without checkpoints: {reason}"))
-    with connection.run(WholeWorkerMaker(problem, options, run.seed)) as transport:
+    with connection.run(WholeRunnerMaker(problem, options, run.seed)) as transport:
         coordinator = Coordinator(transport, run, WholeRun(run), timing)
         found = coordinator.solve()
     labels = {worker.label: worker.device_names for worker in connection.usable}
@@ -113,18 +113,18 @@ def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = N
         run.warn(ClusterWarning(warning))
     if (reason := undivided(solver, problem, options)) is not None:
         return _solved_whole(problem, options, run, connection, timing, reason)
-    farm = solver.farm
-    assert farm is not None
+    division = solver.division
+    assert division is not None
     workers = connection.usable
     simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
-    crew = Workers(len(workers), simt)
-    parts = None if farm.run is None else farm.run(problem, options, run, crew)
-    with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
+    cluster = ClusterInfo(len(workers), simt)
+    parts = None if division.run is None else division.run(problem, options, run, cluster)
+    with connection.run(_TaskRunnerMaker(solver.name, problem, options, run.seed)) as transport:
         if parts is not None:
             coordinator = Coordinator(transport, run, parts, timing)
             try:
                 return coordinator.solve()
             finally:
                 _add_those_that_joined(run, connection, coordinator.statistics.by_worker)
-        assert farm.solve is not None
-        return farm.solve(problem, options, run, crew, RoundCaller(transport, run, timing))
+        assert division.solve is not None
+        return division.solve(problem, options, run, cluster, RoundCaller(transport, run, timing))

@@ -1,4 +1,4 @@
-"""How slices reach workers and answers come back; the coordinator knows nothing else of a cluster."""
+"""How tasks reach workers and answers come back; the coordinator knows nothing else of a cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["Answered", "Left", "Lost", "Message", "Reported", "Transport"]
 
 @dataclass(frozen=True)
 class Answered:
-    """A slice's answer.
+    """A task's answer.
 
     Attributes
     ----------
     number : int
-        Of the slice.
+        Of the task.
     worker : str
         Label of the worker that computed it.
     answer : object
@@ -31,7 +31,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lost:
-    """A slice that ended without an answer.
+    """A task that ended without an answer.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Lost:
     error : Exception
         Why.
     fault : bool
-        Whether the slice itself failed, and would fail elsewhere; otherwise its worker was lost.
+        Whether the task itself failed, and would fail elsewhere; otherwise its worker was lost.
     worker : str
         Label of the worker, if known.
     """
@@ -52,7 +52,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Reported:
-    """What a slice in progress reports; also a sign that its worker is alive."""
+    """What a task in progress reports; also a sign that its worker is alive."""
 
     number: int
     worker: str
@@ -75,24 +75,24 @@ class Transport(Protocol):
     Attributes
     ----------
     interval : float
-        Seconds between two reports of a slice in progress.
+        Seconds between two reports of a task in progress.
     """
 
     interval: float
 
     def workers(self) -> list[str]:
-        """Labels of the workers that can be given slices now."""
+        """Labels of the workers that can be given tasks now."""
 
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """Have a slice computed, once more if it was submitted before.
+        """Have a task computed, once more if it was submitted before.
 
         Parameters
         ----------
         number : int
-            Of the slice.
+            Of the task.
         work : object
         seconds : float
-            How long the slice should take.
+            How long the task should take.
         shared : object
             The value that all workers share.
         """
@@ -107,13 +107,13 @@ class Transport(Protocol):
         """
 
     def share(self, value: Any) -> None:
-        """Let all slices in progress know a value, soon."""
+        """Let all tasks in progress know a value, soon."""
 
     def end(self, numbers: list[int]) -> None:
-        """Ask slices in progress to end early."""
+        """Ask tasks in progress to end early."""
 
     def forget(self, number: int) -> None:
-        """No further answer to a slice is wanted."""
+        """No further answer to a task is wanted."""
 
     def avoid(self, worker: str) -> None:
-        """Give a worker no slices before it is heard of again."""
+        """Give a worker no tasks before it is heard of again."""

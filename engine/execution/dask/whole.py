@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...api.engine import Engine
-from ...base.division import FarmedRun, SliceControl, SliceWorker
+from ...base.division import DividedRun, TaskControl, TaskRunner
 from ...base.problem import Problem
 from ...base.result import Result, Status
 from ...base.solver import SolverOptions
@@ -16,13 +16,13 @@ from ...errors import AuditError
 from ...events import Event, Incumbent, Metric, Notice
 from ...runs.run import Run
 
-__all__ = ["WholeRun", "WholeWorkerMaker"]
+__all__ = ["WholeRun", "WholeRunnerMaker"]
 
 _LOOK_SECONDS = 0.05
 
 
-class WholeRun(FarmedRun):
-    """One slice, which is the run. A slice that is lost, or ended by a pause, begins from the start.
+class WholeRun(DividedRun):
+    """One task, which is the run. A task that is lost, or ended by a pause, begins from the start.
 
     Parameters
     ----------
@@ -37,29 +37,29 @@ class WholeRun(FarmedRun):
 
     @property
     def finished(self) -> bool:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         return self._result is not None and not self._result.status.stopped
 
     def take(self, slots: int, seconds: float) -> str | None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         if self._is_out:
             return None
         self._is_out = True
         return "whole"
 
     def accept(self, work: str, answer: bytes) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         found = pickle.loads(answer)  # noqa: S301 - from a worker of the session
         if not isinstance(found, Result):
             raise AuditError("a run was answered with something else than a result")
         self._result, self._is_out = found, False
 
     def put_back(self, work: str) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         self._is_out = False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take in an incumbent; see :class:`FarmedRun`.
+        """Take in an incumbent; see :class:`DividedRun`.
 
         Parameters
         ----------
@@ -75,31 +75,31 @@ class WholeRun(FarmedRun):
         return
 
     def result(self, status: Status | None) -> Result:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         found = self._result or Result(Status.INTERRUPTED, None, None, None)
         return found if status is None or not found.status.stopped else replace(found, status=status)
 
 
 @dataclass(frozen=True)
-class WholeWorkerMaker:
-    """Makes the slice worker of a run from a worker's engine; sent to the workers."""
+class WholeRunnerMaker:
+    """Makes the task runner of a run from a worker's engine; sent to the workers."""
 
     problem: Problem[Any]
     options: SolverOptions
     seed: int
 
-    def __call__(self, engine: Engine) -> SliceWorker:
-        """The slice worker."""
-        return _WholeSlices(engine, self.problem, self.options, self.seed)
+    def __call__(self, engine: Engine) -> TaskRunner:
+        """The task runner."""
+        return _WholeRunTasks(engine, self.problem, self.options, self.seed)
 
 
-class _WholeSlices(SliceWorker):
+class _WholeRunTasks(TaskRunner):
     """Solves the problem on a worker's engine."""
 
     def __init__(self, engine: Engine, problem: Problem[Any], options: SolverOptions, seed: int) -> None:
         self._engine, self._problem, self._options, self._seed = engine, problem, options, seed
 
-    def compute(self, work: str, control: SliceControl) -> Result:
+    def compute(self, work: str, control: TaskControl) -> Result:
         """The result, also of a run that was asked to end."""
 
         def pass_on(event: Event) -> None:

@@ -1,4 +1,4 @@
-"""What runs on a worker: a plugin that opens the devices once, and the task that computes a slice."""
+"""What runs on a worker: a plugin that opens the devices once, and the function that computes a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed import __version__ as distributed_version
 
 from ...api.engine import Engine
-from ...base.division import SliceControl, SliceWorker
+from ...base.division import TaskControl, TaskRunner
 from ...errors import ClusterError, DeviceError, QuintetError
 from ...util.version import version
 
@@ -64,7 +64,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     devices : list of str, or dict of str to list of str, or None
         For every worker, or by worker label.
     interval : float
-        Seconds between two reports of a slice.
+        Seconds between two reports of a task.
     """
 
     def __init__(self, session: str, backend: str | None, devices: Any, interval: float = 1.0) -> None:
@@ -79,21 +79,21 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         self.engine: Engine | None = None
         self.work = threading.Lock()
         self.making = threading.Lock()
-        self.slices: dict[tuple[str, int], SliceControl] = {}
+        self.tasks: dict[tuple[str, int], TaskControl] = {}
         self.shared: dict[str, Any] = {}
         self.ended: set[tuple[str, int]] = set()
-        self.workers: dict[str, SliceWorker] = {}
+        self.runners: dict[str, TaskRunner] = {}
         self._used = time.monotonic()
         self._timer: threading.Timer | None = None
         self.description = await asyncio.to_thread(self._describe)
         worker.log_event(topic_of(self.session), {"kind": "worker", **self.description})
 
     async def teardown(self, worker: Worker) -> None:
-        """End slices in progress and close the devices."""
+        """End tasks in progress and close the devices."""
         if self._timer is not None:
             self._timer.cancel()
-        for slice_control in list(self.slices.values()):
-            slice_control.end()
+        for task_control in list(self.tasks.values()):
+            task_control.end()
         await asyncio.to_thread(self._close)
 
     def _own_devices(self) -> list[str] | None:
@@ -121,75 +121,75 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
             found["fault"] = f"{type(error).__name__}: {error}"
         return found
 
-    # --- slices -------------------------------------------------------------------------------------------------
+    # --- tasks -------------------------------------------------------------------------------------------------
 
     def compute(self, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-        """Compute one slice; what fails is described in what is returned.
+        """Compute one task; what fails is described in what is returned.
 
         Parameters
         ----------
         run : str
         number : int
-            Of the slice.
+            Of the task.
         work : bytes
             Pickled.
         seconds : float
-            Length of the slice.
+            Length of the task.
         shared : object
-            The latest value that all slices know.
+            The latest value that all tasks know.
         """
         answer: dict[str, Any] = {"worker": self.label}
         try:
             with self.making:
-                slices = self._slice_worker(run)
-            prepared = slices.prepare(pickle.loads(work))  # noqa: S301
+                runner = self._task_runner(run)
+            prepared = runner.prepare(pickle.loads(work))  # noqa: S301
             with self.work:
                 began = time.monotonic()
-                computed = self._computed(slices, run, number, prepared, seconds, shared)
+                computed = self._computed(runner, run, number, prepared, seconds, shared)
             answer["seconds"] = time.monotonic() - began
-            answer["answer"] = slices.finish(computed)
+            answer["answer"] = runner.finish(computed)
         except Exception as error:
             answer = {"worker": self.label, **self._failed(run, error)}
         finally:
             self._used = time.monotonic()
         return answer
 
-    def _computed(self, slices: SliceWorker, run: str, number: int, prepared: Any, seconds: float, shared: Any) -> Any:
-        """What a slice has computed, under the control of the client."""
-        control = SliceControl(seconds, lambda values: self.send(run, number, values), self.interval)
+    def _computed(self, runner: TaskRunner, run: str, number: int, prepared: Any, seconds: float, shared: Any) -> Any:
+        """What a task has computed, under the control of the client."""
+        control = TaskControl(seconds, lambda values: self.send(run, number, values), self.interval)
         control.shared = self.shared.get(run, shared)
         if (run, number) in self.ended:
             control.end()
-        self.slices[run, number] = control
+        self.tasks[run, number] = control
         self.send(run, number, {})
         stop = threading.Event()
         threading.Thread(target=self._beat, args=(run, number, stop), daemon=True).start()
         try:
-            return slices.compute(prepared, control)
+            return runner.compute(prepared, control)
         finally:
             stop.set()
-            self.slices.pop((run, number), None)
+            self.tasks.pop((run, number), None)
             self.ended.discard((run, number))
 
     def _beat(self, run: str, number: int, stop: threading.Event) -> None:
-        """Let the client know that the slice is in progress."""
+        """Let the client know that the task is in progress."""
         while not stop.wait(max(self.interval, 1.0)):
             self.send(run, number, {})
 
-    def _slice_worker(self, run: str) -> SliceWorker:
-        found = self.workers.get(run)
+    def _task_runner(self, run: str) -> TaskRunner:
+        found = self.runners.get(run)
         if found is None:
             plugin = self.worker.plugins.get(run_name(run))
             if plugin is None:
                 raise ClusterError("the worker does not have the run's problem yet")
             if self.engine is None:
                 raise DeviceError(self.description["fault"])
-            found = self.workers[run] = plugin.make(self.engine)
+            found = self.runners[run] = plugin.make(self.engine)
             self._close_when_idle()
         return found
 
     def _failed(self, run: str, error: Exception) -> dict[str, Any]:
-        """The error as a message to the client; a device that failed is opened again for the next slice."""
+        """The error as a message to the client; a device that failed is opened again for the next task."""
         if isinstance(error, DeviceError):
             with self.making, self.work:
                 self.leave(run)
@@ -209,7 +209,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         ----------
         run : str
         number : int
-            Of the slice.
+            Of the task.
         values : dict
         """
         with contextlib.suppress(Exception):
@@ -220,7 +220,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def leave(self, run: str) -> None:
         """Forget a run."""
-        found = self.workers.pop(run, None)
+        found = self.runners.pop(run, None)
         self.shared.pop(run, None)
         if found is not None:
             with contextlib.suppress(Exception):
@@ -229,7 +229,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     # --- the devices --------------------------------------------------------------------------------------------
 
     def _close_when_idle(self) -> None:
-        """Close the devices once no slice has come for a while, as after the client was killed."""
+        """Close the devices once no task has come for a while, as after the client was killed."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -249,7 +249,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         self._timer.start()
 
     def _close_runs(self) -> None:
-        for run in list(self.workers):
+        for run in list(self.runners):
             self.leave(run)
 
     def _close(self) -> None:
@@ -279,16 +279,16 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     ----------
     session, run : str
     content : bytes
-        The pickled function that makes the slice worker from an engine.
+        The pickled function that makes the task runner from an engine.
     """
 
     def __init__(self, session: str, run: str, content: bytes) -> None:
         self.session, self.run, self.content = session, run, content
         self.name = run_name(run)
 
-    def make(self, engine: Engine) -> SliceWorker:
-        """The slice worker, on an engine of this worker."""
-        made: SliceWorker = pickle.loads(self.content)(engine)  # noqa: S301
+    def make(self, engine: Engine) -> TaskRunner:
+        """The task runner, on an engine of this worker."""
+        made: TaskRunner = pickle.loads(self.content)(engine)  # noqa: S301
         return made
 
     async def setup(self, worker: Worker) -> None:
@@ -296,12 +296,12 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self.worker = worker
 
     async def teardown(self, worker: Worker) -> None:
-        """Close what slices of the run have kept."""
+        """Close what tasks of the run have kept."""
         plugin = worker.plugins.get(session_name(self.session))
         if isinstance(plugin, SessionPlugin):
-            for (run, _), slice_control in list(plugin.slices.items()):
+            for (run, _), task_control in list(plugin.tasks.items()):
                 if run == self.run:
-                    slice_control.end()
+                    task_control.end()
 
             def leave() -> None:
                 with plugin.work:
@@ -311,7 +311,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 def compute(session: str, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-    """The task of a slice.
+    """Compute a task: the function that Dask calls.
 
     Parameters
     ----------
@@ -326,13 +326,13 @@ def compute(session: str, run: str, number: int, work: bytes, seconds: float, sh
 
 
 def control(session: str, run: str, numbers: list[int], shared: Any, has_shared: bool, dask_worker: Any = None) -> None:
-    """Tell the slices of a run on this worker to end, or a shared value.
+    """Tell the tasks of a run on this worker to end, or a shared value.
 
     Parameters
     ----------
     session, run : str
     numbers : list of int
-        Slices that are to end.
+        Tasks that are to end.
     shared : object
     has_shared : bool
         Whether there is a new shared value.
@@ -344,11 +344,11 @@ def control(session: str, run: str, numbers: list[int], shared: Any, has_shared:
         return
     if has_shared:
         plugin.shared[run] = shared
-        for (owner, _), slice_control in list(plugin.slices.items()):
+        for (owner, _), task_control in list(plugin.tasks.items()):
             if owner == run:
-                slice_control.shared = shared
+                task_control.shared = shared
     for number in numbers:
-        known = plugin.slices.get((run, number))
+        known = plugin.tasks.get((run, number))
         if known is None:
             plugin.ended.add((run, number))
         else:

@@ -7,7 +7,7 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from ...base.division import Farm
+from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE
 from .options import PHASES, Options
@@ -32,11 +32,11 @@ SOLVER = Solver(
     schema=SCHEMA,
     generators={"nk": Generator.of_module(f"{PACKAGE}.generators.boa", "NKOptions", "generate_nk", "write_nk")},
     bench=LazyImport(f"{PACKAGE}.benchmarks.boa.command", "bench"),
-    farm=Farm(
-        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
-        solve=LazyImport(f"{__name__}.farm", "solve_farmed"),
-        refusal=LazyImport(f"{__name__}.farm", "refusal"),
-        one=LazyImport(f"{__name__}.farm", "one_island"),
+    division=Division(
+        runner=LazyImport(f"{__name__}.division", "task_runner"),
+        solve=LazyImport(f"{__name__}.division", "solve_divided"),
+        refusal=LazyImport(f"{__name__}.division", "refusal"),
+        one=LazyImport(f"{__name__}.division", "one_island"),
     ),
     reproductions={
         "boa": Reproduction(

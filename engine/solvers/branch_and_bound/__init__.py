@@ -7,7 +7,7 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from ...base.division import Farm
+from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE
 from .options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
@@ -104,9 +104,9 @@ SOLVER = Solver(
             LazyImport(f"{PACKAGE}.reproductions.flowshop_proofs", "reproduce"),
         ),
     },
-    farm=Farm(
-        run=LazyImport(f"{__name__}.farm", "farmed_search"),
-        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
+    division=Division(
+        run=LazyImport(f"{__name__}.division", "DividedSearch"),
+        runner=LazyImport(f"{__name__}.division", "SearchTasks"),
     ),
     verify=LazyImport(f"{__name__}.proofs.verify", "verify"),
 )

@@ -6,7 +6,7 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from ...base.division import Farm
+from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE
 from .options import Options
@@ -40,9 +40,9 @@ SOLVER = Solver(
             LazyImport(f"{PACKAGE}.reproductions.gibbs", "reproduce"),
         )
     },
-    farm=Farm(
-        run=LazyImport(f"{__name__}.farm", "farmed_sampling"),
-        worker=LazyImport(f"{__name__}.farm", "slice_worker"),
+    division=Division(
+        run=LazyImport(f"{__name__}.division", "DividedSampling"),
+        runner=LazyImport(f"{__name__}.division", "SamplingTasks"),
     ),
     generators={
         "probit": Generator.of_module(

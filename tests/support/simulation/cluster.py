@@ -1,7 +1,7 @@
 """A cluster whose messages are lost, late or repeated at the k-th of them, and whose workers die.
 
 The coordinator, the run and its folder are the product's. The workers search permutations by a table of all leaves, so
-that a slice takes no time; the clock is virtual.
+that a task takes no time; the clock is virtual.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine import Knapsack
 from engine.api.map import BatchProgress
 from engine.base.batch import Item
 from engine.base.context import Checkpoint, StopRequested
-from engine.base.division import FarmedRun, Workers
+from engine.base.division import ClusterInfo, DividedRun
 from engine.base.result import Result, Status
 from engine.benchmarks.cluster.simulation import SimulatedTransport
 from engine.errors import ClusterError, DeviceError
@@ -29,7 +29,7 @@ from engine.execution.dask.batches import MapRun, _load_items
 from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.rounds import RoundCaller
 from engine.execution.dask.transport import Answered, Left, Lost, Message
-from engine.solvers.branch_and_bound.farm import FarmedSearch, pack, unpack
+from engine.solvers.branch_and_bound.division import DividedSearch, pack, unpack
 from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, number_of
 from engine.solvers.branch_and_bound.validate import tree_of
 from tests.support.counting import mixed
@@ -124,7 +124,7 @@ def _queens(n: int) -> tuple[int, ...]:
 
 
 class TableWorkers:
-    """Slices of a search, by a table of all leaves."""
+    """Tasks of a search, by a table of all leaves."""
 
     def __init__(self, problem: Any, options: Any, rate: float) -> None:
         self._tree, self._rate = tree_of(problem, options), rate
@@ -132,7 +132,7 @@ class TableWorkers:
         self._values: dict[int, int] = {}
 
     def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
-        """How long a slice takes, and its answer."""
+        """How long a task takes, and its answer."""
         units = unpack(work["batches"], self.n)
         most = max(1, int(seconds * self._rate))
         done, solutions, left, first = 0, 0, [], False
@@ -188,7 +188,7 @@ class AloneOwner(Owner):
         return next(self._due) % 5 == 0
 
 
-def _divided(parts: FarmedRun, compute: Any, plan: Plan, seed: int, owner: Any) -> Result:
+def _divided(parts: DividedRun, compute: Any, plan: Plan, seed: int, owner: Any) -> Result:
     transport = FaultyTransport(3, compute, plan, seed)
     return Coordinator(transport, owner, parts, _TIMING, clock=transport.clock).solve()
 
@@ -198,7 +198,7 @@ def searched(plan: Plan, seed: int) -> Callable[..., Result]:
 
     def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
         workers = TableWorkers(problem, options, rate=Random(seed).choice([30.0, 60.0, 120.0]))
-        parts = FarmedSearch(problem, options, run, Workers(3, False))
+        parts = DividedSearch(problem, options, run, ClusterInfo(3, False))
         return _divided(parts, workers.compute, plan, seed, run)
 
     return solve
@@ -237,7 +237,7 @@ def best_value(problem: Knapsack) -> int:
 
 
 def counted_in_rounds(plan: Plan, seed: int) -> Callable[..., Result]:
-    """A solver of counts whose slices are rounds of three workers, as islands are."""
+    """A solver of counts whose tasks are rounds of three workers, as islands are."""
 
     def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
         begin, end, total, key = work

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import Checkpoint, RunContext
-from ...base.division import FarmedRun, SliceContext, SliceControl, SliceWorker, Workers
+from ...base.division import ClusterInfo, DividedRun, TaskContext, TaskControl, TaskRunner
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
@@ -37,14 +37,14 @@ from .problem import HorseshoeProbit
 from .reporting import report_progress
 from .schema import CheckpointState
 
-__all__ = ["FarmedSampling", "SamplingSlices", "farmed_sampling", "slice_worker"]
+__all__ = ["DividedSampling", "SamplingTasks"]
 
 Arrays = dict[str, NDArray[Any]]
 
 _TOGETHER = 4
 _ADAPTED = ("weight", "curvature", "control", "small", "mode_auxiliary")
-_OF_A_SLICE = ("eta", "r_hat", "ess", "ess_per_second")
-"""Metrics that are of all chains, of which a slice has some."""
+_OF_A_TASK = ("eta", "r_hat", "ess", "ess_per_second")
+"""Metrics that are of all chains, of which a task has some."""
 
 
 def _common_from(options: Options) -> int:
@@ -69,7 +69,7 @@ class _Group:
     out: bool = False
 
 
-class FarmedSampling(FarmedRun):
+class DividedSampling(DividedRun):
     """All chains of a run: draws, checks of convergence, checkpoints.
 
     Parameters
@@ -77,10 +77,10 @@ class FarmedSampling(FarmedRun):
     problem : HorseshoeProbit
     options : Options
     run : RunContext
-    workers : Workers
+    cluster : ClusterInfo
     """
 
-    def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, workers: Workers) -> None:
+    def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
         options = with_kernel(problem, options)
         self._problem, self._options, self._run = problem, options, run
         self._design = Design.of(problem, options)
@@ -88,7 +88,7 @@ class FarmedSampling(FarmedRun):
         report_design(run, self._design, self._options)
         self._total = options.warmup + options.most_draws * options.thin
         self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
-        each = _TOGETHER if workers.simt else max(1, min(_TOGETHER, options.chains // max(1, workers.count)))
+        each = _TOGETHER if cluster.simt else max(1, min(_TOGETHER, options.chains // max(1, cluster.count)))
         self._shares = list(chain_groups(options.chains, each))
         self._groups: list[_Group] = []
         self._snapshot: Snapshot | None = None
@@ -96,9 +96,9 @@ class FarmedSampling(FarmedRun):
         self._common: dict[str, Any] = {}
         self._has_lines = options.kernel != "hmc"
         self._is_out = self._converged = False
-        if len(self._shares) < workers.count:
+        if len(self._shares) < cluster.count:
             run.notice(
-                f"{options.chains} chains keep {len(self._shares)} of {workers.count} workers busy: "
+                f"{options.chains} chains keep {len(self._shares)} of {cluster.count} workers busy: "
                 f"{each} share every pass over X. Set chains to more for more draws in the same time"
             )
         if run.restored is not None:
@@ -109,11 +109,11 @@ class FarmedSampling(FarmedRun):
 
     @property
     def finished(self) -> bool:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         return self._converged or self._state.iteration >= self._total
 
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """See :class:`FarmedRun`: the start and the warm-up; then one group of chains after the other."""
+        """See :class:`DividedRun`: the start and the warm-up; then one group of chains after the other."""
         if not self._groups:
             if self._is_out:
                 return None
@@ -127,7 +127,7 @@ class FarmedSampling(FarmedRun):
         return None
 
     def _draws_of(self, group: _Group, limit: int) -> dict[str, Any]:
-        """A slice's work: a group of chains from where it is."""
+        """A task's work: a group of chains from where it is."""
         return {
             "kind": "draws",
             "first": group.first,
@@ -148,7 +148,7 @@ class FarmedSampling(FarmedRun):
         return min(self._total, -(-wanted // REFRESH) * REFRESH)
 
     def put_back(self, work: Mapping[str, Any]) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         if work["kind"] == "start":
             self._is_out = False
         else:
@@ -167,7 +167,7 @@ class FarmedSampling(FarmedRun):
         work : mapping
             What :meth:`take` has given.
         answer : mapping
-            What :meth:`SamplingSlices.compute` has made of it.
+            What :meth:`SamplingTasks.compute` has made of it.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class FarmedSampling(FarmedRun):
         rows: NDArray[np.float64] = answer["rows"]
         shape = (len(answer["iterations"]), group.count, rows.shape[2] if rows.ndim == 3 else -1)
         if rows.shape != shape or not group.done < done <= work["until"] or done not in answer["states"]:
-            raise AuditError(f"a slice of the chains from {group.first} on was answered with other draws")
+            raise AuditError(f"a task of the chains from {group.first} on was answered with other draws")
         if not np.isfinite(rows).all():
             raise AuditError("a chain has reached a number that is not finite")
         group.out, group.done = False, done
@@ -264,7 +264,7 @@ class FarmedSampling(FarmedRun):
     # --- the run's own --------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         if self._snapshot is not None:
             return checkpoint_of(self._state, self._snapshot, self._state.exchanged_before)
         return self._checkpoint
@@ -276,7 +276,7 @@ class FarmedSampling(FarmedRun):
         return posterior_of(self._problem, self._options, self._run, self._state, found, False, exchanged)
 
 
-class SamplingSlices(SliceWorker):
+class SamplingTasks(TaskRunner):
     """Samples chains on the devices of a worker; the sampler of the last group is kept.
 
     Parameters
@@ -303,23 +303,23 @@ class SamplingSlices(SliceWorker):
         if sampler is not None:
             sampler.__exit__(None, None, None)
 
-    def _context_of(self, control: SliceControl) -> SliceContext:
-        """A context that is not stopped within an iteration: the slice ends at the next multiple of REFRESH."""
-        endless = SliceControl(float("inf"), control.send, control.interval)
-        return SliceContext(self._seed, endless, _OF_A_SLICE)
+    def _context_of(self, control: TaskControl) -> TaskContext:
+        """A context that is not stopped within an iteration: the task ends at the next multiple of REFRESH."""
+        endless = TaskControl(float("inf"), control.send, control.interval)
+        return TaskContext(self._seed, endless, _OF_A_TASK)
 
-    def compute(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
+    def compute(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
         """A part of the warm-up, or draws of a group of chains.
 
         Parameters
         ----------
         work : mapping
-            What :meth:`FarmedSampling.take` has given.
-        control : SliceControl
+            What :meth:`DividedSampling.take` has given.
+        control : TaskControl
         """
         return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
 
-    def _start(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
+    def _start(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
         """All chains from the beginning, or from a checkpoint, towards the first draw."""
         self.close()
         options, run = self._options, self._context_of(control)
@@ -343,8 +343,8 @@ class SamplingSlices(SliceWorker):
         arrays, scalars = checkpoint_of(state, snapshot, exchanged)
         return {"arrays": arrays, "scalars": scalars, "lines": state.lines}
 
-    def _draw(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
-        """Draws of a group of chains, until the slice is to end."""
+    def _draw(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
+        """Draws of a group of chains, until the task is to end."""
         sampler = self._prepared(work)
         kept_from, until = self._options.warmup, int(work["until"])
         at = int(work["from"])
@@ -380,7 +380,7 @@ class SamplingSlices(SliceWorker):
         }
 
     def _prepared(self, work: Mapping[str, Any]) -> Sampler:
-        """A sampler with the chains of a slice: the one that was left there, or another."""
+        """A sampler with the chains of a task: the one that was left there, or another."""
         first, count, at = int(work["first"]), int(work["count"]), int(work["from"])
         if self._sampler is not None and self._holds == (first, count, at):
             return self._sampler
@@ -393,17 +393,7 @@ class SamplingSlices(SliceWorker):
         state.mode, state.iteration = common["mode"], at
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
         state.notified = True
-        context = self._context_of(SliceControl(float("inf")))
+        context = self._context_of(TaskControl(float("inf")))
         restore_chains(self._options, context, sampler, state, arrays, saved)
         self._failed = 0
         return sampler
-
-
-def farmed_sampling(problem: HorseshoeProbit, options: Options, run: RunContext, workers: Workers) -> FarmedSampling:
-    """See :attr:`engine.base.division.Farm.run`."""
-    return FarmedSampling(problem, options, run, workers)
-
-
-def slice_worker(problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> SamplingSlices:
-    """See :attr:`engine.base.division.Farm.worker`."""
-    return SamplingSlices(problem, options, seed, pool)

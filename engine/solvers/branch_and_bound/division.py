@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from ...base.context import RunContext, StopRequested
-from ...base.division import FarmedRun, SliceContext, SliceControl, SliceWorker, Workers
+from ...base.division import ClusterInfo, DividedRun, TaskContext, TaskControl, TaskRunner
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError
@@ -30,16 +30,16 @@ from .search.messages import Found
 from .tree import PermutationProblem
 from .validate import tree_of
 
-__all__ = ["FarmedSearch", "SearchSlices", "farmed_search", "slice_worker"]
+__all__ = ["DividedSearch", "SearchTasks"]
 
 _BATCHES = 8
 _PIECES_PER_WORKER = 2
 _COUNTERS = ("nodes", "leaves", "pushed", "solutions", "steals", "exchanged")
-_OF_A_SLICE = (
+_OF_A_TASK = (
     *("explored_here", "explored_share", "exchanged_intervals", "nodes_left", "steals"),
     *("steals_device_device", "steals_device_host", "steals_host_device", "steals_host_host"),
 )
-"""Metrics that begin anew with each slice, or are shares and numbers of the whole search."""
+"""Metrics that begin anew with each task, or are shares and numbers of the whole search."""
 
 
 class Batch(TypedDict):
@@ -52,7 +52,7 @@ class Batch(TypedDict):
 
 
 class Work(TypedDict):
-    """What a slice does: batches, the upper bounds of the search, and what the tree's bounds are prepared with."""
+    """What a task does: batches, the upper bounds of the search, and what the tree's bounds are prepared with."""
 
     batches: list[Batch]
     initial: int
@@ -100,7 +100,7 @@ def _leaves(batches: Sequence[Batch]) -> int:
     return sum(batch["leaves"] for batch in batches)
 
 
-class FarmedSearch(FarmedRun):
+class DividedSearch(DividedRun):
     """A whole search: its open batches, the incumbent, the proven bound, and what is explored.
 
     Parameters
@@ -108,14 +108,14 @@ class FarmedSearch(FarmedRun):
     problem : PermutationProblem
     options : Options
     run : RunContext
-    workers : Workers
+    cluster : ClusterInfo
     """
 
-    def __init__(self, problem: PermutationProblem, options: Options, run: RunContext, workers: Workers) -> None:
+    def __init__(self, problem: PermutationProblem, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
         self._run = run
         self._tree = tree = tree_of(problem, options)
         self._all_leaves = math.factorial(tree.items)
-        pieces = max(2, _PIECES_PER_WORKER * workers.count)
+        pieces = max(2, _PIECES_PER_WORKER * cluster.count)
         self._incumbent, before = single._begin(problem, tree, options, run, pieces)
         self._root_bound = max(tree.lower_bound(), before.bound)
         self._bound = self._root_bound
@@ -125,23 +125,23 @@ class FarmedSearch(FarmedRun):
         self._counters = {name: before.counters.get(name, 0) for name in (*_COUNTERS, *before.counters)}
         self._nodes_before = self._counters["nodes"]
         self._out: dict[int, Batch] = {}
-        self._several = workers.count > 1
+        self._several = cluster.count > 1
         needed = single._is_needed(tree, self._incumbent, before)
         units = before.units if needed else Units.none(tree.items)
         self._skipped = not needed
-        parts = _BATCHES * max(2, workers.count)
+        parts = _BATCHES * max(2, cluster.count)
         self._open = deque(pack(units, self._root_bound, parts))
         self._bounds = Counter(batch["bound"] for batch in self._open)
         self._publish()
 
     @property
     def finished(self) -> bool:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         return not self._open and not self._out
 
     @property
     def wants_work_back(self) -> bool:
-        """Whether no batch is left to hand out: what a slice in progress has left can be divided."""
+        """Whether no batch is left to hand out: what a task in progress has left can be divided."""
         return not self._open
 
     @property
@@ -150,7 +150,7 @@ class FarmedSearch(FarmedRun):
         return self._incumbent.value
 
     def take(self, slots: int, seconds: float) -> Work | None:
-        """Some batches: a fair share of those that are open. See :meth:`FarmedRun.take`."""
+        """Some batches: a fair share of those that are open. See :meth:`DividedRun.take`."""
         if not self._open:
             return None
         count = max(1, len(self._open) // max(1, slots))
@@ -161,7 +161,7 @@ class FarmedSearch(FarmedRun):
         return {"batches": chosen, "initial": one.initial, "upper": one.value, "prepared": prepared}
 
     def put_back(self, work: Work) -> None:
-        """See :class:`FarmedRun`."""
+        """See :class:`DividedRun`."""
         self._remove(work)
         self._open.extendleft(reversed(work["batches"]))
 
@@ -170,7 +170,7 @@ class FarmedSearch(FarmedRun):
             del self._out[id(batch)]
 
     def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
-        """Take in what a slice has explored, what it left open, and its best solution. See :meth:`FarmedRun.accept`.
+        """Take in what a task has explored, what it left open, and its best solution. See :meth:`DividedRun.accept`.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class FarmedSearch(FarmedRun):
         left: list[Batch] = answer["batches"]
         given, done = _leaves(work["batches"]), length_of_levels(explored)
         if given != done + _leaves(left):
-            raise AuditError(f"a slice of {given} leaves was answered with {done + _leaves(left)}")
+            raise AuditError(f"a task of {given} leaves was answered with {done + _leaves(left)}")
         if answer["solution"] is not None:
             self._improve(np.asarray(answer["solution"], np.int64), int(answer["value"]))
         self._remove(work)
@@ -206,7 +206,7 @@ class FarmedSearch(FarmedRun):
         one.value, one.solution, one.improved = value, solution, True
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take over a solution that a slice has found. See :meth:`FarmedRun.report`."""
+        """Take over a solution that a task has found. See :meth:`DividedRun.report`."""
         if "solution" in values:
             self._improve(np.asarray(values["solution"], np.int64), int(values["value"]))
             self._publish()
@@ -226,7 +226,7 @@ class FarmedSearch(FarmedRun):
         return unpack([*self._out.values(), *self._open], self._tree.items)
 
     def checkpoint(self) -> tuple[dict[str, Any], Any]:
-        """See :class:`FarmedRun`; intervals that are out count as open."""
+        """See :class:`DividedRun`; intervals that are out count as open."""
         one = self._incumbent
         progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound, self._prepared)
         return write(progress, one.solution, one.initial, one.value, one.improved)
@@ -243,7 +243,7 @@ class FarmedSearch(FarmedRun):
         if not self._skipped:
             single._audit(
                 *(self._tree, self._explored, open_units, self._counters, self._incumbent),
-                devices=2,  # slices do not know at once what others have found
+                devices=2,  # tasks do not know at once what others have found
                 stopped=status is not None,
             )
         if status is None and self._incumbent.solution is None and not self._tree.counts:
@@ -253,7 +253,7 @@ class FarmedSearch(FarmedRun):
         )
 
 
-class SearchSlices(SliceWorker):
+class SearchTasks(TaskRunner):
     """Searches batches on the devices of a worker.
 
     Parameters
@@ -280,16 +280,16 @@ class SearchSlices(SliceWorker):
         units: Units = answer.pop("open")
         return {**answer, "batches": pack(units, answer.pop("bound"), _BATCHES)}
 
-    def compute(self, work: tuple[Work, Units], control: SliceControl) -> dict[str, Any]:
-        """Search until nothing is left of the batches, or the slice is to end. See :meth:`SliceWorker.compute`."""
+    def compute(self, work: tuple[Work, Units], control: TaskControl) -> dict[str, Any]:
+        """Search until nothing is left of the batches, or the task is to end. See :meth:`TaskRunner.compute`."""
         return self._search(*work, control)
 
-    def _search(self, work: Work, units: Units, control: SliceControl) -> dict[str, Any]:
+    def _search(self, work: Work, units: Units, control: TaskControl) -> dict[str, Any]:
         tree = self._tree
         bound = min(batch["bound"] for batch in work["batches"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         publish = _announcer(incumbent, control)
-        run = SliceContext(self._seed, control, _OF_A_SLICE)
+        run = TaskContext(self._seed, control, _OF_A_TASK)
         with Coordinator(self._pool, run, tree, self._options, work["initial"], units, bound) as search:
 
             def take_over() -> None:
@@ -326,20 +326,10 @@ def _value(shared: Any) -> int:
     return (1 << 62) if shared is None else int(shared)
 
 
-def _announcer(incumbent: Any, control: SliceControl) -> Callable[[], None]:
+def _announcer(incumbent: Any, control: TaskControl) -> Callable[[], None]:
     """Reports the incumbent's solution at once."""
 
     def publish() -> None:
         control.report({"solution": incumbent.solution.tolist(), "value": incumbent.value}, at_once=True)
 
     return publish
-
-
-def farmed_search(problem: PermutationProblem, options: Options, run: RunContext, workers: Workers) -> FarmedSearch:
-    """See :attr:`engine.base.division.Farm.run`."""
-    return FarmedSearch(problem, options, run, workers)
-
-
-def slice_worker(problem: PermutationProblem, options: Options, seed: int, pool: DevicePool) -> SearchSlices:
-    """See :attr:`engine.base.division.Farm.worker`."""
-    return SearchSlices(problem, options, seed, pool)

@@ -10,34 +10,34 @@ import pytest
 
 import engine
 from engine.base.context import Checkpoint
-from engine.base.division import SliceControl, Workers
+from engine.base.division import ClusterInfo, TaskControl
 from engine.base.result import Result
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.rounds import RoundCaller
-from engine.solvers.boa.farm import IslandSlices, refusal, solve_farmed
+from engine.solvers.boa.division import IslandTasks, refusal, solve_divided
 from engine.solvers.boa.options import Options
 from tests.support.owner import Owner
 
 TIMING = Timing(first=0.05, longest=0.05, least=1e9, patience=5.0)
 
 
-def farmed(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Result, SimulatedTransport]:
-    slices: dict[str, IslandSlices] = {}
+def divided(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Result, SimulatedTransport]:
+    tasks: dict[str, IslandTasks] = {}
     with DevicePool(infos) as pool:
 
         def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
-            if worker not in slices:
-                slices[worker] = IslandSlices(problem, options, pool)
+            if worker not in tasks:
+                tasks[worker] = IslandTasks(problem, options, pool)
             began = time.monotonic()
-            answer = slices[worker].compute(work, SliceControl(seconds))
+            answer = tasks[worker].compute(work, TaskControl(seconds))
             return time.monotonic() - began, answer
 
         transport = SimulatedTransport(3, compute, mishaps=Mishaps(killed=0.6, twice=0.2, restart=0.02))
         rounds = RoundCaller(transport, owner, TIMING, clock=transport.clock)
-        result = solve_farmed(problem, options, owner, Workers(3, False), rounds)
-        for one in slices.values():
+        result = solve_divided(problem, options, owner, ClusterInfo(3, False), rounds)
+        for one in tasks.values():
             one.close()
     return result, transport
 
@@ -56,7 +56,7 @@ def test_islands_have_the_trajectory_of_one_machine(cpu: str, alone: engine.Engi
     expected = alone.solve(problem, seed=4, max_generations=25, **given)
     owner: Any = Owner()
     owner.seed = 4
-    result, transport = farmed(problem, Options(max_generations=25, **given), alone.device_infos, owner)
+    result, transport = divided(problem, Options(max_generations=25, **given), alone.device_infos, owner)
     assert (result.status, result.objective) == (expected.status, expected.objective)
     for name in ("history", "population", "order", "edges"):
         assert np.array_equal(result.arrays[name], expected.arrays[name]), name
@@ -74,10 +74,10 @@ def test_islands_resume_from_a_checkpoint(cpu: str, alone: engine.Engine) -> Non
             return not self.saved and any(name == "generation" and value >= 3 for name, value, _ in self.metrics)
 
     owner: Any = Saving()
-    farmed(problem, Options(**given), alone.device_infos, owner)
+    divided(problem, Options(**given), alone.device_infos, owner)
     again: Any = Owner()
     again.restored = Checkpoint(*owner.saved[0], 0.0)
-    result, _ = farmed(problem, Options(**given), alone.device_infos, again)
+    result, _ = divided(problem, Options(**given), alone.device_infos, again)
     assert np.array_equal(result.arrays["history"], expected.arrays["history"])
 
 

@@ -1,6 +1,6 @@
-"""Islands on the workers of a cluster: each slice is some generations of one island, up to the next migration.
+"""Islands on the workers of a cluster: each task is some generations of one island, up to the next migration.
 
-The islands advance in rounds, with the trajectory of one machine. The state of an island travels with each slice, so
+The islands advance in rounds, with the trajectory of one machine. The state of an island travels with each task, so
 that any worker can continue it; a worker that still has the island's population on a device uses that.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import RunContext
-from ...base.division import Rounds, SliceControl, SliceWorker, Workers
+from ...base.division import ClusterInfo, Rounds, TaskControl, TaskRunner
 from ...base.result import Result
 from ...devices import DevicePool
 from ...devices.pool.slices import SliceLength
@@ -32,7 +32,7 @@ from .population import Population, Snapshot, permutations
 from .problem import BOA
 from .solve import host_evaluation, search
 
-__all__ = ["IslandSlices", "one_island", "refusal", "slice_worker", "solve_farmed"]
+__all__ = ["IslandTasks", "one_island", "refusal", "solve_divided", "task_runner"]
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class _Mailbox:
 
 @dataclass
 class _Moved:
-    """What a slice did to an island."""
+    """What a task did to an island."""
 
     done: Slice | None
     state: PopulationState
@@ -178,7 +178,7 @@ class RemotePopulation:
         return finish
 
     def emigrants(self, count: int) -> Callable[[], Migrants]:
-        """See :meth:`Population.emigrants`; they have come with the last slice."""
+        """See :meth:`Population.emigrants`; they have come with the last task."""
         if self._emigrants is None:  # restored, and ended before
             pending = self._ask("look", None)
             return lambda: pending().emigrants
@@ -238,19 +238,19 @@ class RemoteIslands(Islands):
         self._populations = populations
 
 
-def solve_farmed(problem: BOA, options: Options, run: RunContext, workers: Workers, rounds: Rounds) -> Result:
-    """See :attr:`engine.base.division.Farm.solve`."""
+def solve_divided(problem: BOA, options: Options, run: RunContext, cluster: ClusterInfo, rounds: Rounds) -> Result:
+    """See :attr:`engine.base.division.Division.solve`."""
 
     def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:
         return RemoteIslands(parameters, ending, migration, rounds)
 
-    return search(problem, options, run, make, workers.count)
+    return search(problem, options, run, make, cluster.count)
 
 
 # --- the side of a worker -------------------------------------------------------------------------------------------
 
 
-class IslandSlices(SliceWorker):
+class IslandTasks(TaskRunner):
     """Computes generations of islands on the devices of a worker; the last population of each device is kept.
 
     Parameters
@@ -277,7 +277,7 @@ class IslandSlices(SliceWorker):
         if found is not None:
             found[3].__exit__(None, None, None)
 
-    def compute(self, work: Mapping[str, Any], control: SliceControl) -> _Moved:
+    def compute(self, work: Mapping[str, Any], control: TaskControl) -> _Moved:
         """Begin an island, advance it, or let individuals immigrate; its state afterwards.
 
         Parameters
@@ -285,8 +285,8 @@ class IslandSlices(SliceWorker):
         work : mapping
             What :class:`RemotePopulation` asks for: ``do`` ("begin", "advance", "immigrate" or "look") with its
             ``argument``, and the island's number, parameters, state and version of it.
-        control : SliceControl
-            Not used: a slice ends with its generations.
+        control : TaskControl
+            Not used: a task ends with its generations.
         """
         population, place = self._population(work)
         done: Slice | None = None
@@ -305,7 +305,7 @@ class IslandSlices(SliceWorker):
         return moved
 
     def _population(self, work: Mapping[str, Any]) -> tuple[Population, int]:
-        """The population of a slice, and the place of its device."""
+        """The population of a task, and the place of its device."""
         parameters: Parameters = work["parameters"]
         wanted = (work["island"], work["version"], parameters)
         for place, (*found, population) in self._kept.items():
@@ -338,6 +338,6 @@ def _advanced(population: Population, count: int) -> Slice:
     return total
 
 
-def slice_worker(problem: BOA, options: Options, seed: int, pool: DevicePool) -> IslandSlices:
-    """See :attr:`engine.base.division.Farm.worker`."""
-    return IslandSlices(problem, options, pool)
+def task_runner(problem: BOA, options: Options, seed: int, pool: DevicePool) -> IslandTasks:
+    """What the workers of a cluster compute."""
+    return IslandTasks(problem, options, pool)
