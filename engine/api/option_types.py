@@ -82,7 +82,7 @@ class AnyOptions(TypedDict, total=False):
     basis: bool
     block: int
     bound: Literal["one_machine", "two_machine", "mixed", "auto", "subtour", "assignment", "cheapest_arcs", "partial"]
-    branching: Literal["forward", "max_sum", "min_branch", "min_min"]
+    branching: Literal["forward", "max_sum", "max_sum_back", "min_branch", "min_min"]
     chains: int
     coefficients: Sequence[str] | None
     constant_memory: bool
@@ -160,7 +160,7 @@ class AnyOptions(TypedDict, total=False):
     steal_trigger: float
     step: float
     storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]
-    strategy: Literal["siblings", "hypercube", "adapt", "large", "search", "ring"]
+    strategy: Literal["siblings", "doubling", "hypercube", "adapt", "large", "search", "ring"]
     streaming: Literal["auto", "never", "always"]
     structure_generations: int
     target: float | None
@@ -174,6 +174,8 @@ class AnyOptions(TypedDict, total=False):
     ]
     warmup: int
     window: int | None
+    window_begin: int
+    window_launches: Literal["one", "each"]
 
 
 class BatchOptions(AnyOptions, total=False):

@@ -156,7 +156,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % if both:
     const i32 pruned = COUNT(open & below(back, initial)) - COUNT(open & below(front, initial));
     i32 difference = 0, least_often = 0;
-% if branching in ("max_sum", "min_branch"):
+% if branching in ("max_sum", "max_sum_back", "min_branch"):
 % if branching == "min_branch":
     if (pruned == 0)
 % endif

@@ -44,6 +44,8 @@ FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often)
     return 0;
 % elif branching == "max_sum":
     return difference < 0;
+% elif branching == "max_sum_back":
+    return difference <= 0;
 % elif branching == "min_branch":
     return pruned ? pruned < 0 : difference < 0;
 % else:

@@ -86,7 +86,7 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
 KERNEL settle(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
 {
     const i32 active = control[ACTIVE];
-    control[LEAST_ACTIVE] = active - (i32)(((i64)active * trigger + 999) / 1000) + 1;
+    control[LEAST_ACTIVE] = active - (i32)(((i64)active * trigger + 999) / 1000) + (trigger > 0);
     control[STEPS] = 2 * active < ivms ? ramp_steps : steps;
     control[THIEVES] = 0;
     for (i32 level = 0; level <= ${deepest}; ++level)
@@ -182,7 +182,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const G
     return (i64)length < 1 ? 1 : length;
 }
 
-// The length of every IVM's interval, their sum, and since when it is active: 0 idle, 1 before the first round.
+// The length of every IVM's interval, their sum, and since when it is active: 0 idle, 1 before this phase.
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) measure(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
     const GLOBAL u8* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
@@ -200,86 +200,122 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) measure(const GLOBAL mask_t* RESTRICT rows, co
     }
 }
 
-// One round of stealing over a distance: IVMs lie on rings of `radix` at `stride`, and an idle one looks at the one `offset`
-// further on its ring. It takes the upper half of that one's interval if it was active before this round and is no shorter
-// than the mean length shifted right by `shift` (any length for a negative shift).
+// Give the upper half of the victim's interval to the thief; `open_level` is the victim's shallowest level with an open sibling.
+FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL u8* begins, GLOBAL u8* ends,
+    i32 slots, i32 victim, i32 thief, i32 open_level)
+{
+    const i32 depth = depths[victim];
+    // middle = (position + end) / 2, in digits: add from the right, halve from the left.
+    u8 middle[ITEMS];
+    mask_t free = ALL_ITEMS;
+    for (i32 l = 0; l < ITEMS; ++l) {
+        middle[l] = 0;
+        if (l < depth) {
+            const mask_t chosen = LOWEST(rows[(i64)l * slots + victim]);
+            middle[l] = (u8)COUNT(free & BELOW(chosen));
+            free ^= chosen;
+        }
+    }
+    i32 carry = 0;
+    for (i32 l = ITEMS - 1; l >= 0; --l) {
+        i32 digit = middle[l] + ends[(i64)l * slots + victim] + carry;
+        carry = 0;
+        if (l > 0 && digit >= ITEMS - l) {
+            digit -= ITEMS - l;
+            carry = 1;
+        }
+        middle[l] = (u8)digit;
+    }
+    i32 odd = 0;
+    for (i32 l = 0; l < ITEMS; ++l) {
+        const i32 digit = middle[l] + odd * (ITEMS - l);
+        middle[l] = (u8)(digit / 2);
+        odd = digit & 1;
+    }
+    // The level where middle leaves the path, and the open siblings from there on.
+    i32 level = -1, rank = 0;
+    mask_t upper = NO_ITEMS, others = NO_ITEMS;
+    free = ALL_ITEMS;
+    for (i32 l = 0; l < MIN(depth, ${deepest + 1}); ++l) {
+        const mask_t row = rows[(i64)l * slots + victim];
+        const mask_t chosen = LOWEST(row);
+        if (middle[l] > COUNT(free & BELOW(chosen))) {
+            mask_t below = free;
+            for (i32 r = 0; r < middle[l]; ++r)
+                below ^= LOWEST(below);
+            level = l;
+            rank = middle[l];
+            upper = row & below;
+            break;
+        }
+        others |= row ^ chosen;
+        free ^= chosen;
+    }
+    if (level < 0 || !ANY(upper | others)) {
+        level = open_level;
+        upper = upper_half(rows[(i64)level * slots + victim]);
+        rank = rank_of(rows, slots, victim, level, LOWEST(upper));
+    }
+    split(rows, sides, depths, begins, ends, slots, victim, thief, level, rank, upper);
+}
+
+// One round of doubling: IVMs lie on a ring, and an idle one looks at the one `offset` further. It takes the upper half of
+// that one's interval if it was active before this round and is no shorter than the mean length of the active ones shifted
+// right by `shift` (any length for a negative shift).
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
-    const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 offset,
-    i32 round, i32 shift, i32 ivms, i32 slots)
+    const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
+    i32 ivms, i32 slots)
 {
     const i32 thief = (i32)GLOBAL_ID;
-    i32 victim = -1;
+    if (thief < ivms && since[thief] == 0) {
+        const i32 victim = (thief + offset) % ivms;
+        const i32 active = since[victim];
+        const u64 least = shift < 0 || !counters[5] ? 0 : counters[4] / counters[5] >> shift;
+        if (active != 0 && active <= round && lengths[victim] >= least) {
+            const i32 open_level = shallowest(rows, slots, victim, depths[victim]);
+            if (open_level >= 0) {
+                halve(rows, sides, depths, begins, ends, slots, victim, thief, open_level);
+                lengths[victim] = length_of(rows, ends, weights, slots, victim, depths[victim]);
+                lengths[thief] = length_of(rows, ends, weights, slots, thief, depths[thief]);
+                ATOMIC_ADD_I32(&control[ACTIVE], 1);
+                ATOMIC_ADD_I32(&control[STOLEN], 1);
+                since[thief] = round + 1;
+            }
+        }
+    }
+}
+
+// The paper's victim selection: IVMs lie on rings of `radix` at `stride`, and an idle one looks at those `first`,
+// `first` + 1, ... places before it on its ring, at so many `places`. It takes the upper half of the first one's interval that
+// was active before this phase, has not been a victim in it and, with `longer`, is longer than the mean over all IVMs.
+// Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
+// Launch: one work-item per IVM, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_once(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
+    const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
+    i32 ivms, i32 slots)
+{
+    const i32 thief = (i32)GLOBAL_ID;
     if (thief < ivms && since[thief] == 0) {
         const i32 place = thief / stride % radix;
-        victim = thief + ((place + offset) % radix - place) * stride;
-        const i32 active = victim < ivms ? since[victim] : 0;
-        const u64 least = shift < 0 || !counters[5] ? 0 : counters[4] / counters[5] >> shift;
-        if (active == 0 || active > round || lengths[victim] < least)
-            victim = -1;
-    }
-    if (victim >= 0) {
-        const i32 depth = depths[victim];
-        const i32 open_level = shallowest(rows, slots, victim, depth);
-        if (open_level >= 0) {
-            // middle = (position + end) / 2, in digits: add from the right, halve from the left.
-            u8 middle[ITEMS];
-            mask_t free = ALL_ITEMS;
-            for (i32 l = 0; l < ITEMS; ++l) {
-                middle[l] = 0;
-                if (l < depth) {
-                    const mask_t chosen = LOWEST(rows[(i64)l * slots + victim]);
-                    middle[l] = (u8)COUNT(free & BELOW(chosen));
-                    free ^= chosen;
-                }
-            }
-            i32 carry = 0;
-            for (i32 l = ITEMS - 1; l >= 0; --l) {
-                i32 digit = middle[l] + ends[(i64)l * slots + victim] + carry;
-                carry = 0;
-                if (l > 0 && digit >= ITEMS - l) {
-                    digit -= ITEMS - l;
-                    carry = 1;
-                }
-                middle[l] = (u8)digit;
-            }
-            i32 odd = 0;
-            for (i32 l = 0; l < ITEMS; ++l) {
-                const i32 digit = middle[l] + odd * (ITEMS - l);
-                middle[l] = (u8)(digit / 2);
-                odd = digit & 1;
-            }
-            // The level where middle leaves the path, and the open siblings from there on.
-            i32 level = -1, rank = 0;
-            mask_t upper = NO_ITEMS, others = NO_ITEMS;
-            free = ALL_ITEMS;
-            for (i32 l = 0; l < MIN(depth, ${deepest + 1}); ++l) {
-                const mask_t row = rows[(i64)l * slots + victim];
-                const mask_t chosen = LOWEST(row);
-                if (middle[l] > COUNT(free & BELOW(chosen))) {
-                    mask_t below = free;
-                    for (i32 r = 0; r < middle[l]; ++r)
-                        below ^= LOWEST(below);
-                    level = l;
-                    rank = middle[l];
-                    upper = row & below;
-                    break;
-                }
-                others |= row ^ chosen;
-                free ^= chosen;
-            }
-            if (level < 0 || !ANY(upper | others)) {
-                level = open_level;
-                upper = upper_half(rows[(i64)level * slots + victim]);
-                rank = rank_of(rows, slots, victim, level, LOWEST(upper));
-            }
-            split(rows, sides, depths, begins, ends, slots, victim, thief, level, rank, upper);
-            lengths[victim] = length_of(rows, ends, weights, slots, victim, depth);
-            lengths[thief] = length_of(rows, ends, weights, slots, thief, depths[thief]);
+        const u64 mean = counters[4] / (u64)ivms;
+        i32 at = place - first % radix;
+        for (i32 k = 0; k < places; ++k, --at) {
+            if (at < 0)
+                at += radix;
+            const i32 victim = thief + (at - place) * stride;
+            if (since[victim] != 1 || (longer && lengths[victim] <= mean))
+                continue;
+            const i32 open_level = shallowest(rows, slots, victim, depths[victim]);
+            if (open_level < 0 || ATOMIC_ADD_I32(&since[victim], 2) != 1)
+                continue;
+            halve(rows, sides, depths, begins, ends, slots, victim, thief, open_level);
             ATOMIC_ADD_I32(&control[ACTIVE], 1);
             ATOMIC_ADD_I32(&control[STOLEN], 1);
-            since[thief] = round + 1;
+            since[thief] = 2;
+            break;
         }
     }
 }

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.devices import Member
+from engine.errors import OptionError
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
 from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.search.stealing import radices, rounds_of
+from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
+from tests.support.engines import engine_of
 from tests.support.searching import as_gpu, explore
 
 
@@ -100,10 +102,31 @@ def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms: int) -> None:
 
 @pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60, 512])
-def test_rounds_stay_on_their_rings(strategy: str, ivms: int) -> None:
-    for step in rounds_of(strategy, ivms):
-        assert 1 <= step.offset < step.radix
+@pytest.mark.parametrize("each", [False, True])
+def test_rounds_stay_on_their_rings(strategy: str, ivms: int, each: bool) -> None:
+    selection = VictimSelection(strategy, ivms, each=each)
+    for step in [step for _ in range(12) for step in selection.phase(ivms // 2)]:
+        assert step.first >= 0
+        assert 1 <= step.places <= step.radix + 1
         assert step.stride * step.radix <= ivms
+        assert step.places == 1 or not each
+
+
+def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6() -> None:
+    selection = VictimSelection("adapt", 64)
+    windows = [
+        (step.first, step.places - 1) for idle in (64, 64, 64, 64, 64, 64, 64, 6, 6) for step in selection.phase(idle)
+    ]
+    # B moves by the S before; S doubles up to T while more than a tenth are idle, and else is halved.
+    assert windows == [(1, 2), (3, 4), (7, 8), (15, 16), (31, 32), (63, 64), (63, 32), (31, 16), (47, 8)]
+
+
+def test_a_window_that_does_not_tile_the_ring_is_refused(device: Member) -> None:
+    for window, ivms in ((7, 64), (96, 64)):
+        with pytest.raises(OptionError, match=f"window must divide the number of IVMs, {ivms}; got {window}"):
+            engine_of(device).solve(Queens(6), strategy="search", window=window, ivms=ivms)
+    with pytest.raises(OptionError, match="window_begin must be less than the number of IVMs, 64; got 64"):
+        engine_of(device).solve(Queens(6), strategy="adapt", window_begin=64, ivms=64)
 
 
 def test_the_papers_hypercube_is_fours_and_an_eight() -> None:

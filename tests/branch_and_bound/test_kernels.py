@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentT
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search import worker as workers
+from engine.solvers.branch_and_bound.search.ivms import Ivms
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 from tests.support.examples import examples
@@ -30,7 +32,7 @@ from tests.support.searching import as_gpu, brute_force, counts, explore, factor
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
-STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
+STRATEGIES = ("siblings", "doubling", "hypercube", "adapt", "large", "search", "ring")
 
 # Solutions (OEIS A000170), and decomposed nodes with the first queen in the left half, the root counted.
 QUEENS = {8: (92, 983), 9: (352, 4501), 10: (724, 17408), 11: (2680, 89878), 12: (14200, 420995)}
@@ -73,6 +75,47 @@ def test_a_strategy_changes_who_works_and_not_what_is_visited(device: Member, st
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[11], factorial_of(tree))
 
 
+def launches_of(device: Member, queens: int, ivms: int, **options: Any) -> int:
+    """How many launches of a search a whole tree takes."""
+    found = 0
+    original = Ivms.explore
+
+    def counted(self: Ivms) -> None:
+        nonlocal found
+        found += 1
+        original(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ivms, "explore", counted)
+        result = explore(device, Queens(queens).tree("auto", "auto"), ivms=ivms, **options)
+    assert (result.solutions, result.nodes) == QUEENS[queens]
+    return found
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_strategy_leaves_most_ivms_idle_for_long(device: Member, strategy: str) -> None:
+    assert launches_of(device, 9, 512, strategy=strategy) <= 100
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("power", range(9, 16))
+def test_every_strategy_ends_thirteen_queens_at_the_papers_numbers_of_ivms(
+    device: Member, strategy: str, power: int
+) -> None:
+    assert launches_of(device, 13, 1 << power, strategy=strategy) <= 1000
+
+
+def test_without_a_trigger_every_launch_is_a_node(device: Member) -> None:
+    """The left end of the paper's Figure 4."""
+    one = launches_of(device, 8, 16, steal_trigger=0)
+    assert QUEENS[8][1] / 16 <= one <= QUEENS[8][1]
+    tree = random_flowshop(6, 3, seed=1).tree("two_machine", "max_sum")
+    optimum = brute_force(tree)
+    found = explore(device, tree, optimum, variant="pte_peb", steal_trigger=0)
+    assert counts(found) == counts(search(tree, optimum))
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60])
@@ -82,7 +125,7 @@ def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, stra
 
 
 # Every bound and every rule, and the pairs that have code of their own.
-RULES = [("one_machine", rule) for rule in ("forward", "max_sum", "min_branch", "min_min")]
+RULES = [("one_machine", rule) for rule in ("forward", "max_sum", "max_sum_back", "min_branch", "min_min")]
 RULES += [("two_machine", "forward"), ("two_machine", "min_min"), ("mixed", "forward"), ("mixed", "min_branch")]
 
 
@@ -195,7 +238,7 @@ def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: M
 # --- the kernels of GPUs, on whatever device there is -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", ["siblings", "hypercube", "adapt"])
+@pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "adapt"])
 def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -> None:
     tree = Queens(10).tree("auto", "auto")
     found = explore(device, tree, capabilities=as_gpu(device), strategy=strategy)

@@ -10,7 +10,7 @@ from ...base.solver import SolverOptions
 
 __all__ = ["ATSPOptions", "FlowshopOptions", "MinimizationOptions", "Options", "Strategy"]
 
-Strategy = Literal["siblings", "hypercube", "adapt", "large", "search", "ring"]
+Strategy = Literal["siblings", "doubling", "hypercube", "adapt", "large", "search", "ring"]
 
 
 class Options(SolverOptions):
@@ -23,11 +23,27 @@ class Options(SolverOptions):
     )
     strategy: Strategy = Field(
         "siblings",
-        description="where an idle IVM steals on its device: siblings (from the IVM with an open sibling nearest the "
-        "root, half of the siblings); hypercube, adapt, large, search or ring (topologies, half of an interval)",
+        description="where an idle IVM steals on its device: from the IVM with an open sibling nearest the root, half "
+        "of the siblings (siblings); from IVMs at distances 1, 2, 4, ..., half of an interval (doubling); or as in the "
+        "paper (hypercube, adapt, large, search, ring)",
+    )
+    window: int | None = Field(
+        None,
+        ge=1,
+        description="how many neighbours an idle IVM looks at in search and large (default: up to 1024, half of the "
+        "IVMs), and the first width S of adapt's window (default: 1); divides the number of IVMs",
+    )
+    window_begin: int = Field(0, ge=0, description="first begin B of adapt's window, a distance between IVMs")
+    window_launches: Literal["one", "each"] = Field(
+        "one",
+        description="one launch for all distances of a window or a ring of the hypercube, or a launch for each, as in "
+        "the paper's algorithms",
     )
     steal_trigger: float = Field(
-        0.2, gt=0, le=1, description="share of the active IVMs without work at which a launch ends and they steal"
+        0.2,
+        ge=0,
+        le=1,
+        description="share of the active IVMs without work at which a launch ends and they steal; 0: after every node",
     )
     sharing: Literal["farmer", "symmetric"] = Field(
         "symmetric",
@@ -68,7 +84,7 @@ class FlowshopOptions(Options):
         description="lower bound: one machine; all pairs of machines (Johnson's rule); or the pairs only for children "
         "that the first does not prune (mixed)",
     )
-    branching: Literal["forward", "max_sum", "min_branch", "min_min"] = Field(
+    branching: Literal["forward", "max_sum", "max_sum_back", "min_branch", "min_min"] = Field(
         "min_branch", description="which end of a partial schedule a node extends"
     )
     upper_bound: int | None = _upper_bound()

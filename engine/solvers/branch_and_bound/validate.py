@@ -13,6 +13,7 @@ from ...devices.info import bytes_text
 from ...errors import OptionError, OutOfDeviceMemory
 from .options import Options
 from .search.programs import shapes_for
+from .search.stealing import VictimSelection
 from .tree import PermutationProblem, Tree
 
 __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
@@ -102,7 +103,7 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
     Raises
     ------
     engine.errors.OptionError
-        If the options do not apply to the problem.
+        If the options do not apply to the problem, or the window does not divide the number of IVMs.
     engine.errors.ProblemError
         If the tree has more items than a mask holds.
     engine.errors.OutOfDeviceMemory
@@ -125,6 +126,7 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
         if options.variant == "pte_peb" and tree.child_functions(device.capabilities) is None:
             raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
         planned, ivms = planned_bytes(tree, options, device)
+        VictimSelection.of(options, ivms)
         needed[device.id] = needed.get(device.id, 0) + planned
         if needed[device.id] > device.memory:
             raise OutOfDeviceMemory(

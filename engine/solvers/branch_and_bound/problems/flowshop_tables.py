@@ -189,6 +189,7 @@ def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32], capabilities: C
         "machines": tree.machines,
         "branching": tree.branching,
         "bounds": tree.bound_name,
+        "first_tail": tree.first_tail,
         "pairs": pairs,
         "packed": tree.short,
         "stride": stride,

@@ -34,7 +34,7 @@ __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
 Vector = NDArray[np.int64]
 
-BRANCHINGS = ("forward", "max_sum", "min_branch", "min_min")
+BRANCHINGS = ("forward", "max_sum", "max_sum_back", "min_branch", "min_min")
 """How a node chooses the end that its children extend."""
 
 _SHORT = 2**15 - 1
@@ -98,6 +98,11 @@ class MachinePairs:
 class FlowshopTree(Tree):
     """The tree of one instance.
 
+    Attributes
+    ----------
+    first_tail : {"both", "second"}
+        Which machine's tail the two-machine bound adds while nothing is placed at the back.
+
     Parameters
     ----------
     times : ndarray of int64, shape (machines, jobs)
@@ -106,11 +111,13 @@ class FlowshopTree(Tree):
         leaves by the two-machine bound.
     branching : str
         One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the
-        open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller; ``min_branch``
-        the side that prunes more children against U, by ``max_sum`` if both prune as many; ``min_min`` the side on
-        which the least of all bounds occurs less often (the back, if equally often and ``min_branch`` does not favour
-        the front); ``forward`` always the front.
+        open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller,
+        ``max_sum_back`` also if both sums are equal; ``min_branch`` the side that prunes more children against U, by
+        ``max_sum`` if both prune as many; ``min_min`` the side on which the least of all bounds occurs less often (the
+        back, if equally often and ``min_branch`` does not favour the front); ``forward`` always the front.
     """
+
+    first_tail = "both"
 
     def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
         self.times = times
@@ -246,7 +253,10 @@ class FlowshopTree(Tree):
         """
         if self.branching == "forward":
             return 0
-        by_sum = int((front - back).sum()) < 0
+        difference = int((front - back).sum())
+        if self.branching == "max_sum_back":
+            return int(difference <= 0)
+        by_sum = difference < 0
         if self.branching == "max_sum":
             return int(by_sum)
         pruned = int((front >= initial).sum()) - int((back >= initial).sum())

@@ -16,11 +16,12 @@ from ....devices.kernels.program import BoundKernel
 from ....numerics.memory import Memory
 from ..intervals import Units, positions
 from ..masks import Masks, bits_of, dtype_for, words_for
+from ..options import Options
 from ..tree import DeviceTree, Tree
 from .frontier import LEVELS, FrontierSnapshot
 from .messages import Found, State
 from .programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
-from .stealing import rounds_of
+from .stealing import VictimSelection, doubling
 
 __all__ = ["Ivms"]
 
@@ -41,17 +42,15 @@ class Ivms:
     shapes : Shapes
     initial : int
         The initial upper bound, on which branching depends.
-    strategy : str
-        Whom idle IVMs steal from.
-    trigger : int
-        Thousandths of the active IVMs that run out of work before a launch ends for stealing.
+    options : Options
+        Whom idle IVMs steal from, and when.
     one_step : bool
         Whether launches are of one node an IVM, for which the states of one level are enough.
 
     Attributes
     ----------
-    steps : int
-        Most nodes an IVM decomposes in a launch.
+    steps, ramp_steps : int
+        Most nodes an IVM decomposes in a launch, and while most are idle. Without a trigger it is one.
     """
 
     def __init__(
@@ -62,8 +61,7 @@ class Ivms:
         programs: Programs,
         shapes: Shapes,
         initial: int,
-        strategy: str,
-        trigger: int,
+        options: Options,
         one_step: bool = False,
     ) -> None:
         self.device = device
@@ -72,9 +70,11 @@ class Ivms:
         self.shapes = shapes
         self.initial = initial
         self.steps = shapes.steps
-        self._by_siblings = strategy == "siblings"
-        self._plan = rounds_of(strategy, shapes.ivms)
-        self._trigger = trigger
+        self.ramp_steps = shapes.ramp_steps
+        self._options = options
+        self._trigger = round(options.steal_trigger * 1000)
+        if options.steal_trigger:
+            self._trigger = max(1, self._trigger)
         slots, n = shapes.slots, tree.items
         cooperative = device_tree.cooperative
         table = device_tree.table if cooperative is None else cooperative.table
@@ -300,16 +300,27 @@ class Ivms:
 
     @functools.cached_property
     def _steal_over(self) -> BoundKernel:
-        return self.programs.steal.steal_over.bind(
+        return self.programs.steal.steal_over.bind(weights=self._weights, **self._stealing)
+
+    @functools.cached_property
+    def _steal_once(self) -> BoundKernel:
+        return self.programs.steal.steal_once.bind(**self._stealing)
+
+    @functools.cached_property
+    def _selection(self) -> VictimSelection:
+        return VictimSelection.of(self._options, self.shapes.ivms)
+
+    @functools.cached_property
+    def _stealing(self) -> dict[str, Buffer | int]:
+        return {
             **self._intervals,
-            control=self.control,
-            counters=self.counters,
-            weights=self._weights,
-            lengths=self._lengths,
-            since=self._since,
-            ivms=self.shapes.ivms,
-            slots=self.shapes.slots,
-        )
+            "control": self.control,
+            "counters": self.counters,
+            "lengths": self._lengths,
+            "since": self._since,
+            "ivms": self.shapes.ivms,
+            "slots": self.shapes.slots,
+        }
 
     @functools.cached_property
     def _measure(self) -> BoundKernel:
@@ -337,7 +348,7 @@ class Ivms:
 
     def begin_round(self) -> None:
         """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
-        self._settle(1, 1, steps=self.steps, ramp_steps=self.shapes.ramp_steps)
+        self._settle(1, 1, steps=self.steps, ramp_steps=min(self.steps, self.ramp_steps))
 
     def settle_steps(self, steps: int) -> None:
         """Clear the lists and sums, and let the next launch decompose so many nodes in every IVM."""
@@ -355,13 +366,20 @@ class Ivms:
 
     def steal(self) -> None:
         """Let the idle ones steal from the others."""
-        if self._by_siblings:
-            self.steal_siblings(self.shapes.ivms, collect=True)
+        ivms = self.shapes.ivms
+        strategy = self._options.strategy
+        if strategy == "siblings":
+            self.steal_siblings(ivms, collect=True)
             return
         self._measure_lengths()
-        groups, block = self.programs.groups(self.shapes.ivms), self.shapes.block
-        for number, step in enumerate(self._plan, 1):
-            self._steal_over(groups, block, round=number, **step._asdict())
+        groups, block = self.programs.groups(ivms), self.shapes.block
+        if strategy == "doubling":
+            for number, step in enumerate(doubling(ivms), 1):
+                self._steal_over(groups, block, round=number, **step._asdict())
+            return
+        idle = ivms - self.active() if strategy == "adapt" else 0
+        for one in self._selection.phase(idle):
+            self._steal_once(groups, block, **one._asdict())
 
     def steal_siblings(self, thieves: int, collect: bool) -> None:
         """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before.

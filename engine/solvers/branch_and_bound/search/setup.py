@@ -65,8 +65,8 @@ class Setup:
         functions = self.child_functions if children else None
         return Programs(self.device, self.tree, self.functions, functions, shapes)
 
-    def ivms(self, programs: Programs, trigger: int = 1, one_step: bool = False) -> Ivms:
-        """IVMs of the programs' shapes; ``trigger`` and ``one_step``: see :class:`Ivms`."""
+    def ivms(self, programs: Programs, one_step: bool = False) -> Ivms:
+        """IVMs of the programs' shapes; ``one_step``: see :class:`Ivms`."""
         return Ivms(
             self.device,
             self.tree,
@@ -74,7 +74,6 @@ class Setup:
             programs,
             programs.shapes,
             self.initial,
-            self.options.strategy,
-            trigger,
+            self.options,
             one_step,
         )

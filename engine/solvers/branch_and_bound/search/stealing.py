@@ -1,27 +1,42 @@
-"""Who steals from whom on one device: the rounds of each strategy.
+"""Who steals from whom on one device: the launches of one stealing phase of each strategy.
 
-IVMs lie on rings of ``radix`` at ``stride``; in a round every idle one looks at the one ``offset`` further on its ring,
-and takes the upper half of its interval if that is long enough: at least the mean length shifted right by ``shift``, or
-of any length for a negative shift. ``siblings`` works otherwise (see ``steal.mako``) and has no rounds.
+``ring``, ``search``, ``large``, ``adapt`` and ``hypercube`` are those of Gmys, Mezmaz, Melab and Tuyttens (2017,
+section 3.3): in a phase no IVM is a victim twice, and none that has just stolen is a victim. An idle IVM j looks at j
+- 1, j - 2, and so on. The paper does not say how much ``ring`` steals; here it is half, as for the others.
+``doubling`` is this solver's own: the distances are powers of two, and an IVM that has stolen is a victim in the next
+round of the same phase. ``siblings`` works otherwise (see ``steal.mako``) and has no launches here.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Round", "radices", "rounds_of"]
+from ....errors import OptionError
+from ..options import Options
 
-_SEARCHED = 8
+__all__ = ["Doubling", "Round", "VictimSelection", "doubling", "radices"]
+
 _LARGEST_RADIX = 8
+_ADAPT_IDLE = 10
+_WIDEST = 1024
+
+
+class Doubling(NamedTuple):
+    """One round of ``doubling``: the distance, and by how many bits the mean length is shifted right."""
+
+    offset: int
+    shift: int
 
 
 class Round(NamedTuple):
-    """One round of stealing over a distance."""
+    """One launch of the paper's victim selection: rings, distances on them, and whether short intervals are spared."""
 
     stride: int
     radix: int
-    offset: int
-    shift: int
+    first: int
+    places: int
+    longer: int
 
 
 def radices(count: int) -> list[int]:
@@ -51,39 +66,98 @@ def radices(count: int) -> list[int]:
     return sorted(found)
 
 
-def rounds_of(strategy: str, ivms: int) -> list[Round]:
-    """The rounds of one stealing phase.
+def doubling(ivms: int) -> list[Doubling]:
+    """The rounds of ``doubling``: at first only from intervals of at least the mean length, then of a quarter of it."""
+    distances = [1 << power for power in range((ivms - 1).bit_length()) if 1 << power < ivms]
+    return [
+        Doubling(distance, (0, 2, -1)[min(2, 3 * position // len(distances))])
+        for position, distance in enumerate(distances)
+    ]
+
+
+@dataclass
+class VictimSelection:
+    """The launches of phase after phase of one of the paper's strategies.
+
+    ``ring``: the next IVM. ``search``: the next ``window``. ``large``: the same, but only intervals longer than the
+    mean over all IVMs. ``adapt`` (Algorithm 6): the same in the window [B, B + S], which moves by S in each phase; S
+    is doubled while more than a tenth of the IVMs are idle and S is at most half of them, and else halved.
+    ``hypercube`` (Algorithm 5): along every dimension of a mixed-radix hypercube, only longer intervals.
 
     Parameters
     ----------
     strategy : str
-        ``ring``: the next IVM. ``search``: the next eight, one after another. ``large``: the same, but only
-        from intervals of at least the mean length. ``adapt``: at distances 1, 2, 4, ...; at first only from
-        intervals of at least the mean length, then of a quarter of it, then of any. ``hypercube``: along
-        every dimension of a mixed-radix hypercube, from intervals of at least the mean length.
     ivms : int
         How many IVMs there are.
+    window : int, optional
+        s of ``search`` and ``large``, by default up to 1024 and half of the IVMs; the first S of ``adapt``, by default
+        1. The paper gives neither.
+    begin : int
+        The first B of ``adapt``.
+    each : bool
+        Whether every distance is a launch of its own, as in the paper's algorithms.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the window does not divide the number of IVMs, or the first B is not below it.
     """
-    if ivms < 2:
-        return []
-    near = range(1, min(_SEARCHED, ivms - 1) + 1)
-    if strategy == "ring":
-        return [Round(1, ivms, 1, -1)]
-    if strategy == "search":
-        return [Round(1, ivms, offset, -1) for offset in near]
-    if strategy == "large":
-        return [Round(1, ivms, offset, 0) for offset in near]
-    if strategy == "adapt":
-        distances = [1 << power for power in range((ivms - 1).bit_length()) if 1 << power < ivms]
-        found: list[Round] = []
-        for position, distance in enumerate(distances):
-            shift = (0, 2, -1)[min(2, 3 * position // len(distances))]
-            found.append(Round(1, ivms, distance, shift))
+
+    strategy: str
+    ivms: int
+    window: int | None = None
+    begin: int = 0
+    each: bool = False
+
+    def __post_init__(self) -> None:
+        if self.window is not None and self.ivms % self.window:
+            raise OptionError(f"window must divide the number of IVMs, {self.ivms}; got {self.window}")
+        if self.begin >= self.ivms:
+            raise OptionError(f"window_begin must be less than the number of IVMs, {self.ivms}; got {self.begin}")
+        if self.window is None:
+            most = 1 if self.strategy == "adapt" else min(_WIDEST, max(1, self.ivms // 2))
+            self.window = next(width for width in range(most, 0, -1) if self.ivms % width == 0)
+
+    @classmethod
+    def of(cls, options: Options, ivms: int) -> VictimSelection:
+        """What the options ask for."""
+        return cls(options.strategy, ivms, options.window, options.window_begin, options.window_launches == "each")
+
+    def phase(self, idle: int) -> list[Round]:
+        """The launches of the next phase.
+
+        Parameters
+        ----------
+        idle : int
+            How many IVMs have no work, which ``adapt`` follows.
+        """
+        if self.ivms < 2:
+            return []
+        rounds = self._rounds(idle)
+        if self.each:
+            return [one._replace(first=one.first + k, places=1) for one in rounds for k in range(one.places)]
+        return rounds
+
+    def _rounds(self, idle: int) -> list[Round]:
+        assert self.window is not None
+        ivms = self.ivms
+        if self.strategy == "ring":
+            return [Round(1, ivms, 1, 1, 0)]
+        if self.strategy in ("search", "large"):
+            return [Round(1, ivms, 1, min(self.window, ivms - 1), int(self.strategy == "large"))]
+        if self.strategy == "adapt":
+            self.begin = (self.begin + self.window) % ivms
+            if idle * _ADAPT_IDLE > ivms and 2 * self.window <= ivms:
+                self.window *= 2
+            elif self.window > 1:
+                self.window //= 2
+            return [Round(1, ivms, self.begin, self.window + 1, 1)]
+        found = []
+        stride = 1
+        for radix in radices(ivms):
+            reach = [(1, radix - 1)]
+            if radix > _LARGEST_RADIX:  # a large prime, which the paper's powers of two do not have
+                reach = [(1 << power, 1) for power in range((radix - 1).bit_length())]
+            found += [Round(stride, radix, first, count, 1) for first, count in reach]
+            stride *= radix
         return found
-    found = []
-    stride = 1
-    for radix in radices(ivms):
-        reach = range(1, radix) if radix <= _LARGEST_RADIX else [1 << p for p in range((radix - 1).bit_length())]
-        found += [Round(stride, radix, offset, 0) for offset in reach]
-        stride *= radix
-    return found

@@ -72,14 +72,16 @@ class SearchWorker:
         self._sampler: TreeSampler | None = None
         self._random = np.random.default_rng(0)
         self._programs = setup.programs(self.shapes, children=True)
-        self._ivms = setup.ivms(self._programs, max(1, round(options.steal_trigger * 1000)))
+        self._ivms = setup.ivms(self._programs)
         self._transfers = Transfers(self._ivms)
         # Where lanes do not hide it, a costly bound would make a long first slice.
         self._steps = self._step_control(self.shapes.steps if setup.traits.simt else _FIRST_STEPS)
         self._ivms.steps = self._steps.amount
 
     def _step_control(self, start: int) -> SliceLength:
-        """The number of nodes that an IVM may decompose in a launch, beginning with ``start``."""
+        """The number of nodes that an IVM may decompose in a launch, beginning with ``start``; 1 without trigger."""
+        if not self._setup.options.steal_trigger:
+            return SliceLength(1, most=1)
         return SliceLength(start, least=_FEWEST_STEPS, most=_MOST_STEPS)
 
     def release(self) -> None:
@@ -251,8 +253,12 @@ class SearchWorker:
         if 2 * active >= self.shapes.ivms:
             self._steps.seconds = seconds / _LAUNCHES
             self._steps.took(elapsed, nodes / active)
-        elif self._steps.amount > self.shapes.steps:
-            self._steps = self._step_control(self.shapes.steps)
+            ivms.ramp_steps = self.shapes.ramp_steps
+        else:
+            if self._steps.amount > self.shapes.steps:
+                self._steps = self._step_control(self.shapes.steps)
+            if self._setup.options.strategy != "siblings":  # the others may leave most IVMs idle for long
+                ivms.ramp_steps = min(2 * ivms.ramp_steps, self._steps.amount)
         ivms.steps = self._steps.amount
         if elapsed > 1.5 * seconds:
             self._rounds = max(2, rounds // 2)
