@@ -35,14 +35,14 @@ class _Kept:
         if self._process != os.getpid():  # threads do not outlive a fork
             self._lock, self._owner, self._lent, self._process = threading.Lock(), None, None, os.getpid()
         lock, lent = self._lock, self._lent
-        wait = _PATIENCE if lent is not None and lent.alike(asked) else 0.0
+        wait = _PATIENCE if lent is not None and lent.same_config(asked) else 0.0
         if not lock.acquire(timeout=wait):
             with asked:
                 yield asked
             return
         try:
             before, self._owner = self._owner, None
-            if before is not None and before.alike(asked):
+            if before is not None and before.same_config(asked):
                 asked = before
             elif before is not None:
                 before.close()

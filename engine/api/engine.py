@@ -137,7 +137,7 @@ class Engine(Displayed):
         title = f"Engine {settings.backend}" if isinstance(self.executor, Local) else "Engine"
         return Display(title, [*facts, ("state", "closed" if self._closed else "open")])
 
-    def alike(self, other: Engine) -> bool:
+    def same_config(self, other: Engine) -> bool:
         """Whether both have the same devices and settings, from the same sources."""
         return self._resolved == other._resolved and self.executor.describe() == other.executor.describe()
 
@@ -436,7 +436,7 @@ class Engine(Displayed):
         self._require_open()
         require_other_thread(self._turn)
         with self._turn:
-            yield self._settled()
+            yield self._idle_pool()
 
     def estimate(
         self,
@@ -474,7 +474,7 @@ class Engine(Displayed):
         chosen = config.solver_options(solver, resolved, options, type(problem))
         self._validate(solver, problem, chosen)
         return solver.estimate(
-            problem, chosen, self._settled(), resolved.settings.seed, math.inf if limit is None else limit
+            problem, chosen, self._idle_pool(), resolved.settings.seed, math.inf if limit is None else limit
         )
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
@@ -508,7 +508,7 @@ class Engine(Displayed):
         for member in self._open().members:
             member.opened.result()
 
-    def take_devices(self, other: Engine) -> None:
+    def adopt_devices(self, other: Engine) -> None:
         """Take over the opened devices of another engine, if they are those of this one; the other one is closed."""
         if isinstance(self.executor, Local) and isinstance(other.executor, Local) and not self._closed:
             self.executor.take_over(other.executor)
@@ -521,10 +521,10 @@ class Engine(Displayed):
                 self._require_open()
             return self.executor.pool()
 
-    def _settled(self, has_begun: bool = False) -> DevicePool:
+    def _idle_pool(self, has_begun: bool = False) -> DevicePool:
         """The opened devices, once what the run before has left behind has ended."""
         pool = self._open(has_begun)
-        pool.settle()
+        pool.drain()
         return pool
 
     def _question(
@@ -559,7 +559,7 @@ class Engine(Displayed):
         raise InputError(_CLOSED)
 
     def _its_turn(self, run: Run) -> None:
-        run.pool = self._settled(has_begun=True)
+        run.pool = self._idle_pool(has_begun=True)
 
 
 def _dask(cluster: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:

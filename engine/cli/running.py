@@ -45,7 +45,7 @@ from .options import (
 )
 from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
-from .standby import hand_over
+from .standby import adopt_standby
 
 if TYPE_CHECKING:
     from .remote import RemoteRun
@@ -143,7 +143,7 @@ def solve(
         trusted = trust or problem.native_code is not None  # which reading it has asked about
         there = solve_there(host, problem, resolved, arguments, context.meta["quintet.options"], trusted)
         return _conduct(there, there.start, events, context.obj, solution, json_output)
-    owner = hand_over(
+    owner = adopt_standby(
         Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file, cluster=cluster)
     )
 
@@ -184,7 +184,7 @@ def resume(
         trust = arguments.pop("trust")
         there = resume_there(host, folder, {"backend": backend, "devices": devices, **arguments}, trust)
         return _conduct(there, there.start, events, context.obj, solution, json_output)
-    owner = hand_over(engine_to_resume(folder, backend, devices, config_file, cluster))
+    owner = adopt_standby(engine_to_resume(folder, backend, devices, config_file, cluster))
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)

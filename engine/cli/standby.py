@@ -17,15 +17,15 @@ from ..solvers import discover
 from .control import first_line_of_stdin
 from .options import backend_option, config_option, debug_option, devices_option, options
 
-__all__ = ["hand_over", "standby"]
+__all__ = ["adopt_standby", "standby"]
 
 _ready: list[Engine] = []
 
 
-def hand_over(owner: Engine) -> Engine:
+def adopt_standby(owner: Engine) -> Engine:
     """Give an engine the devices that this process has opened, if it uses the same; the same engine."""
     if _ready:
-        owner.take_devices(_ready.pop())
+        owner.adopt_devices(_ready.pop())
     return owner
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..devices import Buffer, Capabilities, Device
-from ..devices.kernels.variants import each_once
+from ..devices.kernels.variants import unique_variants
 
 __all__ = [
     "Output",
@@ -210,7 +210,7 @@ def fill(
     )
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for output in _OUTPUTS:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..devices import Buffer, Capabilities, Device, Program
-from ..devices.kernels.variants import each_once
+from ..devices.kernels.variants import unique_variants
 from .closing import Closing
 from .groups import group_size
 
@@ -152,7 +152,7 @@ def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) ->
     return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for value, prefix in _PAIRS:

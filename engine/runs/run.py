@@ -426,7 +426,7 @@ class Run(Displayed, Reporter, Generic[R]):
             return attempt.future.result()
         with self._saving:
             self._is_left = True
-        self.pool.leave(attempt.future)
+        self.pool.defer(attempt.future)
         status = Status.INTERRUPTED if self._state == "stopping" else Status.TIME_LIMIT
         if self._offer is not None:
             with contextlib.suppress(Exception):  # of what the solver was changing

@@ -52,8 +52,8 @@ BEST = np.array([1, 1], np.uint8)
 KEY = int(FITNESS.keys(BEST[None])[0])
 
 
-def restored(record: Record, **changed: Any) -> None:
-    counts = {"step": 3, "barren": 1, "evaluations": 8, "flips": 0, "generations": 1, "populations": 1}
+def restored(record: Record, stagnant: str = "stagnant", **changed: Any) -> None:
+    counts = {"step": 3, stagnant: 1, "evaluations": 8, "flips": 0, "generations": 1, "populations": 1}
     given = CheckpointState(**({"best_key": KEY, "before": 1, "population": 4, "islands": 1} | counts | changed))
     arrays = {"best": BEST, "rows": np.zeros((0, 11)), "numbers": np.zeros(0, np.int64)}
     restore(cast(Run, SimpleNamespace(restored=Checkpoint(arrays, given, 0.0))), record, 9)
@@ -71,14 +71,16 @@ def test_an_answer_with_another_value_than_the_devices_found_is_an_error(off: in
         Record(FITNESS, best_key=KEY + off, best=BEST).result(Status.OPTIMAL)
 
 
-def test_a_resumed_population_is_compared_with_those_before_it() -> None:
+@pytest.mark.parametrize("name", ["stagnant", "barren"], ids=["today", "in folders of version 0.1"])
+def test_a_resumed_population_is_compared_with_those_before_it(name: str) -> None:
     record = Record(FITNESS)
     with pytest.raises(RunFolderError, match="islands"):  # that is looked at last
-        restored(record)
+        restored(record, name)
+    assert record.stagnant == 1
     record.begin(PARAMETERS, 1)
     assert record.before == 1
     record.end()
-    assert record.barren == 0
+    assert record.stagnant == 0
 
 
 def test_a_consistent_state_is_accepted() -> None:

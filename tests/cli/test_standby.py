@@ -76,7 +76,7 @@ def test_an_engine_takes_over_the_devices_of_another_one(monkeypatch: pytest.Mon
     first.open()
     pool = first.executor.pool()
     with Engine() as second:
-        second.take_devices(first)
+        second.adopt_devices(first)
         assert second.executor.pool() is pool
         assert second.solve(counting.Counting(50)).objective == counting.expected(50)
     with pytest.raises(Exception, match="closed"):

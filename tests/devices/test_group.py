@@ -109,7 +109,7 @@ def test_a_tolerant_group_goes_on_without_a_lost_device(members: list[Member]) -
         assert failures == [1]
         assert (caught.value.index, caught.value.label) == (1, label)
         assert caught.value.results == {0: None, 2: None}
-        workers.lose(1)
+        workers.drop_member(1)
         assert workers.alive == [0, 2]
         assert workers.each(Counter.add, 3) == [3, 3]
         assert workers.map(Counter.add, [(1,), (1,), (1,)]) == [4, None, 4]

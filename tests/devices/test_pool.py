@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
-from engine.devices.pool.pool import beside_gpus
+from engine.devices.pool.pool import reserve_host_cores
 from engine.errors import DeviceError, OutOfDeviceMemory
 from tests.support.patience import PATIENCE
 
@@ -299,15 +299,15 @@ def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores: int, gpus: i
     def described(kind: Literal["cpu", "gpu"]) -> DeviceInfo:
         return replace(INFO, capabilities=replace(INFO.capabilities, kind=kind, compute_units=cores))
 
-    assert beside_gpus(described("cpu"), gpus).capabilities.compute_units == left
-    assert beside_gpus(described("gpu"), gpus) == described("gpu")
+    assert reserve_host_cores(described("cpu"), gpus).capabilities.compute_units == left
+    assert reserve_host_cores(described("gpu"), gpus) == described("gpu")
 
 
 def test_what_is_left_to_a_pool_ends_before_its_devices_are_closed(opencl: Member) -> None:
     order: list[str] = []
     pool = DevicePool([opencl.info])
     ending: Future[None] = Future()
-    pool.leave(ending)
+    pool.defer(ending)
 
     def once() -> None:
         order.append("at the end")

@@ -252,7 +252,7 @@ def test_devices_exchange_many_times_in_a_slice(three_devices: Engine, monkeypat
 
 def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts then differ, and one may be nearly the whole row."""
-    monkeypatch.setattr(planning, "alike", lambda devices: False)
+    monkeypatch.setattr(planning, "same_model", lambda devices: False)
     original = planning.Planner.slices
 
     def slices(self: planning.Planner, *arguments: Any) -> Any:

@@ -214,8 +214,8 @@ def test_two_threads_take_turns_with_the_engine_that_is_kept(device: Member, mon
     monkeypatch.setattr("engine.adapters.scipy_linprog.KEPT", own)
     monkeypatch.setattr(kept, "_PATIENCE", 30.0)
     compared = threading.Event()
-    alike = engine.Engine.alike
-    monkeypatch.setattr(engine.Engine, "alike", lambda self, other: (compared.set(), alike(self, other))[1])
+    compare = engine.Engine.same_config
+    monkeypatch.setattr(engine.Engine, "same_config", lambda self, other: (compared.set(), compare(self, other))[1])
     solvers: list[engine.Engine] = []
     solve = engine.Engine.solve
     monkeypatch.setattr(engine.Engine, "solve", lambda self, *a, **o: (solvers.append(self), solve(self, *a, **o))[1])

@@ -25,7 +25,7 @@ from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, w
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import start
-from engine.solvers.linprog.racers.base import News
+from engine.solvers.linprog.racers.base import MethodUpdate
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
@@ -151,8 +151,8 @@ def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part: bool) 
 
 
 def test_highs_without_a_point_has_ended() -> None:
-    assert racer._news({"farkas": np.ones(2)}, final=False).ended
-    assert not racer._news({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended
+    assert racer._update_of({"farkas": np.ones(2)}, final=False).ended
+    assert not racer._update_of({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended
 
 
 @pytest.mark.parametrize(("crossover", "asked"), [("after", ["off", "on"]), ("no", ["off"]), ("yes", ["on"])])
@@ -227,11 +227,11 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
     class Liar(HighsRacer):
         """HiGHS that calls everything infeasible and returns a point that is not optimal."""
 
-        def collect(self) -> News:
+        def collect(self) -> MethodUpdate:
             honest = super().collect()
             assert honest.point is not None
             x, y = honest.point
-            return News(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
+            return MethodUpdate(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
 
     monkeypatch.setattr(start, "HighsRacer", Liar)
     result = owner.solve(problem, method="race")

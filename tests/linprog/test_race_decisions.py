@@ -159,10 +159,10 @@ def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
         stopping.wait(30.0)
         return audited(*given)
 
-    monkeypatch.setattr(race, "_LAST_JUDGEMENTS", 30.0)
+    monkeypatch.setattr(race, "_LAST_AUDITS", 30.0)
     monkeypatch.setattr(race.AuditedPoint, "of", late)
-    last = solve._Solving._take_last_judgements
-    monkeypatch.setattr(solve._Solving, "_take_last_judgements", lambda self: (stopping.set(), last(self)))
+    last = solve._Solving._take_last_outcomes
+    monkeypatch.setattr(solve._Solving, "_take_last_outcomes", lambda self: (stopping.set(), last(self)))
     problem = sparse_program(8)
     result = owner.solve(problem, method="race", time_limit=0.5)
     assert stopping.is_set()
@@ -173,9 +173,9 @@ def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
 def test_threads_change_promptly_during_a_race(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An audit beside a thread that computes waits for it whenever it has given the interpreter's lock away."""
     intervals: list[float] = []
-    judged = race.Race._judged_news
+    judged = race.Race._audited
     monkeypatch.setattr(
-        race.Race, "_judged_news", lambda *given: (intervals.append(sys.getswitchinterval()), judged(*given))[1]
+        race.Race, "_audited", lambda *given: (intervals.append(sys.getswitchinterval()), judged(*given))[1]
     )
     before = sys.getswitchinterval()
     assert owner.solve(sparse_program(7), method="race").status == "optimal"
@@ -215,7 +215,7 @@ def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monke
 def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[tuple[int, bool]]:
     """The first points of the interior-point method have these errors; iteration of all judged, and if presolved."""
     seen: list[tuple[int, bool]] = []
-    real = race.Race._judged_news
+    real = race.Race._audited
 
     def judged(self: race.Race, one: Any, news: Any) -> Any:
         found = real(self, one, news)
@@ -226,7 +226,7 @@ def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[t
                 found = dataclasses.replace(found, point=dataclasses.replace(found.point, audit=worse))
         return found
 
-    monkeypatch.setattr(race.Race, "_judged_news", judged)
+    monkeypatch.setattr(race.Race, "_audited", judged)
     return seen
 
 

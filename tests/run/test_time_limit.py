@@ -81,7 +81,7 @@ def test_a_phase_that_cannot_be_interrupted_does_not_hold_the_run(pool: DevicePo
     assert not late.is_set()
     count = len(emitted)
     phase.set()
-    pool.settle()
+    pool.drain()
     assert late.is_set()
     assert (run.wait() is result, len(emitted)) == (True, count)
 
@@ -149,7 +149,7 @@ def test_a_solver_that_is_left_writes_nothing_and_its_error_is_nobodys(
     assert run.wait(PATIENCE).status == Status.TIME_LIMIT
     before = sorted(path.name for path in (tmp_path / "run").iterdir())
     phase.set()
-    pool.settle()
+    pool.drain()
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     assert run.error is None
 

@@ -2,7 +2,7 @@
 
 A package with kernels has ``kernel_variants``, made of what it wants on one device::
 
-    @each_once
+    @unique_variants
     def kernel_variants(capabilities):
         shapes = shapes_for(capabilities)
         yield "knapsack/rows", shapes.constants("knapsack/rows")
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..info import Capabilities
 
-__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "TYPICAL", "Variant", "each_once", "languages_of"]
+__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "TYPICAL", "Variant", "languages_of", "unique_variants"]
 
 GPU = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024, inline_ptx=True)
 """A data-centre GPU as NVIDIA's OpenCL shows it: 48 KB of local memory a group."""
@@ -61,7 +61,7 @@ def languages_of(capabilities: Capabilities) -> tuple[str, ...]:
     return ("cuda",) if capabilities.cuda_context else ("cuda", "opencl")
 
 
-def each_once(
+def unique_variants(
     wanted: Callable[[Capabilities], Iterable[tuple[str, dict[str, Any]]]],
 ) -> Callable[[], Iterator[Variant]]:
     """A ``kernel_variants`` made of what is wanted on one device, for all typical devices, each variant once."""

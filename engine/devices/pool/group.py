@@ -92,7 +92,7 @@ class WorkerGroup(Generic[W]):
         For each member the further arguments of ``make``.
     tolerant : bool
         Raise :class:`engine.errors.DeviceLost` for a device that failed, for a solver that continues with the others
-        (:meth:`lose`); otherwise the device's own error is raised.
+        (:meth:`drop_member`); otherwise the device's own error is raised.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class WorkerGroup(Generic[W]):
         """Results of :meth:`submit` by member, once all are done, with the group's rules for errors."""
         return self._collect(futures)
 
-    def lose(self, index: int) -> None:
+    def drop_member(self, index: int) -> None:
         """Go on without a member: its worker is closed, if its device still lets it, and called no more."""
         worker = self._workers.pop(index)
         self.failed.clear()

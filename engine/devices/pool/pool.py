@@ -22,7 +22,7 @@ from ..info import DeviceInfo, MemoryInfo, bytes_text
 from ..monitor.timeline import recorder_for
 from .processes import in_own_process, require_own_process
 
-__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "beside_gpus", "gather", "has_work_left"]
+__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "gather", "has_work_left", "reserve_host_cores"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def _open(info: DeviceInfo) -> Device:
     return backends()[info.language].open(info)
 
 
-def beside_gpus(info: DeviceInfo, gpus: int) -> DeviceInfo:
+def reserve_host_cores(info: DeviceInfo, gpus: int) -> DeviceInfo:
     """A device as it is used beside GPUs: of a CPU, a core is left to each of their host threads, and one to its own.
 
     At least half of the cores remain. A GPU whose thread waits for a core is idle meanwhile.
@@ -248,7 +248,7 @@ class DevicePool:
     ----------
     devices : sequence of DeviceInfo
         One entry a member; the same device may be listed more than once. A CPU beside GPUs is not used with all its
-        cores (see :func:`beside_gpus`).
+        cores (see :func:`reserve_host_cores`).
 
     Raises
     ------
@@ -266,7 +266,7 @@ class DevicePool:
         if len(devices) > 1:
             self._prompt.enter_context(PROMPT_THREADS)
         gpus = sum(info.capabilities.kind == "gpu" for info in devices)
-        for info in (beside_gpus(info, gpus) for info in devices):
+        for info in (reserve_host_cores(info, gpus) for info in devices):
             count = seen[info.id] = seen.get(info.id, 0) + 1
             self.members.append(Member(info, info.id if count == 1 else f"{info.id}#{count}"))
         try:
@@ -287,8 +287,8 @@ class DevicePool:
     def __len__(self) -> int:
         return len(self.members)
 
-    def leave(self, ending: Future[Any]) -> None:
-        """Leave work that still ends on the devices to :meth:`settle`: a run returns before it has ended.
+    def defer(self, ending: Future[Any]) -> None:
+        """Leave work that still ends on the devices to :meth:`drain`: a run returns before it has ended.
 
         Parameters
         ----------
@@ -309,8 +309,8 @@ class DevicePool:
         self._lost += lost
         return lost
 
-    def settle(self) -> None:
-        """Wait for what :meth:`leave` was given, so that the devices and their memory are free."""
+    def drain(self) -> None:
+        """Wait for what :meth:`defer` was given, so that the devices and their memory are free."""
         wait(self._ending.copy())
 
     def at_close(self, function: Callable[[], None]) -> None:
@@ -329,14 +329,14 @@ class DevicePool:
         Parameters
         ----------
         patience : float, optional
-            Seconds to wait for what :meth:`leave` was given. What has not ended then is waited for at the end of the
+            Seconds to wait for what :meth:`defer` was given. What has not ended then is waited for at the end of the
             process, and the devices are closed on a thread of their own once it has.
         """
         if patience is not None and wait(self._ending.copy(), patience).not_done:
             threading.Thread(target=self._close_late, name="quintet-close", daemon=True).start()
             return
         trouble: Exception | None = None
-        self.settle()
+        self.drain()
         for function in self._at_close:
             function()
         self._at_close.clear()

@@ -41,7 +41,7 @@ class _Joined:
 
 
 @dataclass(frozen=True)
-class _Alike:
+class _Table:
     """Objects of one class, by attribute."""
 
     places: list[int]
@@ -77,20 +77,20 @@ def dump(objects: Sequence[Any]) -> bytes:
             others.append(place)
     for key in [key for key, places in groups.items() if len(places) == 1 or not key[1]]:
         others += groups.pop(key)
-    alike = [
-        _Alike(places, kind, {name: _column([vars(objects[place])[name] for place in places]) for name in names})
+    tables = [
+        _Table(places, kind, {name: _column([vars(objects[place])[name] for place in places]) for name in names})
         for (kind, names), places in groups.items()
     ]
-    content = (len(objects), alike, others, [objects[place] for place in others])
+    content = (len(objects), tables, others, [objects[place] for place in others])
     return bytes(cloudpickle.dumps(content, pickle.HIGHEST_PROTOCOL))
 
 
 def load(data: bytes) -> list[Any]:
     """The objects of :func:`dump`, in their order; only for data from a process that is trusted."""
-    count, alike, others, rest = pickle.loads(data)  # noqa: S301 - both ends belong to one session
+    count, tables, others, rest = pickle.loads(data)  # noqa: S301 - both ends belong to one session
     found: list[Any] = [None] * count
-    for group in alike:
-        for place, one in zip(group.places, group.objects(), strict=True):
+    for table in tables:
+        for place, one in zip(table.places, table.objects(), strict=True):
             found[place] = one
     for place, one in zip(others, rest, strict=True):
         found[place] = one

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from ...devices import Buffer, Capabilities, Device
-from ...devices.kernels.variants import each_once
+from ...devices.kernels.variants import unique_variants
 from ..groups import group_size
 from .base import LinearAlgebra, Provider
 
@@ -307,7 +307,7 @@ def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
     return rows * (rows + 1) // 2 if lower else rows * -(-n // tile)
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     block = group_size(capabilities)

@@ -197,9 +197,9 @@ class _Search:
         count, n = bits.shape
         bits, keys = bits.copy(), keys.copy()
         orders = np.argsort(self._random.random((count, n)), axis=1)
-        barren = np.zeros(count, np.int64)
+        stagnant = np.zeros(count, np.int64)
         for turn in range(self._tries):
-            active = self._affordable(np.flatnonzero(barren < n), 1)
+            active = self._affordable(np.flatnonzero(stagnant < n), 1)
             if not active.size or self._ends():
                 break
             genes = orders[active, turn % n]
@@ -211,7 +211,7 @@ class _Search:
                 ]
             )
             kept = found >= keys[active]
-            barren[active] = np.where(found > keys[active], 0, barren[active] + 1)
+            stagnant[active] = np.where(found > keys[active], 0, stagnant[active] + 1)
             bits[active[kept], genes[kept]] ^= 1
             keys[active[kept]] = found[kept]
             self.flips += int(kept.sum())

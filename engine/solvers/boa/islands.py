@@ -113,9 +113,9 @@ class Islands:
         self._best_keys = np.full(migration.islands, np.iinfo(np.int64).min)
         count = migration.islands
         one = pool.members if share else pool.members[:1]
-        crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
-        slots = _slots(pool, parameters, crews)
-        ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
+        device_groups = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
+        slots = _slots(pool, parameters, device_groups)
+        counting_of = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
         # A user's function may fail, so that what came before is reported at once; and the evaluations of a local
         # search that the host directs are known after each generation only.
         self._most = MOST_GENERATIONS if host is None else 1
@@ -123,9 +123,9 @@ class Islands:
         peers = count == 1 and len(one) > 1 and pool.enable_peers()
         self._populations: dict[int, Population] = {}
         with contextlib.ExitStack() as stack:
-            for island, crew in enumerate(crews):
+            for island, group in enumerate(device_groups):
                 own = replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE)
-                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss, stops, peers)
+                population = Population(group, own, fitness, counting_of, slots, ending, host, on_loss, stops, peers)
                 self._populations[island] = stack.enter_context(population)
             self._stack = stack.pop_all()
 
@@ -288,14 +288,14 @@ class Islands:
         self._finished(arriving)
 
 
-def _slots(pool: DevicePool, parameters: Parameters, crews: Sequence[Sequence[Member]]) -> dict[str, int]:
+def _slots(pool: DevicePool, parameters: Parameters, device_groups: Sequence[Sequence[Member]]) -> dict[str, int]:
     """How many nodes each device learns at a time; refuses populations that do not fit."""
-    populations = {member.label: sum(member in crew for crew in crews) for member in pool.members}
+    populations = {member.label: sum(member in group for group in device_groups) for member in pool.members}
     slots = {}
     for member in pool.members:
         sharing = sum(populations[other.label] for other in pool.members if other.info.id == member.info.id)
         slots[member.label] = nodes_at_once(parameters, member.info, member.memory().free, sharing)
     size = f"{parameters.population:,} x {parameters.n:,} genes"
-    what = f"{len(crews)} populations of {size}" if len(crews) > 1 else f"the population ({size})"
+    what = f"{len(device_groups)} populations of {size}" if len(device_groups) > 1 else f"the population ({size})"
     pool.require_memory(memory_by_member(parameters, slots, populations), what, "lower population or max_parents")
     return slots

@@ -151,7 +151,7 @@ class Population:
         """Go on without a device, if there is another."""
         if len(self._group.alive) == 1:
             raise error.error
-        self._group.lose(error.index)
+        self._group.drop_member(error.index)
         self._balance = Balance(self.parameters, len(self._group.alive))
         self._communicator = Communicator(len(self._group.alive))
         self._on_loss(error)

@@ -49,7 +49,7 @@ class Record:
     flips: int = 0
     generations: int = 0
     populations: int = 0
-    barren: int = 0
+    stagnant: int = 0
     before: int | None = None
     population: int = 0
     islands: int = 1
@@ -107,7 +107,7 @@ class Record:
         """A population has ended: note whether it was better than those before."""
         self.populations += 1
         improved = self.before is None or (self.best_key is not None and self.best_key > self.before)
-        self.barren = 0 if improved else self.barren + 1
+        self.stagnant = 0 if improved else self.stagnant + 1
 
     def take(self, run: RunContext, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and report it.

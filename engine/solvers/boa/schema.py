@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
@@ -18,8 +18,8 @@ SNAPSHOT_GENES = 2000
 class CheckpointState(BaseModel):
     """The scalars of a checkpoint: the step of its islands, and what is known of the run over all its populations.
 
-    ``best_key`` is the best fitness so far, ``before`` that of the populations before the present one; ``barren``
-    counts the last populations that brought no improvement.
+    ``best_key`` is the best fitness so far, ``before`` that of the populations before the present one; ``stagnant``
+    counts the last populations that brought no improvement (``barren`` in folders of version 0.1).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,7 +27,7 @@ class CheckpointState(BaseModel):
     step: int = Field(ge=0, le=2**31 - 1)
     best_key: int
     before: int | None = None
-    barren: int = Field(ge=0)
+    stagnant: int = Field(ge=0, validation_alias=AliasChoices("stagnant", "barren"))
     evaluations: int = Field(ge=0)
     flips: int = Field(ge=0)
     generations: int = Field(ge=0)

@@ -36,7 +36,7 @@ from .record import Record
 
 __all__ = ["host_evaluation", "search", "solve"]
 
-_BARREN_DOUBLINGS = 2
+_STAGNANT_DOUBLINGS = 2
 _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no larger population finds more
 
 
@@ -237,10 +237,10 @@ def _populations(
             return Status.ITERATION_LIMIT
         if not auto:
             return Status.FEASIBLE
-        if may_be_out_of_reach and record.barren >= _BARREN_DOUBLINGS:
+        if may_be_out_of_reach and record.stagnant >= _STAGNANT_DOUBLINGS:
             if fitness.best_is_bound:
                 run.notice(
-                    f"{_BARREN_DOUBLINGS} doublings of the population did not improve on {record.value}; the "
+                    f"{_STAGNANT_DOUBLINGS} doublings of the population did not improve on {record.value}; the "
                     f"bound {problem.bound} may be out of reach"
                 )
             return Status.FEASIBLE

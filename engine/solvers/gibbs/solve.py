@@ -120,7 +120,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     if asked == "auto":
         report_kernel(run, design, options.kernel)
     settings = settings_for(design, options, run.seed)
-    if settings.alone and len(pool.members) > 1:
+    if settings.single_device and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left = pool.members, None
     state = _new_state(design, options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...devices import Capabilities
-from ...devices.kernels.variants import each_once
+from ...devices.kernels.variants import unique_variants
 from .dense.schedule import MOST_FUSED
 
 __all__ = [
@@ -302,7 +302,7 @@ class BatchShapes:
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with every set of constants that a device may ask for."""
     yield "knapsack/batch", BatchShapes.of(capabilities).constants()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...devices import Capabilities
-from ...devices.kernels.variants import each_once
+from ...devices.kernels.variants import unique_variants
 from . import pdhg
 from .batches import together
 from .interior import worker
@@ -15,7 +15,7 @@ from .multifrontal import factor
 __all__ = ["kernel_variants"]
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with the constants for one device."""
     yield from worker.kernel_variants(capabilities)

@@ -229,7 +229,7 @@ class _Solving(Race):
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; it may decide the race."""
-        while (self.racers or self._cases) and not self._decided and (left := until - time.perf_counter()) > 0.0:
+        while (self.racers or self._pending) and not self._decided and (left := until - time.perf_counter()) > 0.0:
             self._listen(min(left, WAIT_SECONDS))
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
@@ -240,11 +240,11 @@ class _Solving(Race):
             return self.problem, unchanged
         thread = next((racer for racer in self.racers if isinstance(racer, HighsThread)), None)
         here = None if thread is None else thread.here
-        poll = self._require_going_on if self.racers else self._poll
+        poll = self._raise_if_decided if self.racers else self._poll
         raced = here is not None and self.restored is None
         patience = presolve_patience(self.pool.members[0]) if raced else math.inf
         try:
-            presolve = stack.enter_context(self._beside(lambda: Presolve(self.problem, poll, here), patience))
+            presolve = stack.enter_context(self._run_concurrently(lambda: Presolve(self.problem, poll, here), patience))
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, unchanged
@@ -277,7 +277,7 @@ class _Solving(Race):
     def _start_own(self, program: LinearProgram, restore: Restore, presolving: float = 0.0) -> None:
         """Start our own methods on the program, unless it is decided without; presolve took so many seconds."""
         self._pdhg, since = None, time.perf_counter()
-        prepared = self._beside(lambda: prepare(program, scale=self.options.scale))
+        prepared = self._run_concurrently(lambda: prepare(program, scale=self.options.scale))
         self._poll()
         self.counters["seconds_prepare"] = presolving + time.perf_counter() - since
         if isinstance(prepared, NoOptimum):
@@ -290,16 +290,18 @@ class _Solving(Race):
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
             try:
-                point = self._beside(lambda: restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
+                point = self._run_concurrently(
+                    lambda: restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m)))
+                )
             except ChildError:
-                self._unpresolve = True
+                self._without_presolve = True
                 return
             self._solved_at_once = self.verdict.consider(*point) <= self.options.acceptable
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
         pdhg = self.method == "pdhg" or (
-            self.method == "race" and self._beside(lambda: pdhg_takes_part(program, self.pool.members[-1]))
+            self.method == "race" and self._run_concurrently(lambda: pdhg_takes_part(program, self.pool.members[-1]))
         )
         if self.method != "pdhg":
             self._start_interior(prepared, program, restore)  # and its device's thread answers nothing for a while
@@ -330,7 +332,7 @@ class _Solving(Race):
         initial = self._initial if program is self.problem else None
         given = self.options, self.pool, members, self._notice, self.counters, restored, initial, self.method == "race"
         try:
-            racer = self._beside(lambda: InteriorRacer(prepared, constant, self.sign, *given))
+            racer = self._run_concurrently(lambda: InteriorRacer(prepared, constant, self.sign, *given))
             racer.restore = restore
             self.racers.append(racer)
         except DeviceError as error:
@@ -342,18 +344,18 @@ class _Solving(Race):
 
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while not self._decided and (self.racers or self._cases or self._unpresolve or self._pdhg is not None):
-            if self._unpresolve:
+        while not self._decided and (self.racers or self._pending or self._without_presolve or self._pdhg is not None):
+            if self._without_presolve:
                 self._start_without_presolve()
             self._start_pdhg()
             self._listen(WAIT_SECONDS)
             if not self._decided and self.run.checkpoint_due():
-                with contextlib.suppress(DeviceError):  # the news of the racer on a failed device has the error
+                with contextlib.suppress(DeviceError):  # the update of the method on a failed device has the error
                     self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
         """Let our methods work on the program as given: presolve cannot restore some inner points, or has failed."""
-        self._unpresolve, self._form, self.restored = False, "given", None
+        self._without_presolve, self._form, self.restored = False, "given", None
         own = [racer for racer in [*self.racers, *self.finished] if racer.restore is not unchanged]
         for racer in own:
             self._end(racer)
@@ -399,7 +401,7 @@ class _Solving(Race):
         HiGHS is asked only where our methods have no feasible one.
         """
         self._stopping = True
-        self._take_last_judgements()
+        self._take_last_outcomes()
         try:
             self._save_checkpoint()
         except DeviceError as error:

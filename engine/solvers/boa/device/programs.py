@@ -9,7 +9,7 @@ from typing import Any
 
 from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 from ..fitness import Fitness, Hierarchy, Snippet
 from ..fitness.tables import Decomposable, onemax, trap
 from ..options import RULES, Counting, Rule
@@ -436,7 +436,7 @@ def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
 # --- for the compile tests ----------------------------------------------------------------------------------------
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[Spec]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     return ((f"boa/{template}", constants) for template, constants in _wanted(capabilities))

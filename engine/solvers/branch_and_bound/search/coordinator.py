@@ -140,7 +140,7 @@ class Coordinator:
         self._halt()
         for worker in self._workers:
             if not worker.is_ready:
-                self._group.lose(worker.index)
+                self._group.drop_member(worker.index)
         self._group.__exit__(kind, error, traceback)
 
     @property
@@ -482,7 +482,7 @@ class Coordinator:
             self._base = self._restore_point
             self._fail(worker, error)
         self._sharing.remove(worker)
-        self._group.lose(index)
+        self._group.drop_member(index)
         self._run.notice(
             f"{worker.member.label} has failed and is left out; the search continues on the other devices from the "
             f"last restore point: {error}",

@@ -12,7 +12,7 @@ import numpy as np
 from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
 from ....devices.kernels.templates import render_text
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 
@@ -304,7 +304,7 @@ class Programs:
         return (ivms, shapes.lanes) if shapes.cooperative else (self.groups(ivms), shapes.block)
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with constants that a device of these capabilities may ask for."""
     for tree in _trees():

@@ -60,7 +60,7 @@ class Settings:
     prior: Prior = field(default_factory=Prior)
 
     @property
-    def alone(self) -> bool:
+    def single_device(self) -> bool:
         """Whether a single device takes all rows, and holds them."""
         return self.wide or self.latent
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from ....devices import Buffer, Capabilities, Device
 from ....devices.kernels.program import BoundKernel, Kernel, Program
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 from ..design.layout import Layout, chain_groups
 from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from ..priors import Prior, PriorName
@@ -429,7 +429,7 @@ _LIKELIHOODS = ("log_likelihood", "slope")
 _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)

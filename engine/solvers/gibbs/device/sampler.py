@@ -94,9 +94,9 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
     layout = design.layout
     sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
-    share = 1 if settings.alone else len(devices)
+    share = 1 if settings.single_device else len(devices)
     sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
-    with_rows = not sparse and (settings.streaming == "never" or settings.alone)
+    with_rows = not sparse and (settings.streaming == "never" or settings.single_device)
     needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
     if settings.wide and linear:
         needed += 2 * 8 * layout.rows**2 * settings.chains
@@ -108,7 +108,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
     if settings.wide:
         largest = 0
-    if settings.alone:
+    if settings.single_device:
         largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.kernel == "cg":
@@ -118,7 +118,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
     if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
         advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
-    for info in devices[:1] if settings.alone else devices:
+    for info in devices[:1] if settings.single_device else devices:
         if needed > info.memory or largest > info.max_allocation:
             fault = f"has {bytes_text(info.memory)}"
             if needed <= info.memory:
@@ -156,7 +156,7 @@ class Sampler:
     ) -> None:
         self.design, self.settings = design, settings
         members = pool.members if left is None else left
-        members = members[:1] if settings.alone else members
+        members = members[:1] if settings.single_device else members
         count = len(members)
         communicator = Communicator(count) if count > 1 else None
         direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing

@@ -74,7 +74,7 @@ class Worker:
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         kind_of_rows = SparseRows if design.storage == "sparse" else ConjugateRows if settings.kernel == "cg" else Rows
-        streaming = "never" if settings.alone else settings.streaming
+        streaming = "never" if settings.single_device else settings.streaming
         self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)

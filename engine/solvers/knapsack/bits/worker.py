@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 
 __all__ = ["HALO_BITS", "MOST_FUSED", "BitWorker", "kernel_variants"]
 
@@ -30,7 +30,7 @@ def _constants(capabilities: Capabilities) -> dict[str, Any]:
     return {"block": block, "tile": tile, "halo": _HALO_WORDS}
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every set of constants that a device may ask for."""
     yield "knapsack/bits", _constants(capabilities)

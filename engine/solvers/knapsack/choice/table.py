@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
 from ....devices.info import bytes_text
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 from ..runs import cut_into_runs
 from .stages import Stages
 
@@ -142,7 +142,7 @@ def _constants(capabilities: Capabilities, value: str, choice: str) -> dict[str,
     return {"value": value, "choice": choice, "lanes": lanes, "block": block, "span": _SPAN}
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every set of constants that a device may ask for."""
     for value in ("i32", "i64"):

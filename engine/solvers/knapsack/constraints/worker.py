@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
-from ....devices.kernels.variants import each_once
+from ....devices.kernels.variants import unique_variants
 from .core import Core
 
 __all__ = ["DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]
@@ -28,7 +28,7 @@ def _constants(capabilities: Capabilities) -> dict[str, Any]:
     return {"lanes": 4, "block": 1, "rows": MOST_ROWS}
 
 
-@each_once
+@unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every set of constants that a device may ask for."""
     if capabilities.fp64:

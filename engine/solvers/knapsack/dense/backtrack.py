@@ -125,7 +125,7 @@ class Backtracker:
         row, kept = self._keep(start, end, goal, keep, phase)
         if not found(self._top(row, goal)):
             return None
-        if len(keep) == end - start.stage - 1 and self._sweep.is_alone:
+        if len(keep) == end - start.stage - 1 and self._sweep.has_one_device:
             left = self._trace_all(start, goal, kept)
         else:
             left = self._back(start, goal, kept)

@@ -16,7 +16,7 @@ from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from .schedule import Goal, Schedule
 from .worker import Part, Step
 
-__all__ = ["Planner", "Slice", "Stretch", "alike", "room_for_rows"]
+__all__ = ["Planner", "Slice", "Stretch", "room_for_rows", "same_model"]
 
 _EXCHANGE_SECONDS = {True: 300e-6, False: 500e-6}  # of all devices, beside the cells moved; True: on the devices
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
@@ -44,7 +44,7 @@ Slice = list[Stretch]
 """Stretches that the devices do without the run's thread."""
 
 
-def alike(devices: Sequence[DeviceInfo]) -> bool:
+def same_model(devices: Sequence[DeviceInfo]) -> bool:
     """Whether the devices are of one model and have the same traits, so that they share a row evenly, not by speed."""
     return all((info.name, info.capabilities) == (devices[0].name, devices[0].capabilities) for info in devices)
 
@@ -58,7 +58,7 @@ def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
     devices : sequence of DeviceInfo
     halo : int
     """
-    if len(devices) == 1 or not alike(devices):
+    if len(devices) == 1 or not same_model(devices):
         return widest
     return min(widest, math.ceil(widest / len(devices)) + 3 * halo)
 
@@ -96,7 +96,7 @@ class Planner:
         self._count = len(infos)
         self._halo = halo
         self._minimum_share = minimum_share
-        self._even = alike(infos)
+        self._even = same_model(infos)
         self._exchange_seconds = _EXCHANGE_SECONDS[peer and self._even]
         self._speed = [3e11 if info.capabilities.simt else 1e9 for info in infos]
         self._slice = SliceLength(SLICE_SECONDS * sum(self._speed))

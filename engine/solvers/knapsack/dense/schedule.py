@@ -107,8 +107,8 @@ class Schedule:
         self.profit_before: list[int] = [*profit_sums[starts].tolist(), int(profit_sums[-1])]
         self._weight_array = np.array(self.weight_before, dtype=np.int64)
         self._counts = np.array([group.items for group in groups], dtype=np.int64)
-        alike = np.array([group.kind == "window" for group in groups], dtype=bool)
-        self.costs = np.where(alike, np.minimum(self._counts, _WINDOW_COST), self._counts)
+        windowed = np.array([group.kind == "window" for group in groups], dtype=bool)
+        self.costs = np.where(windowed, np.minimum(self._counts, _WINDOW_COST), self._counts)
 
     @classmethod
     def build(

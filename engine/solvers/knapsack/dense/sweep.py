@@ -99,7 +99,7 @@ class Sweep:
         self._workers.__exit__(*error)
 
     @property
-    def is_alone(self) -> bool:
+    def has_one_device(self) -> bool:
         """Whether one device has all rows."""
         return len(self.members) == 1
 

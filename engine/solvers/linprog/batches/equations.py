@@ -135,7 +135,7 @@ class PatternEquations:
         first = self._factors[0]
         if len(self._factors) == 1:
             good = first.factor(values[0])
-            self._factors += [first.alike() for _ in range(self._k - 1)]
+            self._factors += [first.with_same_pattern() for _ in range(self._k - 1)]
         status = np.zeros(self._k, np.int32)
 
         def factorise(program: int) -> None:

@@ -150,7 +150,7 @@ class SuperLU:
         found[self._order] = self._numeric.solve(rhs[self._order])
         return found
 
-    def alike(self) -> SuperLU:
+    def with_same_pattern(self) -> SuperLU:
         """Factors for another matrix of the pattern, in the order of the last factor, if there is one."""
         found = copy.copy(self)
         found._numeric = None

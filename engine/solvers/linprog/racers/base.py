@@ -15,7 +15,7 @@ from ....base.context import RunContext
 from ..interior.driver import Counters
 from ..problem import LinearProgram
 
-__all__ = ["Decided", "News", "Racer", "Restore", "first_counters", "unchanged"]
+__all__ = ["Decided", "MethodUpdate", "Racer", "Restore", "first_counters", "unchanged"]
 
 Vector = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Decided(Exception):
 
 
 @dataclass(frozen=True)
-class News:
+class MethodUpdate:
     """What a racer has found since it was last asked.
 
     Attributes
@@ -83,7 +83,7 @@ class Racer(ABC):
     name : str
         For people.
     future : Future
-        Done when :meth:`collect` has news.
+        Done when :meth:`collect` has an update.
     error : float
         Error of the latest point, as the method measures it; nan if there is none.
     refusals : int
@@ -102,7 +102,7 @@ class Racer(ABC):
     shows_last: bool = False
 
     @abstractmethod
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """What was found; called when ``future`` is done. Work goes on unless the racer has ended."""
 
     @abstractmethod

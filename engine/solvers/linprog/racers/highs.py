@@ -17,7 +17,7 @@ from ..highs.process import ChildError, new_child
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..problem import LinearProgram
-from .base import News, Racer
+from .base import MethodUpdate, Racer
 
 __all__ = ["HighsInteriorThread", "HighsRacer", "HighsThread"]
 
@@ -42,13 +42,15 @@ def _options(solver: str, tolerance: float) -> dict[str, Any]:
     return options | {"ipm_optimality_tolerance": asked} if solver == "ipm" else options
 
 
-def _news(found: dict[str, Any], final: bool) -> News:
+def _update_of(found: dict[str, Any], final: bool) -> MethodUpdate:
     """What HiGHS has returned for the program as given."""
     point = None
     if "x" in found and np.isfinite(found["x"]).all():
         point = found["x"], found["row_duals"]
     ended = final or point is None  # there is nothing to refine
-    return News(point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=ended)
+    return MethodUpdate(
+        point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=ended
+    )
 
 
 class HighsThread(Racer):
@@ -76,14 +78,14 @@ class HighsThread(Racer):
         del options["threads"]  # HiGHS refuses another number than this process has used before
         self.future = start_thread(lambda: self.here.run(problem, options))
 
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
         try:
             found = self.future.result()
         except ChildError:
-            return News(ended=True)
+            return MethodUpdate(ended=True)
         self.iterations = int(found["iterations"])
-        return _news(found, final=True)
+        return _update_of(found, final=True)
 
     def present_point(self) -> tuple[Vector, Vector] | None:
         """Where the simplex method is, which ends it; None if it has no point yet, as in presolve."""
@@ -132,16 +134,16 @@ class HighsInteriorThread(Racer):
         del options["threads"], options["solver"]
         self.future = start_thread(lambda: self._here.solve_interior(options))
 
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
         if self._child is not None:
             return self._child.collect()
         try:
             found = self.future.result()
         except ChildError:
-            return News(ended=True)
+            return MethodUpdate(ended=True)
         self.iterations = int(found["iterations"])
-        return _news(found, final=False)
+        return _update_of(found, final=False)
 
     def present_point(self) -> tuple[Vector, Vector] | None:
         """Where the method is, which ends it; None if it has no point yet, as in presolve."""
@@ -217,15 +219,15 @@ class HighsRacer(Racer):
             options["time_limit"] = max(0.0, left - min(_BEFORE_LIMIT, _PART_BEFORE_LIMIT * left))
         self.future = self._process.request("solve", self._model, options)
 
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
         try:
             found = self._scaling.back(self.future.result())
         except ChildError:
-            return News(ended=True)
+            return MethodUpdate(ended=True)
         self.iterations += int(found["iterations"])
         final = self.solver != "ipm" or self._crossover or self.crossover == "no"
-        return _news(found, final=final or found["status"] == "time limit reached")
+        return _update_of(found, final=final or found["status"] == "time limit reached")
 
     def report(self, run: RunContext) -> None:
         """HiGHS reports nothing while it works."""

@@ -20,7 +20,7 @@ from ..interior.system import PoolSystem
 from ..options import Options
 from ..schema import CheckpointState
 from ..warm_start import Point
-from .base import News, Racer
+from .base import MethodUpdate, Racer
 
 __all__ = ["InteriorRacer"]
 
@@ -155,18 +155,18 @@ class InteriorRacer(Racer):
             "spread_of_d": float(state.spread[0]) if steps else np.nan,
         }
 
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
         self.measures, x = self.future.result()
         self.error = float(self.measures.error[0])
         method = self.method
         if method.done[0] and x is not None:
-            return News(point=self._point(x), final=bool(method.goal[0] <= LEAST_GOAL))
+            return MethodUpdate(point=self._point(x), final=bool(method.goal[0] <= LEAST_GOAL))
         if method.stuck[0] or method.state.iteration >= self.options.max_iterations:
             self.limited = not method.stuck[0]
-            return News(point=self.best_point(), final=True, ended=True)
+            return MethodUpdate(point=self.best_point(), final=True, ended=True)
         self.future = self._system.submit(self._slice)
-        return News()
+        return MethodUpdate()
 
     def _point(self, x: Vector, y: Vector | None = None) -> tuple[Vector, Vector]:
         standard = self.prepared.standard

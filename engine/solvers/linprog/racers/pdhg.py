@@ -22,7 +22,7 @@ from ..pdhg import PdhgMeasures, PdhgWorker, Place
 from ..problem import LinearProgram
 from ..schema import CheckpointState
 from ..warm_start import Point
-from .base import News, Racer
+from .base import MethodUpdate, Racer
 
 __all__ = ["PdhgRacer"]
 
@@ -85,9 +85,9 @@ class PdhgRacer(Racer):
         self._group: WorkerGroup[PdhgWorker] | None = None
         self._opening: Future[WorkerGroup[PdhgWorker]] | None = None
         self._caller: ThreadPoolExecutor | None = None
-        self.future = start_thread(lambda: scaled(program, self._require_going_on))  # no device waits for it
+        self.future = start_thread(lambda: scaled(program, self._raise_if_decided))  # no device waits for it
 
-    def _require_going_on(self) -> None:
+    def _raise_if_decided(self) -> None:
         if self._ended.is_set():
             raise Abandoned
 
@@ -115,18 +115,18 @@ class PdhgRacer(Racer):
         else:
             self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance_and_read, *given)[0])
 
-    def collect(self) -> News:
+    def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
         if self._opening is None:
             program = self.future.result()
             self.future = self._opening = start_thread(
                 lambda: self._open(program)
             )  # another racer may be at work there
-            return News()
+            return MethodUpdate()
         if self._group is None:
             self._group = self._opening.result()
             self._submit()
-            return News()
+            return MethodUpdate()
         found, point, directions = self.future.result()
         self.measures = found
         self.error = found.error
@@ -143,12 +143,12 @@ class PdhgRacer(Racer):
             ]
         )
         if found.error <= self._goal:
-            return News(point=point, final=self._goal <= LEAST_GOAL)
+            return MethodUpdate(point=point, final=self._goal <= LEAST_GOAL)
         if point is not None:
-            return News(point=point, final=True, ended=True)
+            return MethodUpdate(point=point, final=True, ended=True)
         ray, farkas = (None, None) if directions is None else map(_of_size_one, directions)
         self._submit()
-        return News(farkas=farkas, ray=ray)
+        return MethodUpdate(farkas=farkas, ray=ray)
 
     def _point(self) -> tuple[Vector, Vector]:
         """The point that was last measured; every device has all of it."""

@@ -1,4 +1,4 @@
-"""The racers at work: news are taken as they come, judged beside each other, and who has lost is left behind."""
+"""Runs several methods concurrently: updates are audited as they arrive, and methods that have lost are cancelled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..problem import LinearProgram
 from ..validate import method_for
 from ..verification.outcome import AuditedPoint, Proof
 from ..verification.verdict import Verdict
-from .base import Decided, News, Racer, first_counters, unchanged
+from .base import Decided, MethodUpdate, Racer, first_counters, unchanged
 from .interior import InteriorRacer
 
 __all__ = ["WAIT_SECONDS", "Race"]
@@ -35,12 +35,12 @@ WAIT_SECONDS = 0.05
 """Seconds between two looks at the run's controls."""
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 _HOPELESS = 0.1  # error of a restored point after which it is given up at once: presolve has lost the duals
-_LAST_JUDGEMENTS = 0.3  # seconds that a run which is stopped waits for points that are being audited
+_LAST_AUDITS = 0.3  # seconds that a run which is stopped waits for points that are being audited
 
 
 @dataclass(frozen=True)
-class _Judgement:
-    """What news have come to: a proof, or an audited point; ``lost`` if presolve could not restore the point."""
+class _AuditOutcome:
+    """The outcome of an audit: a proof, or an audited point; ``lost`` if presolve could not restore the point."""
 
     proof: Proof | None = None
     point: AuditedPoint | None = None
@@ -48,25 +48,25 @@ class _Judgement:
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
-    """News that are being judged."""
+class _PendingAudit:
+    """An update that is being audited."""
 
     racer: Racer
-    news: News
-    judgement: Future[_Judgement]
+    update: MethodUpdate
+    outcome: Future[_AuditOutcome]
 
     @property
     def holds(self) -> bool:
-        """Whether the racer does nothing until its news are judged."""
-        return self.news.point is not None or self.news.ended
+        """Whether the racer does nothing until its update is audited."""
+        return self.update.point is not None or self.update.ended
 
 
 class Race:
     """Methods at work on one program, and what they have found; a race, or one method alone.
 
-    The thread that calls these methods waits for nothing but news while several methods race: points are restored and
-    audited on threads, and so is everything that prepares a method (:meth:`_beside`). Who has lost is closed on a
-    thread that the pool waits for before its devices are used again.
+    The thread that calls these methods waits for nothing but updates while several methods race: points are restored
+    and audited on threads, and so is everything that prepares a method (:meth:`_run_concurrently`). A method that has
+    lost is closed on a thread that the pool waits for before its devices are used again.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class Race:
         self.racers: list[Racer] = []
         self.finished: list[Racer] = []
         self.winner: Racer | None = None
-        self._cases: list[_Case] = []
+        self._pending: list[_PendingAudit] = []
         self._closed: list[Racer] = []
         self.factor_arrays: dict[str, NDArray[Any]] = {}
         self._ended = threading.Event()
         self._solved_at_once = False
-        self._unpresolve = False
+        self._without_presolve = False
         self._stopping = False
 
     @property
@@ -107,7 +107,7 @@ class Race:
         if not self._stopping:
             self.run.poll()
 
-    def _require_going_on(self) -> None:
+    def _raise_if_decided(self) -> None:
         """Called by threads that work for the race.
 
         Raises
@@ -119,23 +119,23 @@ class Race:
             raise ChildError("the race has ended")
 
     def _notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A notice of the run, unless it goes on without who gives it."""
+        """A notice of the run, unless the race has ended."""
         if not self._ended.is_set():
             self.run.notice(message, level)
 
     def _listen(self, timeout: float, *others: Future[Any]) -> None:
-        """Wait for news, or for one of these futures, and take the news."""
+        """Wait for updates, or for one of these futures, and take them."""
         self._poll()
-        held = [case.racer for case in self._cases if case.holds]
+        held = [pending.racer for pending in self._pending if pending.holds]
         at_work = [racer for racer in self.racers if racer not in held]
-        futures = [*others, *(racer.future for racer in at_work), *(case.judgement for case in self._cases)]
+        futures = [*others, *(racer.future for racer in at_work), *(pending.outcome for pending in self._pending)]
         wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
-        for case in [case for case in self._cases if case.judgement.done()]:
+        for pending in [pending for pending in self._pending if pending.outcome.done()]:
             if not self._decided:
-                self._take_judgement(case)
+                self._take_outcome(pending)
         for racer in [racer for racer in at_work if racer.future.done()]:
             if not self._decided and racer in self.racers:
-                self._take_news(racer)
+                self._take_update(racer)
 
     def _poll_race(self, *others: Future[Any]) -> None:
         """:meth:`_listen` while something is prepared.
@@ -143,14 +143,14 @@ class Race:
         Raises
         ------
         Decided
-            If news decide the race.
+            If an update decides the race.
         """
         self._listen(WAIT_SECONDS, *others)
         if self._decided:
             raise Decided
 
-    def _beside(self, function: Callable[[], T], patience: float = math.inf) -> T:
-        """Call a function on a thread and take the news of the racers meanwhile; here if there are none.
+    def _run_concurrently(self, function: Callable[[], T], patience: float = math.inf) -> T:
+        """Call a function on a thread and take the updates of the racers meanwhile; here if there are none.
 
         If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
         closed.
@@ -164,7 +164,7 @@ class Race:
         Raises
         ------
         Decided
-            If news decide the race.
+            If an update decides the race.
         TimeoutError
             If the patience is over.
         """
@@ -178,75 +178,75 @@ class Race:
                 self._poll_race(future)
             return future.result()
         except BaseException:
-            self.pool.leave(start_thread(lambda: _close_late(future)))
+            self.pool.defer(start_thread(lambda: _close_late(future)))
             raise
 
-    # --- news ---------------------------------------------------------------------------------------------------
+    # --- updates ------------------------------------------------------------------------------------------------
 
-    def _take_news(self, racer: Racer) -> None:
+    def _take_update(self, racer: Racer) -> None:
         try:
-            news = racer.collect()
+            update = racer.collect()
         except DeviceError as error:
             if len(self.racers) == 1:
                 raise
             self.run.notice(f"{racer.name} has ended: {error}", level="warning")
-            news = News(ended=True)
+            update = MethodUpdate(ended=True)
         racer.report(self.run)
-        if news.point is None and news.farkas is None and news.ray is None:
-            if news.ended:
+        if update.point is None and update.farkas is None and update.ray is None:
+            if update.ended:
                 self._finish(racer)
             return
         if self.method != "race":
-            self._take_judgement(_Case(racer, news, _done(self._judged_news(racer, news))))
-        elif news.point is not None or news.ended or all(case.racer is not racer for case in self._cases):
-            self._cases.append(_Case(racer, news, start_thread(lambda: self._judged_news(racer, news))))
+            self._take_outcome(_PendingAudit(racer, update, _done(self._audited(racer, update))))
+        elif update.point is not None or update.ended or all(pending.racer is not racer for pending in self._pending):
+            self._pending.append(_PendingAudit(racer, update, start_thread(lambda: self._audited(racer, update))))
 
-    def _judged_news(self, racer: Racer, news: News) -> _Judgement:
+    def _audited(self, racer: Racer, update: MethodUpdate) -> _AuditOutcome:
         """Check certificates, and restore and audit a point; on any thread."""
-        point, verdict = news.point, self.verdict
-        proof = None if news.farkas is None else verdict.proof_by_farkas(news.farkas)
-        if proof is None and news.ray is not None:  # before a point whose errors are smaller than they may
-            proof = verdict.proof_by_ray(news.ray, point[0] if point is not None and news.original else None)
+        point, verdict = update.point, self.verdict
+        proof = None if update.farkas is None else verdict.proof_by_farkas(update.farkas)
+        if proof is None and update.ray is not None:  # before a point whose errors are smaller than they may
+            proof = verdict.proof_by_ray(update.ray, point[0] if point is not None and update.original else None)
         if proof is not None or point is None:
-            return _Judgement(proof)
-        restore = unchanged if news.original else racer.restore
+            return _AuditOutcome(proof)
+        restore = unchanged if update.original else racer.restore
         try:
-            return _Judgement(point=AuditedPoint.of(self.problem, *restore(*point)))
+            return _AuditOutcome(point=AuditedPoint.of(self.problem, *restore(*point)))
         except ChildError:
-            return _Judgement(lost=True)
+            return _AuditOutcome(lost=True)
 
-    def _take_judgement(self, case: _Case) -> None:
+    def _take_outcome(self, pending: _PendingAudit) -> None:
         """The racer wins, goes on, or has ended."""
-        if case in self._cases:
-            self._cases.remove(case)
-        racer, found = case.racer, case.judgement.result()
+        if pending in self._pending:
+            self._pending.remove(pending)
+        racer, found = pending.racer, pending.outcome.result()
         if racer in self._closed:  # presolve has been given up meanwhile
             return
-        ended = case.news.ended
+        ended = pending.update.ended
         if found.proof is not None:
             self.verdict.proof, self.winner = found.proof, racer
             return
         if found.lost:
-            self._unpresolve = ended = True
+            self._without_presolve = ended = True
         elif found.point is not None:
-            ended |= self._weigh(racer, case.news, found.point)
+            ended |= self._accept_or_refine(racer, pending.update, found.point)
         if ended and self.winner is None:
             self._finish(racer)
 
-    def _weigh(self, racer: Racer, news: News, point: AuditedPoint) -> bool:
-        """By its audit: the racer wins, or goes on, or has ended; whether it has ended."""
+    def _accept_or_refine(self, racer: Racer, update: MethodUpdate, point: AuditedPoint) -> bool:
+        """By its audit the racer wins, goes on or has ended; returns whether it has ended."""
         self.verdict.take(point)
         error = racer.error = point.audit.error
         good = error <= self.options.acceptable
-        if error <= self.options.tolerance or (good and (news.original or (news.final and not news.ended))):
+        if error <= self.options.tolerance or (good and (update.original or (update.final and not update.ended))):
             self.winner = racer
             return False
-        if news.final:
+        if update.final:
             return True
         racer.refusals += 1
         refused = racer.refusals >= _MOST_REFUSALS or error > _HOPELESS
-        if refused and not good and not news.original and racer.restore is not unchanged:
-            self._unpresolve = True
+        if refused and not good and not update.original and racer.restore is not unchanged:
+            self._without_presolve = True
             return True
         racer.refine()
         return False
@@ -256,12 +256,12 @@ class Race:
         self.racers.remove(racer)
         self.finished.append(racer)
 
-    def _take_last_judgements(self) -> None:
+    def _take_last_outcomes(self) -> None:
         """Wait a moment for the points that are being audited: the run is being stopped."""
-        wait([case.judgement for case in self._cases], timeout=_LAST_JUDGEMENTS)
-        for case in [case for case in self._cases if case.judgement.done()]:
+        wait([pending.outcome for pending in self._pending], timeout=_LAST_AUDITS)
+        for pending in [pending for pending in self._pending if pending.outcome.done()]:
             with suppress(DeviceError):  # a racer that is not good enough yet goes on, for nothing
-                self._take_judgement(case)
+                self._take_outcome(pending)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ class Race:
         own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
         self.history += list(getattr(racer, "history", [])) if own else []
         if not wait_for_it:
-            self.pool.leave(start_thread(racer.close))
+            self.pool.defer(start_thread(racer.close))
 
 
 def _done(result: T) -> Future[T]:

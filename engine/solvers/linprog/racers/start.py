@@ -54,7 +54,7 @@ def keep_helpers(pool: DevicePool) -> None:
     """
     if host_cores() >= _INTERIOR_CORES:
         pool.at_close(release_children)
-        pool.leave(start_thread(_keep_children))
+        pool.defer(start_thread(_keep_children))
 
 
 def _keep_children() -> None:
@@ -181,5 +181,5 @@ def pdhg_members(program: LinearProgram, pool: DevicePool, alone: bool) -> list[
     if not alone:
         return pool.members[-1:]
     first = pool.members[0]
-    alike = [member for member in pool.members if member.info.language == first.info.language]
-    return alike if program.nonzeros >= _SHARED_NONZEROS else [first]
+    same_language = [member for member in pool.members if member.info.language == first.info.language]
+    return same_language if program.nonzeros >= _SHARED_NONZEROS else [first]
