@@ -36,7 +36,11 @@ def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager
 
 for _profile, _most in PROFILES.items():  # a busy machine is no fault, and fixtures of a function hold only devices
     hypothesis.settings.register_profile(
-        _profile, max_examples=_most, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+        _profile,
+        max_examples=_most,
+        derandomize=_profile != "full",
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from engine.events import Event, Notice
 from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting
 from tests.support.counting import Counting
+from tests.support.examples import seed_of_tests
 from tests.support.stopping import stop_at
 
-SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
+SEED = seed_of_tests()
 EVERY = int(os.environ.get("QUINTET_TEST_EVERY_BYTE") or 0)
 TARGET = 200
 ANSWER = counting.expected(TARGET, seed=2)

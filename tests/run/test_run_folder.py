@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,10 @@ from engine.util.files import write_whole
 from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.environment import with_root
+from tests.support.examples import seed_of_tests
 from tests.support.patience import PATIENCE
 
-SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
+SEED = seed_of_tests()
 DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
 

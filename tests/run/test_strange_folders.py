@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +22,9 @@ from engine.runs.folder.run_folder import RunFolder, read_problem
 from engine.runs.folder.storage import file_digest, text_digest
 from engine.settings import config
 from tests.support.counting import Counting
+from tests.support.examples import seed_of_tests
 
-SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
+SEED = seed_of_tests()
 CASES = int(os.environ.get("QUINTET_TEST_FUZZ_CASES") or 150)
 
 

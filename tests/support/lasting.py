@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import random
 import shutil
-import time
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,9 @@ from engine.errors import RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
+from engine.solvers.branch_and_bound.search import coordinator
+from engine.solvers.branch_and_bound.search.device_search import DeviceSearch
+from engine.solvers.linprog.racers import interior
 
 __all__ = [
     "CASES",
@@ -33,7 +36,6 @@ __all__ = [
     "kill_until_done",
     "resident_bytes",
     "same",
-    "seed_of_today",
     "signed",
     "slow_device",
     "solve_whole",
@@ -176,14 +178,16 @@ def differences(name: str, result: engine.Result, whole: engine.Result) -> list[
     return found
 
 
-def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1) -> RunFolder | None:
-    """The folder of a run that was stopped soon after it had begun to work; None if it ended before.
+def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1) -> RunFolder:
+    """The folder of a run that was stopped soon after it had begun to work.
 
-    ``checkpoints``: 1 for the one that the stop writes, 2 for another before it.
+    ``checkpoints``: 1 for the one that the stop writes, 2 for another before it. Slices are short, and those of a tree
+    search wait until the run has looked at its controls, so that no run ends before.
     """
     case = CASES[name]
     interval = 1e6 if checkpoints == 1 else 0.01
-    emit, poll, under_way = Run.emit, Run.poll, False
+    emit, poll, turn, under_way = Run.emit, Run.poll, DeviceSearch.turn, False
+    looked = threading.Event()
 
     def watched_emit(run: Run, event: Any) -> None:
         nonlocal under_way
@@ -194,15 +198,23 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
         """Stop on the thread of the run, which cannot end meanwhile."""
         if under_way and (checkpoints == 1 or _checkpoints(path)):
             run.stop()
+        looked.set()
         poll(run)
+
+    def patient_turn(search: DeviceSearch, task: Any, ask: Any) -> Any:
+        looked.wait(1.0)  # the run does not look while it halts the devices
+        looked.clear()
+        return turn(search, task, ask)
 
     with (
         engine.Engine(devices=list(devices)) as owner,
         mock.patch.multiple(Run, emit=watched_emit, poll=stopping_poll),
+        mock.patch.object(DeviceSearch, "turn", patient_turn),
+        mock.patch.object(coordinator, "SLICE_SECONDS", 0.002),
+        mock.patch.object(interior, "SLICE_SECONDS", 0.0),
     ):
         run = owner.start(case.problem(), seed=7, run_folder=path, checkpoint_interval=interval, **case.options)
-        if run.outcome().status != "interrupted":
-            return None
+        assert run.outcome().status == "interrupted", f"the run of {name} ended before the stop"
     return RunFolder.open(path)
 
 
@@ -339,8 +351,3 @@ def slow_device() -> list[str]:
     """The name of one device, a CPU if there is one: a GPU may solve these problems before they are stopped."""
     found = sorted(available()[0], key=lambda info: info.capabilities.kind != "cpu")
     return [info.id for info in found[:1]]
-
-
-def seed_of_today() -> int:
-    """The seed that the environment gives, or one of the clock."""
-    return int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)

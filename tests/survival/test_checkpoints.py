@@ -21,10 +21,7 @@ pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device"
 
 @pytest.fixture(scope="module", params=sorted(CASES))
 def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, RunFolder]:
-    folder = stopped(request.param, tmp_path_factory.mktemp("stopped") / "r", DEVICES)
-    if folder is None:
-        pytest.skip(f"{DEVICES[0]} solved the problem of {request.param} before the stop")
-    return request.param, folder
+    return request.param, stopped(request.param, tmp_path_factory.mktemp("stopped") / "r", DEVICES)
 
 
 def test_a_stop_writes_a_checkpoint_from_which_the_run_resumes(
@@ -133,9 +130,8 @@ def test_an_extreme_with_the_right_digest_is_refused(interrupted: tuple[str, Run
 
 def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path: Path) -> None:
     folder = stopped("knapsack", tmp_path / "r", DEVICES)
-    kept = None if folder is None else folder.checkpoint()
-    if folder is None or kept is None:
-        pytest.skip(f"{DEVICES[0]} solved the problem before the stop")
+    kept = folder.checkpoint()
+    assert kept is not None
     state = {**kept.state.model_dump(), "phase": "items", "low": 0}
     arrays = {name: kept.arrays[name] for name in ("taken", "open", "best")}
     signed(folder, tmp_path / "sound", arrays, state)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.runs.folder.run_folder import RunFolder
-from tests.support.lasting import CASES, differences, kill_until_done, seed_of_today, slow_device, solve_whole
+from tests.support.examples import seed_of_tests
+from tests.support.lasting import CASES, differences, kill_until_done, slow_device, solve_whole
 
-SEED = seed_of_today()
+SEED = seed_of_tests()
 
 
 @pytest.mark.few(2)

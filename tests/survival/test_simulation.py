@@ -10,10 +10,12 @@ import pytest
 
 from engine.execution.dask.coordinator import Coordinator
 from engine.runs.folder import storage
-from tests.support.lasting import seed_of_today, slow_device
+from tests.support.examples import seed_of_tests
+from tests.support.lasting import slow_device
 from tests.support.simulation import SCENARIOS, Fault, History, Simulator, history_of
 
 DEVICES = slow_device()
+SEED = seed_of_tests()
 HOST = ["files", "disk", "search", "minimization", "batch", "rounds", "child"]
 
 
@@ -24,8 +26,8 @@ def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
 
 
 def numbers(scenario: str, count: int) -> list[int]:
-    """The next numbers of today whose history is of a scenario."""
-    first = 1_000_000 * seed_of_today()
+    """The next numbers whose history is of a scenario."""
+    first = 1_000_000 * SEED
     return [number for number in range(first, first + 5000) if history_of(number).scenario == scenario][:count]
 
 
