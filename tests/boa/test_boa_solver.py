@@ -424,7 +424,7 @@ def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     further: dict[str, Any] = {"target": 401, "local_search": "steepest"}
     running.solve(endless, max_generations=1, restarts=1, **further)  # which compiles
     further["restarts"] = 18
-    running.solve(endless, time_limit=2.0, on_event=late.append, **further)
+    running.solve(endless, time_limit=0.5, on_event=late.append, **further)
     assert [e.message for e in late if isinstance(e, Notice) and e.message.endswith("try a longer time_limit")]
     with pytest.raises(OptionError, match="at least the 1,000 individuals that a run begins with; got 900"):
         running.solve(problem, population=1000, max_evaluations=900)

@@ -79,7 +79,7 @@ def test_devices_evaluate_flips_as_the_host_does(device: Member, fitness: Fitnes
         assert np.array_equal(found, fitness.keys(strings).reshape(count, each))
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("rule", RULES)
 def test_a_snippet_has_the_run_of_the_same_function_in_python(device: Member, rule: str) -> None:
     given: dict[str, Any] = {"local_search": rule, "population": 60, "max_generations": 5, "seed": 4, "flips": 300}

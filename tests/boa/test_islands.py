@@ -110,6 +110,7 @@ def test_as_many_islands_as_devices_if_asked_for(device: Member) -> None:
     assert history(given) == history(pair)
 
 
+@pytest.mark.full
 def test_slices_do_not_change_what_islands_do(running: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = engine.BOA("trap-5", 40)
     options: dict[str, Any] = {"population": 150, "islands": 4, "patience": 3, "migration_interval": 4}

@@ -185,6 +185,7 @@ def test_networks_without_a_table_of_all_pairs_are_the_same(
         device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2, slots=11).result()
 
 
+@pytest.mark.full
 def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
     many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()

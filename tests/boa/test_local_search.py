@@ -152,7 +152,7 @@ def test_flips_pass_while_all_genes_are_tabu(device: Member, shapes: str) -> Non
     assert flips == made
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("shapes", ["own", "many-global"])
 def test_searches_in_parts_flip_what_the_reference_flips(device: Member, shapes: str) -> None:
     for function, rule in itertools.product(("cut", "clauses", "mixed"), RULES):
@@ -237,40 +237,45 @@ def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: s
         assert (keys >= fitness.keys(before)).all()
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
-def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, seed: int) -> None:
+@pytest.mark.few(2)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["matrix", "cut", "formula", "landscape"])
+def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, kind: str, seed: int) -> None:
     every = np.array(list(itertools.product((0, 1), repeat=16)), np.uint8)
     random = np.random.default_rng(seed)
     diagonal = [(gene, gene, float(random.integers(-50, 50))) for gene in range(16)]
-    for fitness in (
-        tables.qubo(16, [*diagonal, *random_graph(16, 0.6, seed)]),
-        tables.max_cut(16, random_graph(16, 0.7, seed)),
-        formulas.max_sat(16, random_clauses(16, 120, seed)),
-        landscapes.random_nk(16, 5, 2, seed),
-    ):
-        result = engine.solve(engine.BOA(fitness), devices=[device.info.id], seed=seed, restarts=3)
-        assert result.objective == fitness.value(int(fitness.keys(every).max()))
+    fitness = {
+        "matrix": lambda: tables.qubo(16, [*diagonal, *random_graph(16, 0.6, seed)]),
+        "cut": lambda: tables.max_cut(16, random_graph(16, 0.7, seed)),
+        "formula": lambda: formulas.max_sat(16, random_clauses(16, 120, seed)),
+        "landscape": lambda: landscapes.random_nk(16, 5, 2, seed),
+    }[kind]()
+    result = engine.solve(engine.BOA(fitness), devices=[device.info.id], seed=seed, restarts=3)
+    assert result.objective == fitness.value(int(fitness.keys(every).max()))
 
 
-def test_published_instances_are_solved_with_nothing_but_defaults(device: Member, shared_data: Path) -> None:
-    folder = shared_data / "boa"
-    optima = {
-        "sat/uf100-01.cnf": 430,
-        "maxcut/g05_60.0": 536,
-        "maxcut/pm1s_80.0": 79,
-        "qubo/gka1a.sparse": -3414,
-        "qubo/gka1c.sparse": -5058,
-        "nk/pnk100_4_1_0": None,
-        "ising/IsingSpinGlass_pm_256_0.txt": None,
-    }
-    with engine.Engine(devices=[device.info.id]) as running:
-        for name, known in optima.items():
-            problem = engine.BOA.read(folder / name)
-            optimum = problem.optimum if known is None else known
-            for seed in range(2):
-                result = running.solve(problem, seed=seed, target=optimum, max_evaluations=20_000)
-                assert result.objective == optimum, name
-                assert result.counters["flips"] > 0
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("sat/uf100-01.cnf", 430),
+        ("maxcut/g05_60.0", 536),
+        ("maxcut/pm1s_80.0", 79),
+        ("qubo/gka1a.sparse", -3414),
+        ("qubo/gka1c.sparse", -5058),
+        ("nk/pnk100_4_1_0", None),
+        ("ising/IsingSpinGlass_pm_256_0.txt", None),
+    ],
+)
+def test_published_instances_are_solved_with_nothing_but_defaults(
+    device: Member, shared_data: Path, name: str, known: int | None
+) -> None:
+    problem = engine.BOA.read(shared_data / "boa" / name)
+    optimum = problem.optimum if known is None else known
+    for seed in range(2):
+        result = engine.solve(problem, devices=[device.info.id], seed=seed, target=optimum, max_evaluations=20_000)
+        assert result.objective == optimum
+        assert result.counters["flips"] > 0
 
 
 def test_local_search_suits_the_function() -> None:

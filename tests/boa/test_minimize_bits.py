@@ -64,6 +64,7 @@ def test_means_find_what_single_noisy_values_hide(device: Member) -> None:
     assert max(errors) < 5, errors
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("batch", [True, False])
 def test_a_time_limit_ends_the_comparison_too(device: Member, batch: bool) -> None:
     calls: list[float] = []

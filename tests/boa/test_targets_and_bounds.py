@@ -81,6 +81,7 @@ def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device: Member, m
         assert not any("to go further" in text for text in notices)
 
 
+@pytest.mark.full
 def test_a_formula_that_cannot_hold_ends_by_itself(device: Member) -> None:
     result, notices = solved(device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500)
     assert (result.objective, result.bound, result.status) == (7, 8, engine.Status.FEASIBLE)

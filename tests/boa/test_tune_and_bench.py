@@ -54,6 +54,7 @@ def test_unknown_optimum_cannot_be_tuned_for(device: Member) -> None:
         smallest_population(engine.BOA("onemax", 10), running, success_rate=0)
 
 
+@pytest.mark.full
 def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
     backend = device.info.language
     assert tune(["onemax", "--genes", "20", "--runs", "2", "--backend", backend, "--max-parents", "1"]) == 0
@@ -82,6 +83,7 @@ def test_the_hard_set_has_problems_like_public_ones(device: Member, capsys: pyte
         assert any(kind in line and "1/1" in line for line in lines)
 
 
+@pytest.mark.full
 def test_the_hard_set_is_measured_against_best_known_values(
     device: Member, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

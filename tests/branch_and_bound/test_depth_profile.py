@@ -82,7 +82,7 @@ def test_a_run_reports_it(device: Member, monkeypatch: pytest.MonkeyPatch, devic
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
     events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * devices) as owner:
-        owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, time_limit=1.5, on_event=events.append)
+        owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, time_limit=0.7, on_event=events.append)
         owner.solve(engine.Queens(12), ivms=8, on_event=events.append)
     traces = [event for event in events if isinstance(event, Trace) and event.name == profile.NAME]
     assert {len(event.values) for event in traces} == {19, 12}

@@ -23,6 +23,7 @@ from tests.support.faults import failing
 QUEENS_14 = (365596, 13496479)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at_launch", [1, 20, 60])
 def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, at_launch: int) -> None:
     events: list[Event] = []

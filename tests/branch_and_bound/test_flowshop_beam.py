@@ -47,6 +47,7 @@ def test_a_beam_of_all_nodes_finds_an_optimum(seed: int, monkeypatch: pytest.Mon
     assert beam_search(times, optimum, never) is None
 
 
+@pytest.mark.full
 def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone() -> None:
     flowshop = Flowshop.taillard(41)
     inserted = makespan(flowshop.times, neh(flowshop.times))

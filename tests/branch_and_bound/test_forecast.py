@@ -103,6 +103,7 @@ def test_estimates_from_few_nodes_are_right_on_average(device: Member) -> None:
     assert error < 0.1 * nodes
 
 
+@pytest.mark.full
 def test_the_same_seed_makes_the_same_estimate(device: Member) -> None:
     tree = engine.Flowshop.taillard(30).tree()
     first, again, other = (
@@ -211,6 +212,7 @@ def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch
     assert any(isinstance(event, Metric) and event.name == "nodes_left" for event in events)
 
 
+@pytest.mark.full
 def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.5)
     monkeypatch.setattr("engine.runs.run.GRACE", 10.0)  # the search returns by itself, on a busy device too
@@ -336,6 +338,7 @@ def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: p
         engine.estimate(problem, devices=[device.info.id], time_limit=-1)
 
 
+@pytest.mark.full
 def test_a_forecast_without_time_makes_one_pass(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[Any] = []
     method = TreeSampler._pass
@@ -385,6 +388,7 @@ def test_a_solver_without_estimates_says_so(device: Member) -> None:
         engine.estimate(engine.Knapsack([1, 2], [1, 1], 1), devices=[device.info.id])
 
 
+@pytest.mark.full
 def test_the_command_prints_a_forecast(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
     sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
     words = ["estimate", str(sample), "--upper-bound", "2178", "--devices", device.info.id]

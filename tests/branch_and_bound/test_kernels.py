@@ -156,7 +156,7 @@ def test_a_pair_of_machines_begins_when_each_is_done(device: Member) -> None:
     assert counts(explore(device, tree, upper)) == expected
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
 def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:
     for bound in ("auto", "mixed") if machines < 12 else ("auto",):
@@ -349,16 +349,20 @@ def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle() -> 
 # --- variant pte_peb --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
-def test_children_bounded_in_parallel_are_the_same_children(device: Member, strategy: str) -> None:
-    atsp = random_atsp(8, seed=6).tree("cheapest_arcs")
-    for tree in (Queens(8).tree(), atsp, random_flowshop(7, 4, seed=2).tree()):
-        upper = INFINITY if tree.counts else search(tree).best
-        reference = counts(search(tree, upper))
-        for capabilities in (None, as_gpu(device)):
-            found = explore(device, tree, upper, variant="pte_peb", strategy=strategy, capabilities=capabilities)
-            assert counts(found) == reference
+@pytest.mark.parametrize("kind", ["queens", "atsp", "flowshop"])
+def test_children_bounded_in_parallel_are_the_same_children(device: Member, kind: str, strategy: str) -> None:
+    tree = {
+        "queens": lambda: Queens(8).tree(),
+        "atsp": lambda: random_atsp(8, seed=6).tree("cheapest_arcs"),
+        "flowshop": lambda: random_flowshop(7, 4, seed=2).tree(),
+    }[kind]()
+    upper = INFINITY if tree.counts else search(tree).best
+    reference = counts(search(tree, upper))
+    for capabilities in (None, as_gpu(device)):
+        found = explore(device, tree, upper, variant="pte_peb", strategy=strategy, capabilities=capabilities)
+        assert counts(found) == reference
 
 
 @pytest.mark.few(1)

@@ -276,6 +276,7 @@ def test_a_run_ends_without_a_device_that_is_not_ready(device: Member, held_up: 
     assert devices == {device.info.id}
 
 
+@pytest.mark.full
 def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(
     device: Member, held_up: threading.Event, tmp_path: Any
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_makespan_equal_to_the_lower_bound_is_proved_without_a_search(
         check_audit(proof.model_copy(update=false), loose)
 
 
+@pytest.mark.full
 def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:
     slow = not device.info.capabilities.simt
     number, makespan, nodes = (30, 2178, 2_415_747) if slow else (23, 2326, 2_862_841_447)

@@ -132,6 +132,7 @@ def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.Captu
     assert "holds 3 instances; choose the one of makespan 1000 by --instance" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_lower_bound_is_proved_without_a_schedule(
     device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_search_without_any_first_solution_finds_the_optimum(device: Member) -
     assert (result.status, result.objective) == ("optimal", 1278)
 
 
+@pytest.mark.full
 def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> None:
     result = solve(device, engine.Flowshop.taillard(30), upper_bound=2178)
     assert (result.status, result.objective, result.bound) == ("bound_proved", None, 2178)
@@ -168,6 +169,7 @@ def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device: Memb
         solve(device, assignment.grid(2, 3, seed=1), variant="pte_peb")
 
 
+@pytest.mark.full
 def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member) -> None:
     problem = engine.ATSP.read(Path(__file__).parents[2] / "samples" / "branch_and_bound" / "crane-13.atsp")
     results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs", "assignment")]
@@ -220,7 +222,7 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
     assert (result.status, result.objective, result.bound) == ("optimal", 1278, 1278)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
 def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
     device: Member, upper: int, status: str, value: int | None, tmp_path: Path

@@ -101,6 +101,7 @@ def test_time_that_is_up_ends_the_linear_programs() -> None:
     assert multipliers(relaxation).shape[1] == 15
 
 
+@pytest.mark.full
 def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
     device: Member, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,7 @@ def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device: Member, gpu: 
     assert found.nodes > 500
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("jobs", [65, 96, 128])
 def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Member, jobs: int) -> None:
     tree = flowshop(jobs, 3, seed=jobs).tree("one_machine", "max_sum")
@@ -84,7 +84,7 @@ def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Mem
         assert found.best >= tree.lower_bound()
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("bound", ["mixed", "two_machine"])
 def test_pairs_of_machines_bound_more_than_64_jobs(device: Member, bound: str) -> None:
     tree = flowshop(66, 5, seed=3).tree(bound, "min_branch")

@@ -231,6 +231,7 @@ def test_the_kernel_that_was_chosen_is_reported(device: Member) -> None:
     assert any(text.startswith("kernel = cg: matrices of the ") for text in notices)
 
 
+@pytest.mark.full
 def test_the_memory_plan_is_what_is_taken(device: Member) -> None:
     X = sparse.random_array((4000, 3000), density=0.01, rng=np.random.default_rng(2), format="csr")
     problem = engine.HorseshoeLogit(X, np.arange(4000) % 2)

@@ -83,7 +83,7 @@ def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(devi
     assert warnings_of(device, engine.HorseshoeRegression(X, y / 1000), standardize=False) == []
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("prior", ["horseshoe", "regularized"])
 def test_columns_of_tiny_numbers_are_not_constant(device: Member, kind: str, prior: str) -> None:

@@ -216,6 +216,7 @@ def test_ranks_are_those_of_scipy() -> None:
         assert np.array_equal(_mean_ranks(rows), rankdata(rows, axis=1), equal_nan=True)
 
 
+@pytest.mark.full
 def test_many_quantities_have_the_diagnostics_of_each_alone() -> None:
     draws = np.random.default_rng(5).normal(size=(2, 300, 4000)).cumsum(axis=1)  # more than are worked at once
     found = diagnose(draws)

@@ -194,6 +194,7 @@ def test_a_wrong_constant_is_found(
     )
 
 
+@pytest.mark.full
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
     replicates, length = 320, 8
     random = np.random.default_rng(4)

@@ -199,6 +199,7 @@ def test_a_slab_bounds_the_coefficient_of_a_separable_column(device: Member) -> 
     assert str(results["horseshoe"].arrays["prior"]) == "horseshoe"
 
 
+@pytest.mark.full
 def test_columns_that_separate_the_classes_together_are_named(device: Member) -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((40, 60))

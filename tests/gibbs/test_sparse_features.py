@@ -158,6 +158,7 @@ def test_predictions_of_a_sparse_problem_are_those_of_the_dense_one() -> None:
     assert np.allclose(engine.log_likelihood(HorseshoeProbit(X, y), result), engine.log_likelihood(dense, result))
 
 
+@pytest.mark.full
 def test_the_storage_follows_shape_and_share_of_zeros() -> None:
     X = sparse.random_array((45_000, 200), density=0.15, rng=np.random.default_rng(1), format="csr")
     y = np.arange(45_000) % 2

@@ -77,7 +77,7 @@ def chains_of(member: Member, problem: HorseshoeRegression, storage: str) -> NDA
     return rows
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("storage", ["float32", "sparse"])
 @pytest.mark.parametrize("family", FAMILY_NAMES)
 def test_rows_in_parts_whose_weights_add_up_give_the_same_draws(device: Member, family: str, storage: str) -> None:

@@ -213,6 +213,7 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
     assert_solved(problem, one_device.resume(tmp_path / "run").wait(), int(whole.objective or 0))
 
 
+@pytest.mark.full
 def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

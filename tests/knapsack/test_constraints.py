@@ -128,17 +128,18 @@ def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(
     assert "table" in str(result.arrays["route"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variant", ["search", "highs"])
 def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(
     one_device: Engine, tmp_path: Path, variant: str
 ) -> None:
     problem = multidimensional(MultidimensionalOptions(n=250, constraints=10, max_weight=1000, seed=5))
     relaxed = linprog(-problem.profits, A_ub=problem.weights, b_ub=problem.capacities, bounds=(0, 1))
-    first = one_device.solve(problem, variant=variant, time_limit=1.0, run_folder=tmp_path / "run")
+    first = one_device.solve(problem, variant=variant, time_limit=0.5, run_folder=tmp_path / "run")
     assert first.status is Status.TIME_LIMIT
     assert first.solution is not None
     assert problem.evaluate(first.solution)[0] == first.objective <= -relaxed.fun
-    again = one_device.resume(tmp_path / "run", time_limit=1.2).wait()
+    again = one_device.resume(tmp_path / "run", time_limit=0.7).wait()
     assert (again.objective or 0) >= (first.objective or 0)
     assert (again.bound or 0) >= (again.objective or 0)
     if variant == "search":

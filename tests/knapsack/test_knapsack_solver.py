@@ -140,7 +140,7 @@ def test_generated_instances_agree_with_highs(one_device: Engine, kind: str) -> 
     assert_solved(one_device.solve(problem), problem, round(-answer.fun))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device: Engine, variant: str) -> None:
     """p = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
@@ -213,6 +213,7 @@ def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
     assert result.counters["cells"] == pytest.approx(0.39 * problem.n * problem.capacity, rel=0.02)
 
 
+@pytest.mark.full
 def test_items_take_three_arrays_where_memory_is_the_host_s(one_device: Engine) -> None:
     problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
     result = one_device.solve(problem, reduce=False, keep_memory=4e-6 * (problem.capacity + 1))
@@ -307,7 +308,7 @@ def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
 def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, phase: str) -> None:
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
-    problem = generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=4))
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=1500, seed=4))
     whole = one_device.solve(problem, reduce=False)
     arguments = {"reduce": False, "variant": "rows", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
     with pytest.MonkeyPatch.context() as patch:

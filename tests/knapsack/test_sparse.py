@@ -225,6 +225,7 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
     assert result.counters["cells"] >= stopped.counters["cells"] > 0
 
 
+@pytest.mark.full
 def test_no_slice_goes_on_when_its_table_has_grown_much(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice cannot be stopped; its length comes from items before, when the table may have had few tiles."""
     quick = dict.fromkeys((True, False), 16)

@@ -131,7 +131,7 @@ def test_a_stopped_run_of_equal_items_resumes(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
 ) -> None:
     launched = launches(monkeypatch)
-    weights = np.random.default_rng(4).integers(1, 300, 6000)
+    weights = np.random.default_rng(4).integers(1, 300, 3000)
     problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2 + 7)
     arguments: dict[str, Any] = {"variant": "classes", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
     with pytest.MonkeyPatch.context() as patch:

@@ -43,6 +43,7 @@ def test_programs_without_rows_end_at_their_bounds(device: Member, options: dict
     assert result.status == "unbounded"
 
 
+@pytest.mark.full
 def test_files_folders_and_models_without_variables(tmp_path: Path, device: Member) -> None:
     (tmp_path / "empty.mps").write_text(f"{HEAD}COLUMNS\nRHS\n    RHS cost -2.5\nENDATA\n")
     (tmp_path / "norows.mps").write_text(f"{HEAD}COLUMNS\n    x cost 2.0\nRHS\nBOUNDS\n LO BND x 1.5\nENDATA\n")

@@ -27,6 +27,7 @@ def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(
     assert result.arrays["ray"].min() > 0.0
 
 
+@pytest.mark.full
 def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device: Member) -> None:
     assert engine.linprog(**GIVEN, devices=[device.info.id]).status == 3
     cp = pytest.importorskip("cvxpy")

@@ -208,7 +208,7 @@ def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines
     assert np.allclose(found, (matrix @ v)[first:last], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize("block", [1, 256])
 def test_long_lines_change_the_iterates_by_rounding_alone(

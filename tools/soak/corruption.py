@@ -28,9 +28,7 @@ def main(solvers: tuple[str, ...], every: int, first: int) -> None:
     for name in solvers or sorted(CASES):
         with tempfile.TemporaryDirectory() as home:
             kept, changed = Path(home) / "kept", Path(home) / "changed"
-            if stopped(name, kept, slow_device(), checkpoints=2) is None:
-                click.echo(f"{name}: solved before it was stopped")
-                continue
+            stopped(name, kept, slow_device(), checkpoints=2)
             whole = content(kept)
             for file in sorted(kept.iterdir()):
                 shutil.copytree(kept, changed)
