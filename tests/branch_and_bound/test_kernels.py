@@ -94,7 +94,7 @@ def launches_of(device: Member, queens: int, ivms: int, **options: Any) -> int:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_strategy_leaves_most_ivms_idle_for_long(device: Member, strategy: str) -> None:
-    assert launches_of(device, 9, 512, strategy=strategy) <= 100
+    assert launches_of(device, 11, 512, strategy=strategy) <= 200
 
 
 @pytest.mark.full
