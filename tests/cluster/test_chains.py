@@ -20,6 +20,7 @@ from engine.solvers.gibbs.division import DividedSampling, SamplingTasks
 from engine.solvers.gibbs.options import Options
 from tests.support.owner import Owner
 
+FULL = pytest.mark.full
 TIMING = Timing(first=0.05, longest=0.05, least=0.0, patience=5.0)
 
 
@@ -64,15 +65,14 @@ def different(one: Result, other: Result) -> list[str]:
     ]
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "given",
     [
-        {"kernel": "gibbs", "draws": 60, "warmup": 70, "chains": 5},
-        {"kernel": "hmc", "draws": 60, "warmup": 110, "chains": 3},
-        {"kernel": "hmc", "warmup": 100, "ess": 60.0, "r_hat": 1.1, "keep_scales": True},
         {"kernel": "px", "draws": 30, "warmup": 0, "chains": 2, "thin": 3},
-        {"kernel": "cg", "draws": 30, "warmup": 60, "chains": 3},
+        pytest.param({"kernel": "gibbs", "draws": 60, "warmup": 70, "chains": 5}, marks=FULL),
+        pytest.param({"kernel": "hmc", "draws": 60, "warmup": 110, "chains": 3}, marks=FULL),
+        pytest.param({"kernel": "hmc", "warmup": 100, "ess": 60.0, "r_hat": 1.1, "keep_scales": True}, marks=FULL),
+        pytest.param({"kernel": "cg", "draws": 30, "warmup": 60, "chains": 3}, marks=FULL),
     ],
     ids=lambda given: given["kernel"],
 )

@@ -52,6 +52,7 @@ def test_workers_with_other_versions_are_shown_and_refused(
             Connection(address)
 
 
+@pytest.mark.full
 def test_a_worker_without_quintet_is_named(address: str, tmp_path: Path) -> None:
     with worker(tmp_path, address, "bare", WITHOUT_QUINTET):
         await_workers(address, 1)

@@ -83,6 +83,7 @@ def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
     assert (again.returncode, again.stdout, again.stderr) == (0, DRAWN, "")
 
 
+@pytest.mark.full
 def test_after_a_crash_by_files_of_another_content_the_next_start_works(cache: Path) -> None:
     for path in compiled(cache):
         damaged_in_place(path)
@@ -112,7 +113,7 @@ def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, fil
     assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
 def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
     filled: Path, variable: str, monkeypatch: pytest.MonkeyPatch

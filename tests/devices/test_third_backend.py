@@ -40,10 +40,9 @@ def test_it_is_found_and_chosen_by_its_name(abacus: None) -> None:
     assert resolve({"backend": "abacus"}).settings.backend == "abacus"
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(  # the samples of the others have more kernels to compile
     "name",
-    [pytest.param(name, marks=[pytest.mark.full] * (name in ("gibbs", "knapsack"))) for name in sorted(discover())],
+    [pytest.param(name, marks=[pytest.mark.full] * (name != "branch_and_bound")) for name in sorted(discover())],
 )
 def test_every_solver_runs_on_it(abacus: None, name: str) -> None:
     resolved = resolve(file=SAMPLES / f"{name}.toml")

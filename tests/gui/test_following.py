@@ -44,6 +44,7 @@ def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess
         child.wait()
 
 
+@pytest.mark.full
 def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
     child, folder = elsewhere
     window = open_window(COUNTING)

@@ -71,7 +71,7 @@ def moments(events: list[Any]) -> list[list[Any]]:
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("solver", TILES)
 def test_plots_and_tiles_of_a_live_run_agree(
     qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: str

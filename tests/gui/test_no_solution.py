@@ -28,7 +28,7 @@ def table(panel: Any, key: str) -> tuple[list[str], list[Any]]:
     return headers, list(rows)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["auto", "mpc"])
 def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
     qtbot: Any, open_window: Any, tmp_path: Path, method: str

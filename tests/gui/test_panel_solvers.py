@@ -393,6 +393,7 @@ def test_a_part_of_the_time_has_one_colour(qtbot: Any) -> None:
     assert len(set(bars.values())) == len(bars) == 6
 
 
+@pytest.mark.full
 def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     matrix = sp.random_array((400, 600), density=0.02, rng=random, format="csr")

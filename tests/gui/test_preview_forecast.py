@@ -15,6 +15,7 @@ from tests.support.app import SAMPLES
 from tests.support.interaction import load
 
 
+@pytest.mark.full
 def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(
     qtbot: Any, open_window: Any, tmp_path: Path
 ) -> None:

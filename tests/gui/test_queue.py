@@ -64,6 +64,7 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: An
     assert window.launcher.most_at_once == int(window.settings.value("runs_at_once")) == 2
 
 
+@pytest.mark.full
 def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: Any) -> None:
     begin(qtbot, window)
     queued = pressed(qtbot, window).note

@@ -37,21 +37,21 @@ def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, countin
     dialog.seeds.setText("1-")
     assert not queue.isEnabled()
     assert "seeds must be" in dialog.message.text()
-    dialog.seeds.setText("1, 3")
+    dialog.seeds.setText("3")
     dialog.options.setPlainText("stride = 1")
     assert "stride" in dialog.message.text()
     dialog.options.setPlainText("step = 20, 50\n")
-    assert dialog.message.text() == "4 runs"
+    assert dialog.message.text() == "2 runs"
     queue.click()
-    qtbot.waitUntil(lambda: all_ended(window, 4), timeout=120_000)
+    qtbot.waitUntil(lambda: all_ended(window, 2), timeout=120_000)
     found = {(note.options["step"], note.seed): note for note in window.library.notes}
-    assert set(found) == {(step, seed) for step in ("20", "50") for seed in (1, 3)}
+    assert set(found) == {("20", 3), ("50", 3)}
     for (_, seed), note in found.items():
         assert (note.state, note.best) == ("optimal", counting.expected(100, seed))
         assert note.sweep == "sweep of small"
         assert (note.path / "result.json").is_file()
     assert window.run_tabs.open_runs() == []  # a hundred runs open no hundred tabs
-    window.run_tabs.show_run(found["20", 1])
+    window.run_tabs.show_run(found["20", 3])
     qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=120_000)
 
 

@@ -79,7 +79,7 @@ def scaled_product(a: NDArray[Any], s: NDArray[Any] | None, b: NDArray[Any]) -> 
     return (a if s is None else a * s[..., None, :]) @ b
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("with_scale", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", BATCHES)
@@ -104,7 +104,7 @@ def test_gram_matrices_are_numpys(device: Member, provider: str, batch: int, dty
     run(device, provider, work)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member, provider: str) -> None:
     a = numbers(7, 40_000)
 

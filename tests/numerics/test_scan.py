@@ -36,6 +36,7 @@ def scanned(device: Device, values: NDArray[Any], dtype: Any = None) -> tuple[ND
         device.release(prefixes)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("block", GROUP_SIZES)
 @pytest.mark.parametrize(("value", "prefix"), PAIRS)
 def test_every_length_is_scanned_as_in_numpy(device: Member, value: str, prefix: str, block: int) -> None:

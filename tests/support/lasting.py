@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import random
@@ -144,6 +145,11 @@ def resident_bytes() -> int:
 
 def solve_whole(name: str, devices: Sequence[str]) -> engine.Result:
     """The answer of a run that nothing interrupts."""
+    return _solve_whole(name, tuple(devices))
+
+
+@functools.cache
+def _solve_whole(name: str, devices: tuple[str, ...]) -> engine.Result:
     case = CASES[name]
     return engine.solve(case.problem(), seed=7, devices=list(devices), **case.options)
 

@@ -55,6 +55,7 @@ def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld() -> Non
         engine.solve(snippet(ONES, host=lambda bits: 2 * bits.sum(axis=1)), devices=CPUS[:1], population=100)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="the snippet makes system calls of Linux on x86-64",
@@ -79,6 +80,7 @@ def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
 ENDLESS = "for (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);"
 
 
+@pytest.mark.full
 def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_warning() -> None:
     """It is no error: the run ends without the snippet at its limit or stop, with what was found before."""
     seen: list[Any] = []
