@@ -14,6 +14,7 @@ from types import TracebackType
 from PySide6.QtCore import QCoreApplication, QThreadPool
 from PySide6.QtWidgets import QApplication
 
+from engine.util.quirks.switch_interval import shorten
 from gui.app.garbage import Collector
 from gui.app.icons import application_icon
 from gui.runs.child import Child
@@ -32,7 +33,7 @@ def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
     QCoreApplication.setApplicationName("Quintet")
     QApplication.setDesktopFileName("quintet")
     app.setWindowIcon(application_icon())
-    sys.setswitchinterval(0.0005)  # a parsing thread must not delay the drawing one
+    shorten(0.0005)  # a parsing thread must not delay the drawing one
     return app
 
 

@@ -55,7 +55,7 @@ def test_classes_on_the_page_for_writers_of_solvers_describe_their_arguments(pat
         if len(arguments(function)) > 1
         and not any(section in (inspect.getdoc(function) or "") for section in (*_SECTIONS, "See :", "As :"))
     ]
-    assert set(missing) <= {"wait_for_peer_event", "section", "pick"}
+    assert set(missing) <= {"section", "pick"}
 
 
 def test_every_public_name_has_a_docstring() -> None:

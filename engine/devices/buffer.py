@@ -41,12 +41,18 @@ class Buffer:
 class StreamEvent:
     """A point in the work of one stream of a device, from :meth:`Device.record_event`.
 
-    ``handle`` is the backend's event, or its number among :class:`Events`; ``idle`` is then where the number goes when
+    ``handle`` is the backend's event, or its number among ``events``; ``idle`` is then where the number goes when
     nobody has it any more, whichever thread that is on.
     """
 
     handle: Any
+    events: Events | None = None
     idle: deque[int] | None = None
+
+    @property
+    def native(self) -> Any:
+        """The backend's event."""
+        return self.handle if self.events is None else self.events[self]
 
     def __del__(self) -> None:
         if self.idle is not None:
@@ -75,8 +81,8 @@ class Events:
         """An event that nobody else has."""
         if not self._idle:
             self._made.append(self._make())
-            return StreamEvent(len(self._made) - 1, self._idle)
-        return StreamEvent(self._idle.popleft(), self._idle)
+            return StreamEvent(len(self._made) - 1, self, self._idle)
+        return StreamEvent(self._idle.popleft(), self, self._idle)
 
     def clear(self) -> None:
         """Drop every event; the events that are left stand for nothing. To be called on the device's thread."""

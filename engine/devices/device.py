@@ -17,11 +17,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..errors import RecordingError
 from .buffer import Buffer, StreamEvent, require_range, require_type
-from .graph import RecordingMethods, RecordingSet
-from .info import DeviceInfo, Language, MemoryInfo
-from .kernels.program import Kernel, Program, Signature
+from .graph import Recording, RecordingSet, record
+from .info import DeviceInfo, MemoryInfo
+from .kernels.program import Program, Signature
 from .kernels.source import Source
+from .queue import CommandQueue
 
 __all__ = ["Device"]
 
@@ -36,11 +38,14 @@ class _Owned:
     recordings: RecordingSet = field(default_factory=RecordingSet)
 
 
-class Device(RecordingMethods, ABC):
+class Device(ABC):
     """One opened device. Use it on the thread that opened it, and close it there.
 
     ``allocated_bytes`` counts the bytes that were allocated here; None where the driver itself reports it.
     """
+
+    queue: CommandQueue
+    """What the device is given goes here; each backend makes its own when it is opened."""
 
     allocated_bytes: int | None = None
 
@@ -50,12 +55,6 @@ class Device(RecordingMethods, ABC):
     building_seconds: float = 0.0
     """How long kernels have been compiled, or loaded from a cache, for this device."""
 
-    on_library_call: Callable[[], None] | None = None
-    """Called when a library, not this class, has put work on the present stream."""
-
-    is_timed: bool = False
-    """Whether a time mark is put behind each command (see :mod:`engine.devices.monitor.timeline`)."""
-
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
 
@@ -63,26 +62,10 @@ class Device(RecordingMethods, ABC):
         self.info = info
         self.capabilities = info.capabilities
         self._owned = _Owned()
-        self._stream_number = 0
 
     def _report_compile(self, source: Source) -> None:
         if self.on_compile is not None:
             self.on_compile(source.template)
-
-    @property
-    def language(self) -> Language:
-        """The backend: what the device's kernels are written in."""
-        return self.info.language
-
-    @property
-    def stream_number(self) -> int:
-        """The present stream; see :meth:`stream`."""
-        return self._stream_number
-
-    @property
-    def native_stream(self) -> int:
-        """The driver's handle of the present stream, for libraries that share its context (``cuda_context``)."""
-        raise TypeError(f"{self.info.id} has no stream that other libraries can use")
 
     @abstractmethod
     def memory(self) -> MemoryInfo:
@@ -113,7 +96,7 @@ class Device(RecordingMethods, ABC):
         key = (template, repr(sorted(constants.items())))  # the text distinguishes 1, 1.0 and True
         found = self._owned.programs.get(key)
         if found is None:
-            found = self._owned.programs[key] = Program(self, render(template, self.language, **constants))
+            found = self._owned.programs[key] = Program(self, render(template, self.info.language, **constants))
         return found
 
     @abstractmethod
@@ -131,25 +114,21 @@ class Device(RecordingMethods, ABC):
         """
         full_shape = (shape,) if isinstance(shape, int) else tuple(shape)
         element = np.dtype(dtype)
-        handle, argument = self._allocate(max(1, math.prod(full_shape)) * element.itemsize)
+        handle, argument = self.queue.allocate(max(1, math.prod(full_shape)) * element.itemsize)
         buffer = Buffer(handle, argument, full_shape, element)
         self._owned.buffers.add(buffer)
         return buffer
-
-    @abstractmethod
-    def _allocate(self, nbytes: int) -> tuple[Any, Any]:
-        """Take device memory: its handle, and what kernels are given for it."""
 
     def release(self, buffer: Buffer) -> None:
         """Give a buffer back before the device is closed; the work already given to the device is finished first."""
         if buffer in self._owned.buffers:
             self._owned.buffers.remove(buffer)
+            try:
+                self.queue.free(buffer)
+            except RecordingError:
+                self._owned.buffers.add(buffer)
+                raise
             self._owned.recordings.drop(buffer)
-            self._free(buffer)
-
-    @abstractmethod
-    def _free(self, buffer: Buffer) -> None:
-        """Give device memory back."""
 
     @contextlib.contextmanager
     def released_on_error(self) -> Iterator[None]:
@@ -186,12 +165,8 @@ class Device(RecordingMethods, ABC):
         require_range("put", target, start, host.size)
         require_type("put", target, host.dtype)
         if host.nbytes:
-            self._write(target, host, start * target.dtype.itemsize)
+            self.queue.write(target, host, start * target.dtype.itemsize)
         return target
-
-    @abstractmethod
-    def _write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
-        """Copy a whole contiguous host array to the buffer from byte ``offset`` on, and wait."""
 
     def get(
         self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
@@ -223,16 +198,13 @@ class Device(RecordingMethods, ABC):
         require_range("get", buffer, start, out.size)
         require_type("get", buffer, out.dtype)
         if out.nbytes:
-            self._read(buffer, out, start * buffer.dtype.itemsize)
+            self.queue.read(buffer, out, start * buffer.dtype.itemsize)
         return out
 
-    @abstractmethod
-    def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
-        """Fill a contiguous host array from byte ``offset`` of the buffer on, and wait."""
-
-    @abstractmethod
     def zero(self, buffer: Buffer) -> None:
         """Set every byte to zero, in order with the other work."""
+        if buffer.nbytes:
+            self.queue.zero(buffer)
 
     def copy(
         self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
@@ -256,18 +228,17 @@ class Device(RecordingMethods, ABC):
             If the two are of different types.
         """
         elements = source.size - source_start if count is None else count
-        require_range("copy from", source, source_start, elements)
-        require_range("copy to", target, target_start, elements)
-        require_type("copy to", target, source.dtype)
         if target is source and abs(target_start - source_start) < elements:
             raise ValueError(f"copy: {elements} elements at {source_start} and at {target_start} of a buffer overlap")
+        self._copy(target, source, target_start, source_start, elements, peer=False)
+
+    def _copy(self, target: Buffer, source: Buffer, to: int, start: int, elements: int, peer: bool) -> None:
+        require_range("copy from", source, start, elements)
+        require_range("copy to", target, to, elements)
+        require_type("copy to", target, source.dtype)
         if elements:
             item = source.dtype.itemsize
-            self._copy(target, source, target_start * item, source_start * item, elements * item)
-
-    @abstractmethod
-    def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
-        """Copy bytes between two buffers, in order with the other work."""
+            self.queue.copy(target, source, to * item, start * item, elements * item, peer)
 
     def enable_peer(self, index: int) -> None:
         """Let :meth:`copy_from_peer` read the memory of another device; see ``DevicePool.enable_peers``."""
@@ -287,9 +258,10 @@ class Device(RecordingMethods, ABC):
         -----
         The caller makes sure that the other device has finished writing ``source`` and does not free it meanwhile.
         """
-        raise TypeError(f"{self.info.id} has no peer access")
+        if not self.capabilities.peer_copies:
+            raise TypeError(f"{self.info.id} has no peer access")
+        self._copy(target, source, target_start, source_start, count, peer=True)
 
-    @abstractmethod
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """A host array that copies to and from this device fastest (pinned where the backend has such memory).
 
@@ -303,17 +275,11 @@ class Device(RecordingMethods, ABC):
         -----
         It belongs to the device: it ends with it, or with :meth:`release_staging`, and so do views of it.
         """
+        return self.queue.staging(count, dtype)
 
-    @abstractmethod
     def release_staging(self, array: NDArray[Any]) -> None:
         """Give an array of :meth:`staging` back before the device is closed."""
-
-    @abstractmethod
-    def _launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        """Start ``grid`` work-groups of ``block`` work-items with arguments in the order of the signature.
-
-        ``native`` holds the backend's own buffers, and scalars whose range is still to be checked by packing them.
-        """
+        self.queue.release_staging(array)
 
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.
@@ -321,7 +287,7 @@ class Device(RecordingMethods, ABC):
         None where they do not, or only through a mapping (:meth:`host_views`). The host reads and writes there when
         :meth:`sync` has returned and nothing was given to the device since.
         """
-        return None
+        return self.queue.shared_array(buffer)
 
     def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
         """Arrays on the memory of these buffers themselves, where it is the host's (``host_visible_memory``).
@@ -334,7 +300,9 @@ class Device(RecordingMethods, ABC):
         TypeError
             If the device's memory is not the host's.
         """
-        raise TypeError(f"the memory of {self.info.id} is not the host's")
+        if not self.capabilities.host_visible_memory:
+            raise TypeError(f"the memory of {self.info.id} is not the host's")
+        return self.queue.host_views(*buffers)
 
     # --- streams: work that may overlap ---------------------------------------------------------------------------
 
@@ -362,33 +330,27 @@ class Device(RecordingMethods, ABC):
         """
         if number < 0:
             raise ValueError(f"streams are numbered from 0; got {number}")
-        before, self._stream_number = self._stream_number, number
-        self._enter_stream(number)
+        queue, before = self.queue, self.queue.stream
+        queue.enter_stream(number)
         try:
             yield
         finally:
-            self._stream_number = before
-            self._enter_stream(before)
+            queue.enter_stream(before)
 
-    @abstractmethod
-    def _enter_stream(self, number: int) -> None:
-        """Let the work that follows go to this stream, which is made when it is first entered."""
-
-    @abstractmethod
     def record_event(self) -> StreamEvent:
         """The point that the present stream has come to: behind everything given to it so far."""
+        return self.queue.record_event()
 
-    @abstractmethod
     def wait_for_event(self, event: StreamEvent) -> None:
-        """Make later work of this stream wait, on the device, for an event of any stream; returns at once."""
+        """Make later work of this stream wait, on the device, for an event; returns at once.
 
-    def wait_for_peer_event(self, event: StreamEvent, peer: Device) -> None:
-        """As :meth:`wait_for_event`, for an event of another device of the backend (needs ``peer_access``)."""
-        raise TypeError(f"{self.info.id} has no peer access")
+        The event is of any stream of this device, or of one whose memory it reads (``Member.reads``).
+        """
+        self.queue.wait_for_event(event)
 
-    @abstractmethod
     def synchronize_event(self, event: StreamEvent) -> None:
         """Wait, on the host, until the device has come to the event."""
+        self.queue.synchronize_event(event)
 
     def get_async(self, buffer: Buffer, out: NDArray[Any], start: int = 0) -> None:
         """Copy elements to a contiguous host array, in order with the stream; returns at once.
@@ -418,11 +380,7 @@ class Device(RecordingMethods, ABC):
         require_range("get_async", buffer, start, out.size)
         require_type("get_async", buffer, out.dtype)
         if out.nbytes:
-            self._read_async(buffer, out, start * buffer.dtype.itemsize)
-
-    @abstractmethod
-    def _read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
-        """Begin to fill a contiguous host array from byte ``offset`` of the buffer on."""
+            self.queue.read_async(buffer, out, start * buffer.dtype.itemsize)
 
     def put_async(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
         """Copy a contiguous host array into a buffer, in order with the stream; returns at once.
@@ -452,36 +410,38 @@ class Device(RecordingMethods, ABC):
         require_range("put_async", into, start, array.size)
         require_type("put_async", into, array.dtype)
         if array.nbytes:
-            self._write_async(into, array, start * into.dtype.itemsize)
+            self.queue.write_async(into, array, start * into.dtype.itemsize)
 
-    @abstractmethod
-    def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
-        """Begin to copy a contiguous host array to the buffer from byte ``offset`` on."""
+    def record(self) -> contextlib.AbstractContextManager[Recording]:
+        """Record the work given inside the ``with``; it is done by every :meth:`Recording.play`, and not now.
 
-    # --- times, for the recording of what a device does (see engine.devices.monitor.timeline) -------------------
+        ::
 
-    def start_timing(self) -> None:
-        """Prepare for :meth:`record_time`; called once, before the device has been given work."""
-        raise TypeError(f"{self.info.id} does not report when its work was done")
+            with device.record() as recording:
+                advance(...)                        # launches, copies on the device, zeros; several streams and events
+            for step in range(1000):
+                recording.play()
 
-    def record_time(self) -> Any:
-        """A mark behind the work of the present stream so far, whose time :meth:`seconds_at` knows when it is done."""
-        raise TypeError(f"{self.info.id} does not report when its work was done")
+        What changes from one time to the next must be in buffers. Every stream that is used must first wait for an
+        event of the present one, which must wait for all of them at the end; kernels must have been launched before.
 
-    def seconds_at(self, mark: Any) -> float:
-        """When the device came to a mark, in seconds of the host's ``time.perf_counter``."""
-        raise TypeError(f"{self.info.id} does not report when its work was done")
+        Raises
+        ------
+        engine.errors.RecordingError
+            If the host waits, copies from or to the device, or allocates inside the ``with``, or the driver refuses.
+        """
+        return record(self)
 
-    @abstractmethod
     def sync(self) -> None:
         """Wait until all the work given to this device, on all its streams, is done."""
+        self.queue.sync()
 
     def close(self) -> None:
         """Finish the work and give everything back. Safe to call twice."""
         self._owned.recordings.drop()
         for buffer in list(self._owned.buffers):
             with contextlib.suppress(Exception):
-                self._free(buffer)
+                self.queue.free(buffer)
         self._owned.buffers.clear()
         for program in self._owned.programs.values():
             program.forget()

@@ -9,48 +9,31 @@ from __future__ import annotations
 import contextlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..errors import DeviceError, RecordingError
 from .buffer import Buffer, StreamEvent
+from .queue import CommandQueue
 
 if TYPE_CHECKING:
     from .device import Device
     from .kernels.program import Kernel
 
-__all__ = ["CommandList", "Recording", "RecordingMethods", "RecordingSet", "Recordings"]
+__all__ = ["CommandList", "GraphQueue", "Recording", "RecordingSet", "Recordings", "record"]
 
 _LOG = logging.getLogger("quintet")
 
-_REFUSED = {
-    "sync": "a wait of the host",
-    "synchronize_event": "a wait of the host",
-    "_read": "a copy to the host",
-    "_write": "a copy from the host",
-    "_read_async": "a copy to the host",
-    "_write_async": "a copy from the host",
-    "host_views": "a look of the host at the memory",
-    "shared_array": "a look of the host at the memory",
-    "_allocate": "an allocation",
-    "release": "the release of a buffer",
-    "staging": "an allocation",
-    "copy_from_peer": "a copy from another device",
-    "wait_for_peer_event": "a wait for another device",
-    "record_time": "a time mark",
-}
-"""Methods of a device that have no place in a recording, and what they are."""
-
 
 class Recording(ABC):
-    """Work of a device, recorded by :meth:`engine.devices.Device.record`.
+    """Work of one or several devices, recorded by :meth:`engine.devices.Device.record` or :func:`record`.
 
-    It holds until one of the buffers that the device had then is released, or :meth:`drop` is called.
+    It holds until one of the buffers that the devices had then is released, or :meth:`drop` is called.
 
     Parameters
     ----------
-    device : Device
-        Its present stream is the one on which the recording is played.
+    queues : sequence of CommandQueue
+        One of each device; their present streams are those on which the recording is played.
 
     Attributes
     ----------
@@ -60,26 +43,44 @@ class Recording(ABC):
         Kernels that it launches.
     """
 
-    def __init__(self, device: Device) -> None:
+    is_captured: ClassVar[bool] = False
+    """Whether the driver takes what it is given while the recording is made, whoever gives it."""
+
+    def __init__(self, queues: Sequence[CommandQueue]) -> None:
         self.valid, self.launches = False, 0
-        self._device, self._stream = device, device.stream_number
+        self.queues = [(queue, queue.stream) for queue in queues]
+        self.events: dict[StreamEvent, StreamEvent] = {}
         self._buffers: frozenset[Buffer] = frozenset()
 
+    @property
+    def label(self) -> str:
+        """The devices, for messages."""
+        return ", ".join(queue.device.info.id for queue, _ in self.queues)
+
     def play(self) -> None:
-        """Give the recorded work to the device again, in order with the other work; returns at once.
+        """Give the recorded work to the devices again, in order with their other work; returns at once.
 
         Raises
         ------
         engine.errors.RecordingError
-            If the recording does not hold any more.
+            If the recording does not hold any more, or another one is being made of its devices.
         engine.errors.DeviceError
-            If the device has failed.
+            If a device has failed.
         """
         if not self.valid:
             raise RecordingError(
-                f"the recording cannot be played on {self._device.info.id}: a buffer of that time has been released"
+                f"the recording cannot be played on {self.label}: a buffer of that time has been released"
             )
-        self._play()
+        if any(queue.device.queue is not queue for queue, _ in self.queues):
+            raise RecordingError(f"a recording cannot be played on {self.label} while another one is made there")
+        before = [queue.stream for queue, _ in self.queues]
+        for queue, stream in self.queues:
+            queue.enter_stream(stream)
+        try:
+            self._play()
+        finally:
+            for (queue, _), stream in zip(self.queues, before, strict=True):
+                queue.enter_stream(stream)
 
     def drop(self) -> None:
         """Give back what the recording holds; it cannot be played any more."""
@@ -95,24 +96,26 @@ class Recording(ABC):
     def complete(self) -> None:
         """Everything was recorded."""
         self._end()
-        self._buffers = frozenset(self._device._owned.buffers)
-        self._device._owned.recordings.add(self)
+        devices = [queue.device for queue, _ in self.queues]
+        self._buffers = frozenset(buffer for device in devices for buffer in device._owned.buffers)
+        for device in devices:
+            device._owned.recordings.add(self)
         self.valid = True
 
-    def methods(self) -> dict[str, Callable[..., Any]]:
-        """What takes the place of methods of the device during the recording."""
-        return {}
-
-    @abstractmethod
     def begin(self) -> None:
         """The recording begins."""
+        return
+
+    @abstractmethod
+    def add(self, command: Callable[[], None]) -> None:
+        """One more command."""
 
     @abstractmethod
     def abandon(self) -> None:
         """The recording has ended with an error."""
 
-    @abstractmethod
-    def _end(self) -> None: ...
+    def _end(self) -> None:
+        return
 
     @abstractmethod
     def _play(self) -> None: ...
@@ -124,83 +127,136 @@ class Recording(ABC):
 class CommandList(Recording):
     """The commands themselves, which are given again one by one."""
 
-    def __init__(self, device: Device) -> None:
-        super().__init__(device)
+    def __init__(self, queues: Sequence[CommandQueue]) -> None:
+        super().__init__(queues)
         self._commands: list[Callable[[], None]] = []
-        self._events: list[StreamEvent] = []
-        self._marks: dict[StreamEvent, int] = {}
-        self._on = self._stream
 
-    def begin(self) -> None:
-        """Nothing to prepare."""
-
-    def abandon(self) -> None:
-        """Keep nothing."""
-        self._commands.clear()
-
-    def methods(self) -> dict[str, Callable[..., Any]]:
-        """What notes the commands."""
-        device = self._device
-
-        def launch(kernel: Any, grid: int, block: int, native: list[Any]) -> None:
-            self._note(device.prepared(kernel, grid, block, native))
-            self.launches += 1
-
-        def zero(buffer: Buffer) -> None:
-            self._note(lambda: device.zero(buffer))
-
-        def copy(*arguments: Any) -> None:
-            self._note(lambda: device._copy(*arguments))
-
-        def record_event() -> StreamEvent:
-            mark, number = StreamEvent(None), len(self._marks)
-            self._marks[mark] = number
-            self._note(lambda: self._events.append(device.record_event()))
-            return mark
-
-        def wait_for_event(event: StreamEvent) -> None:
-            if event not in self._marks:
-                raise RecordingError(f"a recording on {device.info.id} waits for an event from before it")
-            number = self._marks[event]
-            self._note(lambda: device.wait_for_event(self._events[number]))
-
-        return {
-            "_launch": launch,
-            "zero": zero,
-            "_copy": copy,
-            "record_event": record_event,
-            "wait_for_event": wait_for_event,
-            "_enter_stream": lambda number: None,
-        }
-
-    def _note(self, command: Callable[[], None]) -> None:
-        number = self._device.stream_number
-        if number != self._on:
-            self._on = number
-            self._commands.append(lambda: self._enter(number))
+    def add(self, command: Callable[[], None]) -> None:
         self._commands.append(command)
 
-    def _enter(self, number: int) -> None:
-        self._device._stream_number = number
-        self._device._enter_stream(number)
-
-    def _end(self) -> None:
-        self._marks.clear()
+    def abandon(self) -> None:
+        self._commands.clear()
 
     def _play(self) -> None:
-        before = self._device.stream_number
-        if before != self._stream:
-            self._enter(self._stream)
-        try:
-            for command in self._commands:
-                command()
-        finally:
-            self._events.clear()
-            if self._device.stream_number != before:
-                self._enter(before)
+        for command in self._commands:
+            command()
+        self.events.clear()
 
     def _forget(self) -> None:
         self._commands.clear()
+
+
+def _refusing(what: str) -> Callable[..., NoReturn]:
+    """A method for what needs the host, or another device."""
+
+    def refuse(self: GraphQueue, *arguments: Any, **named: Any) -> NoReturn:
+        raise RecordingError(f"{what} cannot be part of a recording on {self.device.info.id}")
+
+    return refuse
+
+
+class GraphQueue(CommandQueue):
+    """A queue whose commands become part of a recording; what needs the host is refused.
+
+    Parameters
+    ----------
+    behind : CommandQueue
+        To which the commands will be given.
+    recording : Recording
+        One may have several queues, each in front of another device's.
+    """
+
+    def __init__(self, behind: CommandQueue, recording: Recording) -> None:
+        super().__init__(behind.device)
+        self.stream = self._entered = behind.stream
+        self._behind, self._recording = behind, recording
+
+    read = read_async = _refusing("a copy to the host")
+    write = write_async = _refusing("a copy from the host")
+    sync = synchronize_event = _refusing("a wait of the host")
+    shared_array = host_views = _refusing("a look of the host at the memory")
+    allocate = staging = _refusing("an allocation")
+    free = release_staging = _refusing("the release of a buffer")
+
+    def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        self._add(self._behind.prepared(kernel, grid, block, native))
+        self._recording.launches += 1
+
+    def copy(
+        self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int, peer: bool = False
+    ) -> None:
+        if peer and len(self._recording.queues) == 1:
+            _refusing("a copy from another device")(self)
+        self._add(lambda: self._behind.copy(target, source, target_offset, source_offset, nbytes, peer))
+
+    def zero(self, buffer: Buffer) -> None:
+        self._add(lambda: self._behind.zero(buffer))
+
+    def library_stream(self) -> contextlib.AbstractContextManager[int]:
+        if not self._recording.is_captured:
+            _refusing("a call of a library")(self)
+        self._follow()
+        return self._behind.library_stream()
+
+    def enter_stream(self, number: int) -> None:
+        self.stream = number
+
+    def record_event(self) -> StreamEvent:
+        mark, events = StreamEvent(None), self._recording.events
+        events[mark] = mark  # until it is played
+
+        def record() -> None:
+            events[mark] = self._behind.record_event()
+
+        self._add(record)
+        return mark
+
+    def wait_for_event(self, event: StreamEvent) -> None:
+        events = self._recording.events
+        if event not in events:
+            raise RecordingError(f"a recording on {self._recording.label} waits for an event from before it")
+        self._add(lambda: self._behind.wait_for_event(events[event]))
+
+    def _add(self, command: Callable[[], None]) -> None:
+        self._follow()
+        self._recording.add(command)
+
+    def _follow(self) -> None:
+        """Enter the stream that has been chosen since the last command."""
+        if self.stream != self._entered:
+            self._entered = number = self.stream
+            self._recording.add(lambda: self._behind.enter_stream(number))
+
+
+@contextlib.contextmanager
+def record(*devices: Device) -> Iterator[Recording]:
+    """Record the work given inside the ``with`` to devices that one thread has opened.
+
+    An event that was recorded on one of them can be waited for on another. See :meth:`engine.devices.Device.record`.
+
+    Raises
+    ------
+    engine.errors.RecordingError
+        As for one device.
+    """
+    for device in devices:
+        if isinstance(device.queue, GraphQueue):
+            raise RecordingError(f"{device.info.id} is recording already, and recordings do not nest")
+    queues = [device.queue for device in devices]
+    recording = queues[0].new_recording() if len(queues) == 1 else CommandList(queues)
+    try:
+        recording.begin()
+        for device, queue in zip(devices, queues, strict=True):
+            device.queue = GraphQueue(queue, recording)
+        yield recording
+    except BaseException:
+        recording.abandon()
+        raise
+    finally:
+        for device, (queue, stream) in zip(devices, recording.queues, strict=True):
+            device.queue = queue
+            queue.enter_stream(stream)
+    recording.complete()
 
 
 class RecordingSet:
@@ -219,88 +275,6 @@ class RecordingSet:
             if buffer is None or recording.uses(buffer):
                 recording.drop()
         self._held = {recording for recording in self._held if recording.valid}
-
-
-class RecordingMethods:
-    """The part of :class:`engine.devices.Device` that records work."""
-
-    recording: Recording | None = None
-    """What the work is recorded in at present."""
-
-    @contextlib.contextmanager
-    def record(self) -> Iterator[Recording]:
-        """Record the work given inside the ``with``; it is done by every :meth:`Recording.play`, and not now.
-
-        ::
-
-            with device.record() as recording:
-                advance(...)                        # launches, copies on the device, zeros; several streams and events
-            for step in range(1000):
-                recording.play()
-
-        What changes from one time to the next must be in buffers. Every stream that is used must first wait for an
-        event of the present one, which must wait for all of them at the end; kernels must have been launched before.
-
-        Raises
-        ------
-        engine.errors.RecordingError
-            If the host waits, copies from or to the device, or allocates inside the ``with``, or the driver refuses.
-        """
-        device = cast("Device", self)
-        if self.recording is not None:
-            raise RecordingError(f"{device.info.id} is recording already, and recordings do not nest")
-        recording = self.recording = self._new_recording()
-        try:
-            recording.begin()
-            with _replaced(device, {**_refusals(device), **recording.methods()}):
-                yield recording
-        except BaseException:
-            recording.abandon()
-            raise
-        finally:
-            self.recording = None
-        recording.complete()
-
-    def _new_recording(self) -> Recording:
-        return CommandList(cast("Device", self))
-
-    def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
-        """A launch that is done again and again, for recordings.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        grid, block : int
-        native : list
-            Its arguments as the backend takes them.
-        """
-        device = cast("Device", self)
-        return lambda: device._launch(kernel, grid, block, native)
-
-
-@contextlib.contextmanager
-def _replaced(device: Device, methods: dict[str, Callable[..., Any]]) -> Iterator[None]:
-    """Methods of the device's own in place of its class's, or of those that it has."""
-    own = vars(device)
-    before = {name: own[name] for name in methods if name in own}
-    own.update(methods)
-    try:
-        yield
-    finally:
-        for name in methods:
-            del own[name]
-        own.update(before)
-
-
-def _refusals(device: Device) -> dict[str, Callable[..., Any]]:
-    return {name: _refusing(device, what) for name, what in _REFUSED.items()}
-
-
-def _refusing(device: Device, what: str) -> Callable[..., Any]:
-    def refuse(*arguments: Any, **named: Any) -> Any:
-        raise RecordingError(f"{what} cannot be part of a recording on {device.info.id}")
-
-    return refuse
 
 
 class Recordings:

@@ -39,7 +39,7 @@ class Capabilities:
     bit_tensor_cores : bool
         Whether the 1-bit tensor core instructions (NVIDIA, from compute capability 8.0 on) can be used.
     cuda_context : bool
-        Whether NVIDIA's libraries can work in the device's own context (``Device.native_stream``).
+        Whether NVIDIA's libraries can work in the device's own context (:meth:`CommandQueue.library_stream`).
     graphs : bool
         Whether recorded work (``Device.record``) is started with one call of the driver, not command by command.
     launch_cost : float

@@ -122,7 +122,7 @@ def _require_no_indicator(text: str, path: Path) -> None:
 def _through_highs(file: Path, path: Path) -> ParsedProgram:
     import highspy
 
-    from ..util.highspy_banner import quiet_highs  # not at the top: its package takes 45 ms to import
+    from ..util.quirks.highspy_banner import quiet_highs  # not at the top: its package takes 45 ms to import
 
     model = quiet_highs(log_to_console=False)
     with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +169,7 @@ def _reads_lp(text: str) -> bool:
     """Whether HiGHS takes this for an LP file."""
     import highspy
 
-    from ..util.highspy_banner import quiet_highs
+    from ..util.quirks.highspy_banner import quiet_highs
 
     model = quiet_highs()
     with tempfile.TemporaryDirectory() as folder:

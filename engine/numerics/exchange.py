@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..devices import Buffer, Device, StreamEvent
+from ..devices import Buffer, StreamEvent
 from ..devices.pool.group import Communicator
 from .memory import Memory
 
@@ -40,7 +40,6 @@ class _Message:
 
     ranges: list[tuple[int, int]]
     values: list[NDArray[Any]] | None = None
-    device: Device | None = None
     outbox: Buffer | None = None
     event: StreamEvent | None = None
 
@@ -101,12 +100,12 @@ class Peer:
         for part in parts:
             device.copy(outbox, part.buffer, at, part.first, part.count)
             at += part.count
-        return _Message(ranges, None, device, outbox, device.record_event())
+        return _Message(ranges, None, outbox, device.record_event())
 
     def _take(self, parts: Sequence[Part], message: _Message) -> None:
         device, at = self._device, 0
-        if message.event is not None and message.device is not None:
-            device.wait_for_peer_event(message.event, message.device)
+        if message.event is not None:
+            device.wait_for_event(message.event)
         for place, (part, (first, count)) in enumerate(zip(parts, message.ranges, strict=True)):
             if message.values is not None:
                 device.put(message.values[place], part.buffer, first)

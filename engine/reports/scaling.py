@@ -22,7 +22,7 @@ from ..base.problem import Problem
 from ..base.result import Result
 from ..cli.options import options
 from ..devices import Backend, DeviceInfo, available, select
-from ..devices.monitor.timeline import Timeline, recorded
+from ..devices.monitor.timeline import Timeline, profiled
 from ..util.text import bytes_text, counted
 from .record import BenchConsole, record_table
 from .scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
@@ -315,7 +315,7 @@ def _measured(
     """A row of the table, and whether the answer is right."""
     case, count = comparison.case, len(devices)
     outcome = case.run(devices)
-    with recorded() as timeline:
+    with profiled() as timeline:
         seen = (case.run_recorded or case.run)(devices)
     comparison.outcomes[count] = outcome
     first = comparison.outcomes[1]

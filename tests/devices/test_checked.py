@@ -58,7 +58,7 @@ def reached(running: Device, template: str, start: int, to: int = 0) -> float:
         assert np.array_equal(running.get(values)[:1], [0.0])
         return float(running.get(out)[0])
     finally:
-        if running.language == "opencl":
+        if running.info.language == "opencl":
             running.release(values)
             running.release(out)
 

@@ -105,7 +105,7 @@ def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl: Memb
 
     def work(running: Device) -> tuple[int, Any, Any]:
         assert isinstance(running, backend.OpenCLDevice)
-        units = running.queue.device.max_compute_units
+        units = running._part.max_compute_units
         with Scanner(running) as scanner:
             source, target = running.put(values), running.empty(1000, np.int32)
             scanner.exclusive(source, target)

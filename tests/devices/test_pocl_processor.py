@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.devices import Device, Member
-from engine.devices.opencl import pocl_processor
-from engine.devices.opencl.pocl_processor import name_processor
+from engine.util.quirks import pocl_processor
+from engine.util.quirks.pocl_processor import name_processor
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="the memory of a process is read as on Linux"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from abc import abstractmethod, update_abstractmethods
 from collections.abc import Callable
 from enum import Enum
 from types import SimpleNamespace
@@ -14,8 +16,9 @@ import pytest
 from engine.devices import Device, DevicePool, Member
 from engine.devices.cuda import graph as cuda_graph
 from engine.devices.cuda.graph import GraphRecording
-from engine.devices.graph import CommandList, Recording, Recordings
-from engine.devices.monitor.timeline import recorded
+from engine.devices.graph import GraphQueue, Recording, Recordings, record
+from engine.devices.monitor.timeline import ProfiledQueue, profiled
+from engine.devices.queue import CommandQueue
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
 
@@ -76,7 +79,7 @@ def test_several_streams_copies_and_zeros_are_recorded(device: Member, trial_tem
             running.copy(values, beside, 0, 4, 2)
         for _ in range(3):
             recording.play()
-        assert running.stream_number == 0
+        assert running.queue.stream == 0
         return [*running.get(values).tolist(), *running.get(beside).tolist()]
 
     expected = [20, 25, *(3 * np.arange(2, 8)).tolist(), *(5 * np.arange(8)).tolist()]
@@ -156,7 +159,7 @@ def test_the_commands_of_a_recording_are_on_the_timeline(device: Member, trial_t
             recording.play()
         running.sync()
 
-    with recorded() as timeline, DevicePool([device.info]) as pool:
+    with profiled() as timeline, DevicePool([device.info]) as pool:
         pool.members[0].submit(work).result()
     commands = timeline.devices[0].commands
     assert [(one.name, one.stream) for one in commands[-4:]] == [("copy", 1), ("add", 1)] * 2
@@ -179,6 +182,54 @@ def test_a_device_fails_in_the_middle_of_a_recording(device: Member, trial_templ
     ):
         pool.members[0].submit(work).result()
     assert failures[0] == 1
+
+
+def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl: Member, trial_template: Trial) -> None:
+    if opencl.info.capabilities.kind != "cpu":
+        pytest.skip("other devices share no context")
+    name = trial_template("recordings", KERNELS)
+
+    def work(first: Device) -> list[int]:
+        second = type(first)(first.info)
+        try:
+            (add, values, more), (other, results, _) = buffers(first, name), buffers(second, name)
+            with record(first, second) as recording:
+                add(1, 8, values=values, more=more, times=2, share=0.0)
+                second.wait_for_event(first.record_event())
+                other(1, 8, values=results, more=values, times=1, share=0.0)
+                first.wait_for_event(second.record_event())
+                first.zero(more)
+            for _ in range(2):
+                recording.play()
+            first.sync()
+            assert recording.launches == 2
+            with record(first, second), pytest.raises(RecordingError, match="while another one is made"):
+                recording.play()
+            found: list[int] = second.get(results).tolist()
+            return found
+        finally:
+            second.close()
+
+    assert opencl.submit(work).result() == (2 * 2 * np.arange(8)).tolist()
+
+
+@pytest.mark.parametrize("kind", [GraphQueue, ProfiledQueue])
+def test_a_new_method_of_queues_is_refused_or_timed_by_its_type(
+    opencl: Member, kind: type[CommandQueue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python instantiates no class with a method that is abstract still; mypy says so before."""
+    assert not kind.__abstractmethods__
+    assert CommandQueue.__abstractmethods__ <= set(vars(kind))
+    monkeypatch.setattr(CommandQueue, "prefetch", abstractmethod(lambda self, buffer: None), raising=False)
+    for one in (CommandQueue, kind):
+        update_abstractmethods(one)
+    try:
+        with pytest.raises(TypeError, match="prefetch"):
+            kind(opencl.submit(lambda running: running.queue).result(), None)  # type: ignore[call-arg, arg-type]
+    finally:
+        monkeypatch.undo()
+        for one in (CommandQueue, kind):
+            update_abstractmethods(one)
 
 
 # --- work that is done often -----------------------------------------------------------------------------------------
@@ -251,39 +302,34 @@ class _Driver:
     def __init__(self, device: Any) -> None:
         self.device, self.calls = device, list[str]()
         self.capture = self.launch = _Status.CUDA_SUCCESS
-        self.taken: CommandList | None = None
+        self.commands: list[Callable[[], None]] = []
 
     def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[Any, ...]:
         assert (stream, mode) == (77, 2)
         self.calls.append("begin")
-        self.taken = CommandList(self.device)
-        vars(self.device).update(self.taken.methods())
         return (_Status.CUDA_SUCCESS,)
 
     def cuStreamEndCapture(self, stream: int) -> tuple[Any, ...]:
         self.calls.append("end")
-        assert self.taken is not None
-        for name in self.taken.methods():
-            vars(self.device).pop(name, None)
         return self.capture, 5 if self.capture is _Status.CUDA_SUCCESS else None
 
     def cuGraphInstantiate(self, graph: int, flags: int) -> tuple[Any, ...]:
         assert (graph, flags) == (5, 0)
-        assert self.taken is not None
         self.calls.append("instantiate")
-        return _Status.CUDA_SUCCESS, self.taken
+        return _Status.CUDA_SUCCESS, self.commands
 
     def cuGraphDestroy(self, graph: int) -> tuple[Any, ...]:
         self.calls.append("destroy")
         return (_Status.CUDA_SUCCESS,)
 
-    def cuGraphLaunch(self, graph: CommandList, stream: int) -> tuple[Any, ...]:
+    def cuGraphLaunch(self, graph: list[Callable[[], None]], stream: int) -> tuple[Any, ...]:
         self.calls.append("launch")
         if self.launch is _Status.CUDA_SUCCESS:
-            graph._play()
+            for command in graph:
+                command()
         return (self.launch,)
 
-    def cuGraphExecDestroy(self, graph: CommandList) -> tuple[Any, ...]:
+    def cuGraphExecDestroy(self, graph: list[Callable[[], None]]) -> tuple[Any, ...]:
         self.calls.append("drop")
         return (_Status.CUDA_SUCCESS,)
 
@@ -296,10 +342,11 @@ def graphs(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> tuple[Member, lis
     def attach(running: Device) -> None:
         made.append(_Driver(running))
         monkeypatch.setattr(cuda_graph, "_driver", lambda: made[0])
-        kind = type(running)
-        monkeypatch.setattr(kind, "native_stream", 77)
+        kind = type(running.queue)
+        monkeypatch.setattr(GraphRecording, "add", lambda self, command: made[0].commands.append(command))
+        monkeypatch.setattr(kind, "library_stream", lambda self: contextlib.nullcontext(77))
         monkeypatch.setattr(kind, "count_launches", lambda self, more: None, raising=False)
-        monkeypatch.setattr(kind, "_new_recording", lambda self: GraphRecording(self))
+        monkeypatch.setattr(kind, "new_recording", lambda self: GraphRecording(self))
 
     opencl.submit(attach).result()
     return opencl, made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
-from engine.devices.monitor.timeline import recorded
+from engine.devices.monitor.timeline import profiled
 
 N = 1 << 16
 
@@ -36,7 +36,7 @@ def _run(device: Member) -> list[float]:
 
 
 def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None:
-    with recorded() as timeline:
+    with profiled() as timeline:
         sums = _run(device)
     assert sums == [N * (N - 1) / 2] * 2
     assert [one.label for one in timeline.devices] == [device.info.id, f"{device.info.id}#2"]
@@ -52,13 +52,13 @@ def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None
 
 
 def test_only_the_last_commands_are_kept(device: Member) -> None:
-    with recorded(most=2) as timeline:
+    with profiled(most=2) as timeline:
         _run(device)
     assert [[command.kind for command in one.commands] for one in timeline.devices] == [["copy", "download"]] * 2
 
 
 def test_nothing_is_recorded_outside_the_block(device: Member) -> None:
-    with recorded() as timeline:
+    with profiled() as timeline:
         pass
     _run(device)
     assert timeline.devices == []

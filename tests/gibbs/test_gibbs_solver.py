@@ -167,7 +167,6 @@ def test_devices_that_read_each_others_memory_make_the_same_draws(
         device.put(values.reshape(-1)[start : start + count], target, to)
 
     monkeypatch.setattr(DevicePool, "enable_peers", lambda pool: True)
-    monkeypatch.setattr(Device, "wait_for_peer_event", lambda device, event, peer: peer.synchronize_event(event))
     monkeypatch.setattr(Device, "copy_from_peer", copy_from_peer)
     for devices in (2, 4):
         assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=8), host)

@@ -191,7 +191,7 @@ def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device: Me
             matrices.concurrent = True
             seen: list[tuple[int, Any]] = []
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(running, "wait_for_event", lambda event: seen.append((running.stream_number, event)))
+                patch.setattr(running, "wait_for_event", lambda event: seen.append((running.queue.stream, event)))
                 built = matrices.build_beside(lambda: None)
                 matrices.factorise(built)
             return (0, built) in seen

@@ -26,10 +26,10 @@ def test_a_script_that_calls_linprog_prints_what_it_prints() -> None:
 
 def test_highspy_prints_its_banner_and_quiet_highs_does_not() -> None:
     loud = outputs(sys.executable, "-c", "import highspy; highspy.Highs()")[0]
-    program = "from engine.util.highspy_banner import quiet_highs\nfor _ in range(2): quiet_highs().run()"
+    program = "from engine.util.quirks.highspy_banner import quiet_highs\nfor _ in range(2): quiet_highs().run()"
     assert outputs(sys.executable, "-c", program) == ("", "")
     if not loud:
-        pytest.skip("this highspy prints no banner: engine/util/highspy_banner.py can go with the versions that do")
+        pytest.skip("this highspy prints no banner: quirks/highspy_banner.py can go with the versions that do")
 
 
 def test_nothing_else_makes_objects_of_highs() -> None:
@@ -42,4 +42,4 @@ def test_nothing_else_makes_objects_of_highs() -> None:
         if (isinstance(node, ast.Attribute) and node.attr in ("Highs", "_Highs"))
         or (isinstance(node, ast.alias) and node.name in ("Highs", "_Highs"))
     }
-    assert makers == {"engine/util/highspy_banner.py"}
+    assert makers == {"engine/util/quirks/highspy_banner.py"}

@@ -7,17 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.devices import Device
-from engine.devices.graph import Recording
+from engine.devices.graph import GraphQueue, Recording
+from engine.devices.monitor.timeline import ProfiledQueue
+from engine.devices.queue import CommandQueue
 from engine.errors import DeviceError
 
-__all__ = ["failing"]
+__all__ = ["failing", "queues_of_backends"]
 
 
-def _backends(base: type[Device] = Device) -> Iterator[type[Device]]:
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _backends(kind)
+def queues_of_backends() -> list[type[CommandQueue]]:
+    """The queues of the backends."""
+    return [kind for kind in CommandQueue.__subclasses__() if kind not in (GraphQueue, ProfiledQueue)]
 
 
 @contextlib.contextmanager
@@ -46,10 +46,10 @@ def failing(
         Its one number counts how often the device has failed; a test asserts that it is not 0.
     """
     thread, failures = f"quintet-{label}_", [0]
-    counts = {"_launch": 0, "_allocate": 0}
-    limits = {"_launch": at_launch, "_allocate": at_allocation}
+    counts = {"launch": 0, "allocate": 0}
+    limits = {"launch": at_launch, "allocate": at_allocation}
     broken = threading.Event()
-    originals: list[tuple[type[Device], str, Any]] = []
+    originals: list[tuple[type[CommandQueue], str, Any]] = []
 
     def count(name: str, many: int) -> None:
         if threading.current_thread().name.startswith(thread):
@@ -61,7 +61,7 @@ def failing(
                 raise error()
 
     def replaced(name: str, original: Any) -> Any:
-        def method(self: Device, *arguments: Any) -> Any:
+        def method(self: CommandQueue, *arguments: Any) -> Any:
             count(name, 1)
             return original(self, *arguments)
 
@@ -70,10 +70,10 @@ def failing(
     play = Recording.play
 
     def played(self: Recording) -> None:
-        count("_launch", self.launches)
+        count("launch", self.launches)
         play(self)
 
-    for kind in list(_backends()):
+    for kind in queues_of_backends():
         for name in limits:
             if name in vars(kind):
                 originals.append((kind, name, vars(kind)[name]))

@@ -20,7 +20,7 @@ from ...generators.multiple_choice import (
 )
 from ...solvers.knapsack.choice.problems import MultipleChoiceKnapsack
 from ...solvers.knapsack.constraints.problem import MultidimensionalKnapsack
-from ...util.highspy_banner import quiet_highs
+from ...util.quirks.highspy_banner import quiet_highs
 from .family import is_proved
 
 __all__ = ["measure_beside_highs"]

@@ -13,7 +13,7 @@ from ...generators.linprog import GeneratorOptions, generate
 from ...solvers.linprog.highs import child
 from ...solvers.linprog.highs.model import model_of
 from ...solvers.linprog.problem import LinearProgram
-from ...util.highspy_banner import quiet_highs
+from ...util.quirks.highspy_banner import quiet_highs
 
 __all__ = ["HighsRun", "highs", "highs_apart"]
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
 
 from ...errors import DeviceError, RecordingError
 from ..graph import Recording
 
 if TYPE_CHECKING:
-    from .device import CudaDevice
+    from .queue import CudaQueue
 
 __all__ = ["GraphRecording", "has_graphs"]
 
@@ -39,41 +42,59 @@ class GraphRecording(Recording):
 
     Parameters
     ----------
-    device : CudaDevice
+    queue : CudaQueue
     """
 
-    _device: CudaDevice
+    is_captured = True
 
-    def __init__(self, device: CudaDevice) -> None:
-        super().__init__(device)
+    def __init__(self, queue: CudaQueue) -> None:
+        super().__init__([queue])
         self._driver = _driver()
-        self._handle = self._driver.CUstream(device.native_stream)
+        self._queue = queue
         self._graph: Any = None
+        with queue.library_stream() as stream:
+            self._handle = self._driver.CUstream(stream)
 
+    @override
     def begin(self) -> None:
         """Capture what the stream is given from now on; libraries may meanwhile do what a capture does not see."""
         mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         self._require("begins no capture", self._driver.cuStreamBeginCapture(self._handle, mode))
+        self._queue.is_captured = True
 
+    @override
+    def add(self, command: Callable[[], None]) -> None:
+        command()
+
+    @override
     def abandon(self) -> None:
         """Take the streams out of the capture."""
-        _, graph = self._driver.cuStreamEndCapture(self._handle)
+        _, graph = self._end_capture()
         if graph is not None and int(graph):
             self._driver.cuGraphDestroy(graph)
 
+    def _end_capture(self) -> tuple[Any, ...]:
+        self._queue.is_captured = False
+        self.events.clear()
+        found: tuple[Any, ...] = self._driver.cuStreamEndCapture(self._handle)
+        return found
+
+    @override
     def _end(self) -> None:
-        (graph,) = self._require("could not capture the work", self._driver.cuStreamEndCapture(self._handle))
+        (graph,) = self._require("could not capture the work", self._end_capture())
         try:
             (self._graph,) = self._require("makes no graph of the work", self._driver.cuGraphInstantiate(graph, 0))
         finally:
             self._driver.cuGraphDestroy(graph)
 
+    @override
     def _play(self) -> None:
         (status,) = self._driver.cuGraphLaunch(self._graph, self._handle)
         if status != self._driver.CUresult.CUDA_SUCCESS:
-            raise DeviceError(f"{self._device.info.id} failed while computing: {status.name}")
-        self._device.count_launches(_LAUNCHES)
+            raise DeviceError(f"{self.label} failed while computing: {status.name}")
+        self._queue.count_launches(_LAUNCHES)
 
+    @override
     def _forget(self) -> None:
         graph, self._graph = self._graph, None
         if graph is not None:
@@ -82,7 +103,7 @@ class GraphRecording(Recording):
     def _require(self, what: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
         status, *rest = found
         if status != self._driver.CUresult.CUDA_SUCCESS:
-            raise RecordingError(f"{self._device.info.id} {what}: {status.name}")
+            raise RecordingError(f"{self.label} {what}: {status.name}")
         return tuple(rest)
 
 

@@ -211,7 +211,7 @@ class Kernel:
                 raise self._mistyped(index, buffer)
             native[index] = buffer.argument
         if grid > 0:
-            self.device._launch(self, grid, block, native)
+            self.device.queue.launch(self, grid, block, native)
 
     def bind(self, **arguments: Any) -> BoundKernel:
         """The kernel with some of its arguments fixed; what remains is given at each launch.
@@ -249,7 +249,7 @@ class Kernel:
                     raise self._mistyped(index, buffer)
                 native[index] = buffer.argument
             if grid > 0:
-                device._launch(self, grid, block, native)
+                device.queue.launch(self, grid, block, native)
 
         return launch
 
@@ -279,6 +279,11 @@ class Kernel:
                 except KernelArgumentError as error:
                     return error
         return self._error("its arguments cannot be packed")
+
+    def refused(self, error: Exception) -> KernelError:
+        """The error of a launch that the driver refuses; for backends."""
+        source = self.source
+        return KernelError(source.template, source.language, self.device.info.id, f"{self.entry}: {error}")
 
     def _packed(self, index: int, value: Any) -> bytes:
         parameter = self.signature.parameters[index]
@@ -345,7 +350,7 @@ class BoundKernel:
         except KeyError:
             raise kernel._misnamed({**self._fixed, **arguments}) from None
         if grid > 0:
-            kernel.device._launch(kernel, grid, block, native)
+            kernel.device.queue.launch(kernel, grid, block, native)
 
 
 class Program:

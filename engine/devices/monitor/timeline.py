@@ -1,7 +1,7 @@
-"""What devices and their host threads did and when: recorded on request, command by command.
+"""What devices and their host threads did and when: profiled on request, command by command.
 
-Inside ``with recorded() as timeline`` every :class:`engine.devices.DevicePool` that is opened records its members. A
-recorded device has a time mark put behind each command; one that is not recorded runs unchanged code. A mark costs a
+Inside ``with profiled() as timeline`` every :class:`engine.devices.DevicePool` that is opened profiles its members. A
+profiled device has a time mark put behind each command; one that is not profiled runs unchanged code. A mark costs a
 few microseconds of the host, so durations of runs are measured without it.
 """
 
@@ -14,17 +14,26 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
+
+from numpy.typing import NDArray
+
+from ..buffer import Buffer
+from ..queue import CommandQueue
 
 if TYPE_CHECKING:
     from ..device import Device
+    from ..kernels.program import Kernel
 
-__all__ = ["Command", "DeviceTimeline", "HostSpan", "Recorder", "Timeline", "exchanging", "recorded", "recorder_for"]
+__all__ = ["Command", "DeviceTimeline", "HostSpan", "Profiler", "Timeline", "exchanging", "profiled", "profiler_for"]
 
 MOST_COMMANDS = 200_000
 """Commands kept of a device; of a longer run, the last ones."""
 
 CommandKind = Literal["kernel", "copy", "peer", "upload", "download", "wait"]
+P = ParamSpec("P")
+T = TypeVar("T")
+
 HostKind = Literal["task", "device", "exchange"]
 
 
@@ -75,8 +84,8 @@ _NOTHING = contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def recorded(most: int = MOST_COMMANDS) -> Iterator[Timeline]:
-    """Record the devices of every pool that is opened in the ``with`` block.
+def profiled(most: int = MOST_COMMANDS) -> Iterator[Timeline]:
+    """Profile the devices of every pool that is opened in the ``with`` block.
 
     Parameters
     ----------
@@ -96,16 +105,16 @@ def recorded(most: int = MOST_COMMANDS) -> Iterator[Timeline]:
         _CURRENT.reset(token)
 
 
-def recorder_for(label: str) -> Recorder | None:
-    """A recorder for a member of a pool that is being opened, if it is to be recorded."""
+def profiler_for(label: str) -> Profiler | None:
+    """A profiler for a member of a pool that is being opened, if it is to be profiled."""
     timeline = _CURRENT.get()
-    return None if timeline is None else Recorder(timeline, label)
+    return None if timeline is None else Profiler(timeline, label)
 
 
 def exchanging() -> contextlib.AbstractContextManager[None]:
     """Around what waits for the threads of other devices."""
-    recorder: Recorder | None = getattr(_THREAD, "recorder", None)
-    return _NOTHING if recorder is None else recorder.host("exchange")
+    profiler: Profiler | None = getattr(_THREAD, "profiler", None)
+    return _NOTHING if profiler is None else profiler.host("exchange")
 
 
 class _Given(NamedTuple):
@@ -119,8 +128,8 @@ class _Given(NamedTuple):
     mark: Any
 
 
-class Recorder:
-    """Records one device. Made anywhere, used on the device's thread.
+class Profiler:
+    """Profiles one device. Made anywhere, used on the device's thread.
 
     Parameters
     ----------
@@ -136,33 +145,25 @@ class Recorder:
         timeline.devices.append(self._found)
         self._given: deque[_Given] = deque(maxlen=timeline.most)
         self._host: deque[HostSpan] = deque(maxlen=timeline.most)
-        self._device: Device | None = None
-        self._inside = False
+        self._queue: CommandQueue | None = None
 
     def attach(self, device: Device) -> None:
-        """Record a device that has just been opened, by methods of its own in place of its class's."""
-        self._device = device
-        device.start_timing()
-        device.is_timed = True
-        _THREAD.recorder = self
-        own: Any = device
-        for name, kind, size in _COPIES:
-            setattr(own, name, self._command(getattr(device, name), kind, size))
-        for name in (*_BLOCKING, "sync", "synchronize_event"):
-            setattr(own, name, self._waiting(getattr(device, name)))
-        own._launch = self._launching(device._launch)
-        device.on_library_call = lambda: self._note("kernel", "library", 0, self._last_given())
+        """Profile a device that has just been opened."""
+        device.queue.start_timing()
+        self._queue = device.queue
+        device.queue = ProfiledQueue(device.queue, self)
+        _THREAD.profiler = self
 
     def finish(self) -> None:
         """Take the times of all marks, before the device is closed."""
-        device = self._device
-        if device is None:
+        queue, self._queue = self._queue, None
+        if queue is None:
             return
-        self._device = _THREAD.recorder = None
-        type(device).sync(device)
+        _THREAD.profiler = None
+        queue.sync()
         ends: dict[int, float] = {}
         for one in self._given:
-            end = one.mark if isinstance(one.mark, float) else device.seconds_at(one.mark)
+            end = one.mark if isinstance(one.mark, float) else queue.seconds_at(one.mark)
             before = ends.get(one.stream, one.at)
             begin = max(one.at, before)
             ends[one.stream] = end = max(end, before)  # the clocks of device and host are some microseconds apart
@@ -183,62 +184,109 @@ class Recorder:
         finally:
             self._host.append(HostSpan(kind, began, time.perf_counter()))
 
-    def _last_given(self) -> float:
-        return self._given[-1].at if self._given else time.perf_counter()
-
-    def _note(self, kind: CommandKind, name: str, nbytes: int, at: float, *, waited: bool = False) -> None:
-        device = self._device
-        if device is not None:
-            mark = time.perf_counter() if waited else device.record_time()
-            self._given.append(_Given(kind, name, device.stream_number, nbytes, at, mark))
-
-    def _command(self, method: Callable[..., None], kind: CommandKind, size: Callable[..., int]) -> Callable[..., None]:
-        """A method that gives the device one command, recorded unless it is part of one that is recorded."""
-
-        def call(*arguments: Any) -> None:
-            if self._inside:
-                method(*arguments)
-                return
-            self._inside = True
-            at = time.perf_counter()
-            try:
-                method(*arguments)
-                self._note(kind, kind, size(*arguments), at, waited=method.__name__ in _BLOCKING)
-            finally:
-                self._inside = False
-
-        return call
-
-    def _waiting(self, method: Callable[..., None]) -> Callable[..., None]:
-        """A method that keeps the thread waiting for the device."""
-
-        def call(*arguments: Any) -> None:
-            with self.host("device"):
-                method(*arguments)
-
-        return call
-
-    def _launching(self, method: Callable[..., None]) -> Callable[..., None]:
-        def launch(kernel: Any, grid: int, block: int, native: list[Any]) -> None:
-            at = time.perf_counter()
-            method(kernel, grid, block, native)
-            self._note("kernel", kernel.entry, 0, at)
-
-        return launch
+    def note(self, kind: CommandKind, name: str, nbytes: int, at: float, *, waited: bool = False) -> None:
+        """A command that was given at a time and that the host has ``waited`` for or not; see :class:`Command`."""
+        queue = self._queue
+        if queue is not None:
+            mark = time.perf_counter() if waited else queue.record_time()
+            self._given.append(_Given(kind, name, queue.stream, nbytes, at, mark))
 
 
-_BLOCKING = ("_write", "_read")
-"""Copies that the host waits for."""
+def _passed(method: Callable[Concatenate[CommandQueue, P], T]) -> Callable[Concatenate[ProfiledQueue, P], T]:
+    """A method of the queue behind, as it is."""
 
-_COPIES: tuple[tuple[str, CommandKind, Callable[..., int]], ...] = (
-    ("_copy", "copy", lambda target, source, to, start, nbytes: nbytes),
-    ("zero", "copy", lambda buffer: buffer.nbytes),
-    ("copy_from_peer", "peer", lambda target, source, to, start, count: count * source.dtype.itemsize),
-    ("_read", "download", lambda source, out, offset: out.nbytes),
-    ("_read_async", "download", lambda source, out, offset: out.nbytes),
-    ("_write", "upload", lambda target, host, offset: host.nbytes),
-    ("_write_async", "upload", lambda target, host, offset: host.nbytes),
-    ("wait_for_event", "wait", lambda event: 0),
-    ("wait_for_peer_event", "wait", lambda event, peer: 0),
-)
-"""Methods of a device that give it a command other than a launch, and how many bytes each moves."""
+    def call(self: ProfiledQueue, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        behind: Callable[P, T] = getattr(self.behind, method.__name__)
+        return behind(*args, **kwargs)
+
+    return call
+
+
+def _waited(method: Callable[Concatenate[CommandQueue, P], T]) -> Callable[Concatenate[ProfiledQueue, P], T]:
+    """A method that keeps the thread waiting for the device."""
+    passed = _passed(method)
+
+    def call(self: ProfiledQueue, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.profiler.host("device"):
+            return passed(self, *args, **kwargs)
+
+    return call
+
+
+def _timed(
+    kind: CommandKind,
+    method: Callable[Concatenate[CommandQueue, P], None],
+    nbytes: Callable[..., int],
+    *,
+    waited: bool = False,
+) -> Callable[Concatenate[ProfiledQueue, P], None]:
+    """A method that gives the device one command, which moves ``nbytes``."""
+    passed = (_waited if waited else _passed)(method)
+
+    def call(self: ProfiledQueue, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        at = time.perf_counter()
+        passed(self, *args, **kwargs)
+        self.profiler.note(kind, kind, nbytes(*args, **kwargs), at, waited=waited)
+
+    return call
+
+
+def _host_bytes(buffer: Buffer, host: NDArray[Any], offset: int) -> int:
+    return host.nbytes
+
+
+class ProfiledQueue(CommandQueue):
+    """A queue that puts a time mark behind each command, and notes what the host waits for.
+
+    Recordings are played command by command here, so that each has a mark.
+
+    Parameters
+    ----------
+    behind : CommandQueue
+    profiler : Profiler
+    """
+
+    def __init__(self, behind: CommandQueue, profiler: Profiler) -> None:
+        super().__init__(behind.device)
+        self.stream = behind.stream
+        self.behind, self.profiler = behind, profiler
+
+    zero = _timed("copy", CommandQueue.zero, lambda buffer: buffer.nbytes)
+    read_async = _timed("download", CommandQueue.read_async, _host_bytes)
+    write_async = _timed("upload", CommandQueue.write_async, _host_bytes)
+    read = _timed("download", CommandQueue.read, _host_bytes, waited=True)
+    write = _timed("upload", CommandQueue.write, _host_bytes, waited=True)
+    wait_for_event = _timed("wait", CommandQueue.wait_for_event, lambda event: 0)
+    synchronize_event = _waited(CommandQueue.synchronize_event)
+    sync = _waited(CommandQueue.sync)
+    record_event = _passed(CommandQueue.record_event)
+    allocate = _passed(CommandQueue.allocate)
+    free = _passed(CommandQueue.free)
+    staging = _passed(CommandQueue.staging)
+    release_staging = _passed(CommandQueue.release_staging)
+    shared_array = _passed(CommandQueue.shared_array)
+    host_views = _passed(CommandQueue.host_views)
+
+    def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        at = time.perf_counter()
+        self.behind.launch(kernel, grid, block, native)
+        self.profiler.note("kernel", kernel.entry, 0, at)
+
+    def copy(
+        self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int, peer: bool = False
+    ) -> None:
+        at = time.perf_counter()
+        kind: CommandKind = "peer" if peer else "copy"
+        self.behind.copy(target, source, target_offset, source_offset, nbytes, peer)
+        self.profiler.note(kind, kind, nbytes, at)
+
+    @contextlib.contextmanager
+    def library_stream(self) -> Iterator[int]:
+        at = time.perf_counter()
+        with self.behind.library_stream() as stream:
+            yield stream
+        self.profiler.note("kernel", "library", 0, at)
+
+    def enter_stream(self, number: int) -> None:
+        self.behind.enter_stream(number)
+        self.stream = number

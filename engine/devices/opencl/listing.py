@@ -9,10 +9,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendUnavailable
+from ...util.quirks.pocl_processor import name_processor
 from ..info import Capabilities, DeviceInfo
 from ..kernels.cache import prepare_pocl
 from .cpu_driver import leaves_out, prepare
-from .pocl_processor import name_processor
 
 if TYPE_CHECKING:
     import pyopencl as cl

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 import threading
 import time
 import weakref
@@ -16,13 +15,15 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 
 from ...errors import DeviceError, OutOfDeviceMemory
+from ...util.quirks.exit_order import before_threads_end
+from ...util.quirks.switch_interval import PROMPT_THREADS
 from ..backends import backends
 from ..device import Device
 from ..info import DeviceInfo, MemoryInfo, bytes_text
-from ..monitor.timeline import recorder_for
+from ..monitor.timeline import profiler_for
 from .processes import in_own_process, require_own_process
 
-__all__ = ["PROMPT_THREADS", "DevicePool", "Member", "gather", "has_work_left", "reserve_host_cores"]
+__all__ = ["DevicePool", "Member", "gather", "has_work_left", "reserve_host_cores"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,19 +41,14 @@ def has_work_left() -> bool:
 
 
 def _close_all() -> None:
-    """Close what is open when the interpreter exits, while the devices' threads still run.
-
-    A CUDA context that its thread leaves behind would end the process with an abort, and so would a library that is
-    unloaded under a thread that works in it.
-    """
+    """Close what is open when the interpreter exits, while the devices' threads still run."""
     wait(_left.copy())
     for member in list(_members):
         with contextlib.suppress(Exception):
             member.close()
 
 
-# Functions of atexit run after the threads of executors have ended, which is too late.
-threading._register_atexit(_close_all)  # type: ignore[attr-defined]
+before_threads_end(_close_all)
 
 
 def _open(info: DeviceInfo) -> Device:
@@ -97,14 +93,14 @@ class Member:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
         self._device: Device | None = None
         self._has_failed = False
-        self._recorder = recorder_for(label)
+        self._profiler = profiler_for(label)
         self.opened = self._thread.submit(self._start)
         _members.add(self)
 
     def _start(self) -> None:
         self._device = _open(self.info)
-        if self._recorder is not None:
-            self._recorder.attach(self._device)
+        if self._profiler is not None:
+            self._profiler.attach(self._device)
 
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``function(device, ...)`` on the device's thread, after what it was given before.
@@ -139,8 +135,8 @@ class Member:
             finally:
                 self._working_since = None
                 self._worked += time.perf_counter() - began
-                if self._recorder is not None:
-                    self._recorder.task(began)
+                if self._profiler is not None:
+                    self._profiler.task(began)
 
         return self._thread.submit(task)
 
@@ -199,8 +195,8 @@ class Member:
             if self._device is not None:
                 device, self._device = self._device, None
                 try:
-                    if self._recorder is not None:
-                        self._recorder.finish()
+                    if self._profiler is not None:
+                        self._profiler.finish()
                 finally:
                     device.close()
 
@@ -210,35 +206,6 @@ class Member:
             return
         self._thread.shutdown(wait=True)
         future.result()
-
-
-class _PromptThreads(contextlib.AbstractContextManager[None]):
-    """Let the interpreter change threads every 0.1 ms instead of 5: a device waits while another's thread runs.
-
-    The interval is the process's; it is put back when the last of those who asked for this has left.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before = 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = sys.getswitchinterval()
-            if sys.getswitchinterval() > 1e-4:
-                sys.setswitchinterval(1e-4)
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                sys.setswitchinterval(self._before)
-
-
-PROMPT_THREADS = _PromptThreads()
 
 
 class DevicePool:

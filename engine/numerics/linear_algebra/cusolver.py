@@ -105,14 +105,12 @@ class CuSolver(LinearAlgebra):
     @contextlib.contextmanager
     def _on_stream(self) -> Iterator[None]:
         """CuPy's bindings work on CuPy's current stream, so it is made the device's own for the calls within."""
-        handle = self.device.native_stream
-        stream = self._streams.get(handle)
-        if stream is None:
-            stream = self._streams[handle] = self._foreign(handle)
-        with self._reporting(), stream:
-            yield
-        if self.device.on_library_call is not None:
-            self.device.on_library_call()
+        with self.device.queue.library_stream() as handle:
+            stream = self._streams.get(handle)
+            if stream is None:
+                stream = self._streams[handle] = self._foreign(handle)
+            with self._reporting(), stream:
+                yield
 
     def _foreign(self, handle: int) -> Any:
         """The device's stream as CuPy's: by the stream protocol where CuPy knows it (from 14 on)."""

@@ -14,8 +14,8 @@ from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...devices.host import host_cores
-from ...devices.pool.pool import PROMPT_THREADS
 from ...errors import DeviceError, ProblemError, RelaxationWarning
+from ...util.quirks.switch_interval import PROMPT_THREADS
 from ...util.text import counted
 from .checkpoint import check_restored, restored_of, saved
 from .forms.balance import balanced

@@ -16,7 +16,9 @@ from unittest import mock
 from engine.devices.backends import backends
 from engine.devices.graph import Recording
 from engine.devices.opencl import device as opencl
+from engine.devices.opencl import queue
 from engine.errors import DeviceError
+from tests.support.faults import queues_of_backends
 from tests.support.simulation.plan import Plan
 
 __all__ = ["Drivers"]
@@ -36,17 +38,16 @@ _FUNCTIONS = {
 _METHODS = {"CommandQueue": {"finish": "wait", "flush": "wait"}, "Event": {"wait": "wait"}}
 
 
-_OF_DEVICES = {
-    "_launch": "launch",
-    "_allocate": "allocate",
-    "_read": "copy",
-    "_write": "copy",
-    "_copy": "copy",
+_OF_QUEUES = {
+    "launch": "launch",
+    "allocate": "allocate",
+    "read": "copy",
+    "write": "copy",
+    "copy": "copy",
     "zero": "copy",
     "sync": "wait",
     "synchronize_event": "wait",
     "record_event": "event",
-    "_build": "build",
 }
 
 
@@ -100,10 +101,12 @@ class Drivers:
                 yield cls._of_opencl(stack)
             else:
                 drivers = cls(DeviceError)
-                kind = backends()[language].open
-                for name, call in _OF_DEVICES.items():
-                    method = getattr(kind, name)
-                    stack.enter_context(mock.patch.object(kind, name, drivers._counted(method, call)))
+                device: Any = backends()[language].open
+                (kind,) = (kind for kind in queues_of_backends() if f".{language}." in kind.__module__)
+                methods = [(kind, name, call) for name, call in _OF_QUEUES.items()] + [(device, "_build", "build")]
+                for owner, name, call in methods:
+                    method = getattr(owner, name)
+                    stack.enter_context(mock.patch.object(owner, name, drivers._counted(method, call)))
                 play = drivers._counted(Recording.play, "launch")
                 stack.enter_context(mock.patch.object(Recording, "play", play))
                 yield drivers
@@ -116,13 +119,13 @@ class Drivers:
         finish, open_queue = package.CommandQueue.finish, package.CommandQueue
 
         def opened(*arguments: Any, **named: Any) -> Any:
-            queue = open_queue(*arguments, **named)
-            queues.append(queue)
-            return queue
+            made = open_queue(*arguments, **named)
+            queues.append(made)
+            return made
 
         def end_work() -> None:
-            for queue in list(queues):
-                finish(queue)
+            for made in list(queues):
+                finish(made)
 
         drivers._end_work = end_work
         for kind, methods in _METHODS.items():
@@ -131,7 +134,8 @@ class Drivers:
                 stack.enter_context(mock.patch.object(owner, name, drivers._counted(getattr(owner, name), call)))
         functions = {name: drivers._counted(getattr(package, name), call) for name, call in _FUNCTIONS.items()}
         functions["CommandQueue"] = drivers._counted(opened, _FUNCTIONS["CommandQueue"])
-        stack.enter_context(mock.patch.object(opencl, "pyopencl", return_value=_Package(package, functions)))
+        for module in (opencl, queue):
+            stack.enter_context(mock.patch.object(module, "pyopencl", return_value=_Package(package, functions)))
         return drivers
 
 

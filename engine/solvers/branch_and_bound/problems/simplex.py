@@ -18,6 +18,6 @@ def new_simplex(**options: Any) -> Any:
     **options
         Further options of HiGHS.
     """
-    from ....util.highspy_banner import quiet_highs  # the package loads the devices
+    from ....util.quirks.highspy_banner import quiet_highs  # the package loads the devices
 
     return quiet_highs(**{"presolve": "off", "solver": "simplex", **options})

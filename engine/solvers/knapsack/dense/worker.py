@@ -69,7 +69,6 @@ class Exchanged(NamedTuple):
 
     messages: list[Message]
     complete: StreamEvent | None
-    device: Device
 
 
 @dataclass(frozen=True)
@@ -308,13 +307,13 @@ class RowWorker:
 
         Every device waits for all others, so none fills its box again before it was read.
         """
-        mine = Exchanged(messages, self.device.record_event() if peer else None, self.device)
+        mine = Exchanged(messages, self.device.record_event() if peer else None)
         found = peers.communicator.all_gather(peers.rank, mine)
         wanted = []
         for rank, other in enumerate(found):
             if rank != peers.rank:
                 if other.complete is not None:
-                    self.device.wait_for_peer_event(other.complete, other.device)
+                    self.device.wait_for_event(other.complete)
                 wanted += [message for message in other.messages if need[0] <= message.lo and message.hi <= need[1]]
         return wanted
 

@@ -17,7 +17,8 @@ from typing import Any
 import highspy
 import numpy as np
 
-quiet_highs: Any = runpy.run_path(str(Path(__file__).parents[3] / "util" / "highspy_banner.py"))["quiet_highs"]
+_BANNER = Path(__file__).parents[3] / "util" / "quirks" / "highspy_banner.py"
+quiet_highs: Any = runpy.run_path(str(_BANNER))["quiet_highs"]
 
 
 def solve(question: dict[str, Any], send: Any) -> dict[str, Any]:

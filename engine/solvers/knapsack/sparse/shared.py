@@ -65,7 +65,6 @@ class _Message:
     """Tiles for one other device: on the host, or in an outbox behind an event."""
 
     count: int
-    device: Device
     tiles: NDArray[np.int32] | Buffer
     values: NDArray[Any] | Buffer
     start: int = 0
@@ -327,10 +326,10 @@ class SharedWorker(SparseWorker):
         for rank, at, count in ranges:
             tiles, values = self._outbox["tiles"], self._outbox["values"]
             if event is not None:
-                yield rank, _Message(count, device, tiles, values, at, event)
+                yield rank, _Message(count, tiles, values, at, event)
             else:
                 cells = device.get(values, at * TILE, count * TILE)
-                yield rank, _Message(count, device, device.get(tiles, at, count), cells)
+                yield rank, _Message(count, device.get(tiles, at, count), cells)
 
     def _take(self, message: _Message, present: int, at: int) -> None:
         """Put another device's tiles into the slots from ``at`` on."""
@@ -340,7 +339,7 @@ class SharedWorker(SparseWorker):
         ):
             if isinstance(given, Buffer):
                 assert message.event is not None
-                self.device.wait_for_peer_event(message.event, message.device)
+                self.device.wait_for_event(message.event)
                 self.device.copy_from_peer(into, given, at * size, message.start * size, message.count * size)
             else:
                 self.device.put(given, into, at * size)

@@ -43,9 +43,9 @@ def _module(path: str) -> Any:
 
 
 if __name__ == "__main__":
-    quiet_highs = _module(str(Path(__file__).parents[3] / "util" / "highspy_banner.py")).quiet_highs
+    quiet_highs = _module(str(Path(__file__).parents[3] / "util" / "quirks" / "highspy_banner.py")).quiet_highs
 else:
-    from ....util.highspy_banner import quiet_highs
+    from ....util.quirks.highspy_banner import quiet_highs
 
 
 def presolve_statuses() -> dict[Any, str]:

@@ -1,0 +1,111 @@
+"""Which quirks of other people's software are there still; a skip says which module can go."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.devices import Device, Member
+from engine.util.quirks import pocl_processor
+
+ROOT = Path(__file__).resolve().parents[2]
+QUIRKS = {
+    "setswitchinterval(": {"switch_interval.py"},
+    "_register_atexit(": {"exit_order.py"},
+    "._launch_kernel": {"pycuda_launch.py"},
+    '"self" / "mem"': {"pocl_processor.py"},
+}
+
+
+def test_each_quirk_is_in_the_module_named_for_it() -> None:
+    texts = {
+        path: path.read_text(encoding="utf-8") for room in ("engine", "gui") for path in (ROOT / room).rglob("*.py")
+    }
+    for sign, modules in QUIRKS.items():
+        found = {path for path, text in texts.items() if sign in text}
+        assert {path.name for path in found} == modules, sign
+        assert {path.parent.name for path in found} == {"quirks"}, sign
+
+
+def test_a_lock_is_handed_on_after_an_interval() -> None:
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        pytest.skip("this interpreter has no lock: quirks/switch_interval.py can go with those that do")
+    assert sys.getswitchinterval() > 0
+
+
+EXIT = """
+import atexit, concurrent.futures, threading
+from engine.util.quirks.exit_order import before_threads_end
+executor = concurrent.futures.ThreadPoolExecutor(1)
+executor.submit(int).result()
+(thread,) = executor._threads
+atexit.register(lambda: print("atexit", thread.is_alive()))
+before_threads_end(lambda: print("before", thread.is_alive()))
+"""
+
+
+def test_functions_of_atexit_are_called_when_threads_have_ended() -> None:
+    done = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=60, check=True)
+    words = dict(line.split() for line in done.stdout.splitlines())
+    assert words["before"] == "True", done.stderr
+    if words["atexit"] == "True":
+        pytest.skip("atexit is called while threads run: quirks/exit_order.py can go with the versions that do not")
+
+
+def test_pocl_takes_a_processor_for_another(opencl: Member) -> None:
+    if "portable" not in opencl.info.platform.lower():
+        pytest.skip("this device is not PoCL's")
+    if not pocl_processor._NAMES:
+        pytest.skip("PoCL names this processor rightly: quirks/pocl_processor.py can go when it names all")
+    assert all(name.value.startswith(b"x86-64") for name in pocl_processor._NAMES.values())
+
+
+KERNEL = """
+KERNEL nothing(GLOBAL i32* values, i32 number)
+{
+    values[0] = number;
+}
+"""
+
+
+def test_pycudas_launch_takes_longer_than_what_it_ends_in(
+    device: Member, trial_template: Callable[[str, str], str]
+) -> None:
+    if device.info.language != "cuda":
+        pytest.skip("only PyCUDA")
+    name = trial_template("nothing", KERNEL)
+
+    def work(running: Device) -> tuple[float, float]:
+        import pycuda.driver as driver
+
+        values, stream = running.empty(1, "int32"), driver.Stream()
+        start = running.program(name).nothing.handle
+        function = start.__self__
+        function.prepare("Pi")
+        packed = struct.pack("Pi", values.argument, 1)
+
+        def seconds(launch: Callable[[], Any]) -> float:
+            best = float("inf")
+            for _ in range(20):
+                stream.synchronize()
+                began = time.process_time()
+                for _ in range(200):
+                    launch()
+                best = min(best, time.process_time() - began)
+            return best / 200
+
+        short = seconds(lambda: start((1, 1), (1, 1, 1), packed, 0, stream))
+        long = seconds(lambda: function.prepared_async_call((1, 1), (1, 1, 1), stream, values.argument, 1))
+        return short, long
+
+    short, long = device.submit(work).result()
+    print(f"a launch of PyCUDA takes {1e6 * long:.1f} us, what it ends in {1e6 * short:.1f} us")
+    if long < 1.2 * short:
+        pytest.skip("PyCUDA's own launch is as short: quirks/pycuda_launch.py can go with the versions whose is not")
