@@ -33,6 +33,7 @@ from ..solvers.boa.options import (
     Parameters,
 )
 from ..solvers.boa.scores import ScoreTables, score_tables
+from .boa_partition import partition_child
 
 __all__ = [
     "Learned",
@@ -323,6 +324,8 @@ def anneal(
 ) -> tuple[Bits, int]:
     """Simulated annealing of one individual, gene after gene, every gain found by evaluating the flipped string.
 
+    After each round it gets the components back that were better before.
+
     Parameters
     ----------
     parameters : Parameters
@@ -333,7 +336,7 @@ def anneal(
     stream, step : int
         Of the random words.
     schedule : mapping
-        ``order``, ``temperatures``, ``quantiles`` and ``shift`` as the kernel takes them.
+        ``order``, ``temperatures``, ``quantiles``, ``shift`` and ``ends`` as the device takes them.
 
     Returns
     -------
@@ -341,6 +344,7 @@ def anneal(
     flips : int
     """
     present, flips = start.copy(), 0
+    before_round, ends = present, schedule["ends"]
     order, quantiles = schedule["order"].tolist(), schedule["quantiles"].tolist()
     for sweep, temperature in enumerate(schedule["temperatures"].tolist()):
         words = uniform_words(
@@ -357,6 +361,10 @@ def anneal(
             word = int(words[place // 4, place % 4])
             if before - after <= (temperature * quantiles[word >> 20]) >> schedule["shift"]:
                 present, flips = flipped, flips + 1
+        if sweep + 1 in ends[1:]:
+            present = partition_child(fitness, present, before_round, copies=True)
+        if sweep + 1 in ends:
+            before_round = present
     return present, flips
 
 

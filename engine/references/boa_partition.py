@@ -43,15 +43,18 @@ def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chos
     return bits
 
 
-def partition_child(fitness: Decomposable, own: NDArray[np.uint8], partner: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def partition_child(
+    fitness: Decomposable, own: NDArray[np.uint8], partner: NDArray[np.uint8], copies: bool = False
+) -> NDArray[np.uint8]:
     """``own`` with each component of differing genes from the partner that raises its value.
 
-    Or ``own`` itself, if that makes a copy of the partner. The value is found anew for each component.
+    Or ``own``, if that makes a copy of the partner, unless ``copies``. The value is found anew for each component.
 
     Parameters
     ----------
     fitness : Decomposable
     own, partner : ndarray of uint8, shape (n,)
+    copies : bool
     """
     if fitness.is_symmetric and 2 * int((own != partner).sum()) > fitness.n:
         partner = 1 - partner
@@ -73,4 +76,4 @@ def partition_child(fitness: Decomposable, own: NDArray[np.uint8], partner: NDAr
             child[component == label] = partner[component == label]
         else:
             is_copy = False
-    return own if is_copy else child
+    return own if is_copy and not copies else child

@@ -9,10 +9,11 @@ better one of 2^components combinations is found by one look at each component. 
 
 pairs     in every block of 32 individuals, individual i and i ^ mask are a pair, with a random mask for the block
 selected  each individual and a random one of those that the network was learned from
+own       each individual and what it was before its last search
 
-The child replaces the first individual of a pair, unless it would be a copy of the second one, its partner.
+The child replaces the first individual of a pair, unless it would be a copy of the second one, its partner (of ``own``: always).
 </%doc>
-// combine_pairs, combine_selected: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first (a multiple of 32)
+// combine_pairs, combine_selected, combine_own: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first (a multiple of 32)
 // .. last - 1.
 // Source: D. Whitley, F. Chicano, B. W. Goldman, "Gray box optimization for Mk landscapes (NK landscapes and MAX-kSAT)",
 // Evolutionary Computation 24 (2016) 491-519.
@@ -24,10 +25,14 @@ typedef ${sum} sum_t;
 // The function has the same value for the complement of an individual, so the nearer of the two is combined with.
 % endif
 ${philox.functions()}
-% for mode in ("pairs", "selected"):
+% for mode in ("pairs", "selected", "own"):
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
-    u32 step,
+KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
+% if mode == "own":
+    const GLOBAL u32* RESTRICT before,
+% else:
+    u64 seed, u32 stream, u32 step,
+% endif
 % if mode == "selected":
     const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 selected,
 % endif
@@ -56,6 +61,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
                 word |= ((planes[(i64)(32 * w + b) * stride + (column >> 5)] >> (column & 31)) & 1u) << b;
             partner[w] = word;
         }
+        const i32 has_partner = 1;
+% elif mode == "own":
+    for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
+        for (i32 w = LOCAL_ID; w < row_words; w += ${block})
+            partner[w] = before[(i64)(own - first) * row_words + w];
         const i32 has_partner = 1;
 % else:
     for (i32 pair = GROUP_ID; pair < 16 * blocks; pair += GROUP_COUNT) {
@@ -148,6 +158,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
 % endif
         }
         BARRIER();
+% if mode == "own":
+        const i32 is_new = has_partner;
+% else:
         // Where all components are better in the partner, the child would be a copy of it.
         i32 kept = 0;
         for (i32 g = LOCAL_ID; g < n; g += ${block})
@@ -157,6 +170,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
         ${reduce.block_sum("part", "i32", block)}
         const i32 is_new = has_partner && part[0] > 0;
         BARRIER();
+% endif
         for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
             u32 taken = 0;
             for (i32 b = 0; b < MIN(32, n - 32 * w); ++b) {

@@ -60,13 +60,18 @@ FUNCTIONS = {
 
 
 def improved(
-    device: Device, fitness: Decomposable, improvement: Improvement, shapes: Shapes, part: int | None = None
+    device: Device,
+    fitness: Decomposable,
+    improvement: Improvement,
+    shapes: Shapes,
+    part: int | None = None,
+    mixes: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Individuals before and after the search, their keys by the device, and the flips that it counted.
 
     ``part``: flips, or sweeps of annealing, in each of several launches.
     """
-    parameters = parameters_for(fitness, improvement)
+    parameters = dataclasses.replace(parameters_for(fitness, improvement), mixes=mixes)
     population = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
     if part is not None:
         assert population._local_search is not None
@@ -171,14 +176,16 @@ ANNEALING = Improvement("anneal", 8 * 36, 1, 1, share=ANNEALED / INDIVIDUALS)
 
 
 @functools.cache
-def annealed_by_reference(function: str, before: bytes) -> tuple[np.ndarray, int]:
+def annealed_by_reference(
+    function: str, before: bytes, improvement: Improvement = ANNEALING, in_rounds: bool = False
+) -> tuple[np.ndarray, int]:
     fitness = FUNCTIONS[function]
-    arrays = gain_arrays(fitness, improve_program(fitness, ANNEALING))
+    arrays = gain_arrays(fitness, improve_program(fitness, improvement))
     form = (arrays["neighbour_starts"], arrays["neighbours"], arrays["couplings"])
-    schedule = annealing_arrays(*form, ANNEALING.flips)
+    schedule = annealing_arrays(*form, improvement.flips, in_rounds)
     assert schedule["temperatures"][0] > 0 == schedule["temperatures"][-1]
     bits = np.frombuffer(before, np.uint8).reshape(INDIVIDUALS, fitness.n).copy()
-    parameters, flips = parameters_for(fitness, ANNEALING), 0
+    parameters, flips = parameters_for(fitness, improvement), 0
     for individual in range(ANNEALED):
         bits[individual], own = anneal(
             parameters, fitness, bits[individual], individual, STREAM_IMPROVE_INITIAL, 0, schedule
@@ -200,6 +207,21 @@ def test_annealing_flips_what_the_reference_flips(device: Member, function: str,
         assert np.array_equal(after, expected)
         assert flips == expected_flips > 0
         assert np.array_equal(keys, fitness.keys(after))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("shapes", ["own", "many"])
+def test_rounds_of_annealing_keep_the_components_that_were_better_before(device: Member, shapes: str) -> None:
+    fitness = FUNCTIONS["glass"]
+    improvement = dataclasses.replace(ANNEALING, flips=56 * fitness.n)  # two rounds
+    before, after, keys, _ = device.submit(
+        improved, fitness, improvement, shapes_named(device, shapes), 3, mixes=True
+    ).result()
+    expected, _ = annealed_by_reference("glass", before.tobytes(), improvement, True)
+    assert np.array_equal(after, expected)
+    assert np.array_equal(keys, fitness.keys(after))
+    without, _ = annealed_by_reference("glass", before.tobytes(), improvement)
+    assert not np.array_equal(without, expected)
 
 
 @given(n=st.integers(2, 60), density=st.floats(0, 1), seed=st.integers(0, 99))

@@ -27,7 +27,7 @@ from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, S
 from .host import choose_host_improvement
 from .islands import ISLAND_STRIDE, Islands
 from .options import Migration, Options, Parameters
-from .plan import counting_for, nodes_at_once
+from .plan import counting_for, nodes_at_once, reduced_problem
 from .population import Population, Snapshot, permutations
 from .problem import BOA
 from .solve import host_evaluation, search
@@ -240,6 +240,7 @@ class RemoteIslands(Islands):
 
 def solve_divided(problem: BOA, options: Options, run: RunContext, cluster: ClusterInfo, rounds: Rounds) -> Result:
     """See :attr:`engine.base.division.Division.solve`."""
+    problem, options = reduced_problem(problem, options)
 
     def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:
         return RemoteIslands(parameters, ending, migration, rounds)
@@ -261,6 +262,7 @@ class IslandTasks(TaskRunner):
     """
 
     def __init__(self, problem: BOA, options: Options, pool: DevicePool) -> None:
+        problem, options = reduced_problem(problem, options)
         self._problem, self._options, self._pool = problem, options, pool
         self._closing = contextlib.ExitStack()
         self._host = self._closing.enter_context(host_evaluation(problem.fitness, options))

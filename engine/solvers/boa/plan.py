@@ -14,6 +14,7 @@ from ...util.text import bytes_text
 from .device.local_search import choose_improvement, is_pairwise
 from .device.memory import largest_buffer, node_bytes, required_bytes
 from .fitness import Fitness
+from .fitness.reduction import Reduced, reduced
 from .fitness.tables import Decomposable
 from .options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from .problem import BOA
@@ -27,6 +28,7 @@ __all__ = [
     "mixes_parts",
     "nodes_at_once",
     "parameters_for",
+    "reduced_problem",
     "shares_population",
     "validate",
 ]
@@ -73,6 +75,24 @@ def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
     if len(options.initial) != problem.n or set(options.initial) - {0, 1}:
         raise OptionError(f"initial must be {problem.n} zeros and ones; got {len(options.initial)} values")
     return np.concatenate([np.array([options.initial], np.uint8), problem.seeds])
+
+
+def reduced_problem(problem: BOA, options: Options) -> tuple[BOA, Options]:
+    """The problem that is searched, and the options for it: without genes that can be eliminated exactly.
+
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
+    """
+    fitness = problem.fitness
+    if not isinstance(fitness, Decomposable) or isinstance(fitness, Reduced) or options.local_search == "none":
+        return problem, options
+    smaller = reduced(fitness)
+    if smaller is None:
+        return problem, options
+    seeds = initial_individuals(problem, options)[:, smaller.kept]
+    return BOA(smaller, seeds=seeds, name=problem.name), options.model_copy(update={"initial": None})
 
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:

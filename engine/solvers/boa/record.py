@@ -16,9 +16,10 @@ from ...errors import AuditError
 from .device.programs import HISTORY_FIELDS
 from .device.state import PopulationState
 from .fitness import Fitness, Function, Snippet
+from .fitness.reduction import Reduced
 from .fitness.tables import Decomposable
 from .islands import Islands, Round
-from .network import edge_list, individuals
+from .network import bit_planes, edge_list, individuals
 from .options import Parameters
 from .population import Snapshot
 from .schema import COLUMNS, GRAPH_GENES, SCHEMA, SNAPSHOT_GENES, CheckpointState
@@ -189,20 +190,32 @@ class Record:
             return
         self.snapshot = snapshot = islands.snapshot()
         self._snapshot_at = run.elapsed
-        if self._shown_key != self.best_key and self.best is not None and len(self.best) <= GRAPH_GENES:
-            if isinstance(self.fitness, Decomposable) and int(np.diff(self.fitness.scope_starts).max()) == 2:
-                run.trace("solution", snapshot.generation, self.best.tolist())
+        fitness = self.fitness
+        n = fitness.function.n if isinstance(fitness, Reduced) else fitness.n
+        if self._shown_key != self.best_key and self.best is not None and n <= GRAPH_GENES:
+            if isinstance(fitness, Decomposable) and int(np.diff(fitness.scope_starts).max()) == 2:
+                run.trace("solution", snapshot.generation, fitness.whole(self.best[None])[0].tolist())
             self._shown_key = self.best_key
-        if islands.parameters.n <= SNAPSHOT_GENES:
-            run.trace("gene_entropy", snapshot.generation, gene_entropies(snapshot).round(4).tolist())
+        if n <= SNAPSHOT_GENES:
+            entropies = np.zeros(n)
+            entropies[fitness.whole_genes] = gene_entropies(snapshot)
+            words = snapshot.planes.shape[1]
+            shown = fitness.whole(individuals(snapshot.planes, 32 * words))
+            run.trace("gene_entropy", snapshot.generation, entropies.round(4).tolist())
             run.trace("edges", snapshot.generation, self._edges().ravel().tolist())
-            run.trace("population", snapshot.generation, snapshot.planes.ravel().tolist())
+            run.trace("population", snapshot.generation, bit_planes(shown, words).ravel().tolist())
+
+    def _order(self) -> NDArray[np.int32]:
+        """The genes in sampling order."""
+        if self.snapshot is None:
+            return np.zeros(0, np.int32)
+        return self.fitness.whole_genes[self.snapshot.order].astype(np.int32)
 
     def _edges(self) -> NDArray[np.int32]:
         if self.snapshot is None:
             return np.zeros((0, 2), np.int32)
         network = self.snapshot.network
-        return edge_list(self.snapshot.order, network.parents, network.parent_count)
+        return edge_list(self._order(), network.parents, network.parent_count)
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
@@ -257,7 +270,7 @@ class Record:
             status=status,
             objective=self.value,
             bound=self.bound,
-            solution=self.best,
+            solution=fitness.whole(self.best[None])[0],
             counters={
                 "evaluations": self.evaluations + self.undone,
                 "flips": self.flips,
@@ -270,8 +283,8 @@ class Record:
             },
             arrays={
                 "edges": edges,
-                "order": np.zeros(0, np.int32) if self.snapshot is None else self.snapshot.order,
-                "population": individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population)),
+                "order": self._order(),
+                "population": fitness.whole(individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population))),
                 "history": np.array(self.rows),
                 "algorithm": np.array(self.algorithm),
             },

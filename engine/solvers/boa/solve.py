@@ -18,6 +18,7 @@ from .checkpoint import audit, restore, save
 from .device.local_search import choose_improvement
 from .device.state import Ending, PopulationState
 from .fitness import Fitness, Function
+from .fitness.reduction import Reduced
 from .fitness.tables import Decomposable
 from .host import HostEvaluation, choose_host_improvement
 from .islands import TARGET, Islands
@@ -29,6 +30,7 @@ from .plan import (
     migration_for,
     mixes_parts,
     parameters_for,
+    reduced_problem,
     shares_population,
 )
 from .problem import BOA
@@ -76,6 +78,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> 
     64 individuals, from which :func:`engine.population_image` makes rows of genes; and ``"solution"``, the best bit
     string of a cut, a spin glass or another sum over pairs of genes.
     """
+    problem, options = reduced_problem(problem, options)
     counting = [counting_for(options, member.info) for member in pool.members]
     with host_evaluation(problem.fitness, options) as host:
 
@@ -135,6 +138,9 @@ def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
     mixes = improvement is not None and mixes_parts(problem.fitness, options)
     improvement = improvement or choose_host_improvement(problem.fitness, options)
     found = []
+    if isinstance(problem.fitness, Reduced):
+        whole = problem.fitness.function.n
+        found.append((f"{whole - problem.n:,} of {whole:,} genes eliminated exactly", "local_search"))
     if improvement is not None:
         found.append((f"local search ({improvement.rule}, at most {improvement.flips:,} flips each)", "local_search"))
     if mixes:

@@ -16,6 +16,13 @@ _TEMPERATURE_BITS = 46
 _COLD_SHARE = 0.05  # of the sweeps at the end, which make no individual worse
 _MOST_SWEEPS = 1 << 16
 _START, _START_OFFSPRING = 1.0, 0.35  # temperatures in units of the spread of gains
+_ROUND, _ROUND_COLD, _FIRST_SHARE = (
+    20,
+    2,
+    0.25,
+)  # sweeps of a round, without heat of them; share of the sweeps before rounds
+_COOLEST, _WARMEST = 0.15, 0.5  # where rounds start
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def annealing_arrays(
@@ -23,11 +30,13 @@ def annealing_arrays(
     neighbours: NDArray[np.int32],
     couplings: NDArray[Any],
     tries: int,
+    in_rounds: bool = False,
 ) -> dict[str, Any]:
-    """The kernel's arguments besides the quadratic form.
+    """The kernel's arguments besides the quadratic form, and where rounds end.
 
     Temperatures fall linearly to zero from the standard deviation that the gain of a gene has over random individuals
-    (the root mean square of it over the genes), for offspring from about a third of that.
+    (the root mean square of it over the genes), for offspring from about a third of that. In rounds, a quarter of the
+    sweeps does so; each of the others' short rounds falls from a different, low temperature.
 
     Parameters
     ----------
@@ -38,21 +47,31 @@ def annealing_arrays(
         Of each gene with each of its neighbours.
     tries : int
         Attempted flips of an individual.
+    in_rounds : bool
+        Whether the individual is combined with what it was, after every round.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
     sweeps = min(_MOST_SWEEPS, max(8, tries // n))
     spread = math.sqrt(float((couplings.astype(np.float64) ** 2).sum()) / n) / 2
     shift = max(0, min(8, _TEMPERATURE_BITS - math.frexp(max(1.0, spread))[1]))
-    falling = np.clip(1 - np.arange(sweeps) / (sweeps - math.ceil(_COLD_SHARE * sweeps)), 0, None)
+    rounds = int((1 - _FIRST_SHARE) * sweeps) // _ROUND if in_rounds else 0
+    first = sweeps - _ROUND * rounds
+    falling = np.clip(1 - np.arange(first) / (first - math.ceil(_COLD_SHARE * first)), 0, None)
+    starts_at = _COOLEST + (_WARMEST - _COOLEST) * (np.arange(1, rounds + 1) * _GOLDEN % 1)
+    short = np.clip(1 - np.arange(_ROUND) / (_ROUND - _ROUND_COLD), 0, None)
+    later = np.outer(starts_at, short).ravel()
     middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return {
         "order": order,
         "class_starts": starts,
         "classes": len(starts) - 1,
-        "temperatures": np.rint(_START * spread * 2.0**shift * falling).astype(np.int64),
-        "temperatures_offspring": np.rint(_START_OFFSPRING * spread * 2.0**shift * falling).astype(np.int64),
+        **{
+            name: np.rint(spread * 2.0**shift * np.concatenate([start * falling, later])).astype(np.int64)
+            for name, start in (("temperatures", _START), ("temperatures_offspring", _START_OFFSPRING))
+        },
         "sweeps": sweeps,
+        "ends": [first + _ROUND * done for done in range(rounds + 1)],
         "quantiles": np.rint(-np.log(middles) * 2**QUANTILE_BITS).astype(np.int32),
         "shift": shift + QUANTILE_BITS,
     }

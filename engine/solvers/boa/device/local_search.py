@@ -6,6 +6,7 @@ quadratic form, where a flip changes the gains of the neighbours by their coupli
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from ....devices import Buffer
 from ....devices.pool.slices import SliceLength
 from ....numerics.philox import stream_word
 from ..fitness import Fitness
-from ..fitness.tables import Decomposable
+from ..fitness.tables import Decomposable, quadratic_form, starts_of
 from ..options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
 from .annealing import annealing_arrays
 from .memory import PopulationMemory
@@ -114,7 +115,7 @@ def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str,
     """
     sums = np.int64 if program.wide else np.int32
     if program.pairwise:
-        linear, starts, neighbours, couplings = _quadratic_form(fitness)
+        linear, starts, neighbours, couplings = quadratic_form(fitness)
         return {
             "linear": linear.astype(sums),
             "neighbour_starts": starts,
@@ -130,43 +131,12 @@ def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str,
         "scope_starts": fitness.scope_starts,
         "table_starts": fitness.table_starts,
         "tables": fitness.tables.astype(sums),
-        "incident_starts": _starts(fitness.genes, fitness.n),
+        "incident_starts": starts_of(fitness.genes, fitness.n),
         "incidents": ((functions << 4) | places)[order].astype(np.int32),
     }
     if program.rule == "walk":
         arrays["maxima"] = fitness.largest_of(fitness.tables).astype(sums)
     return arrays
-
-
-def _starts(owners: NDArray[Any], n: int) -> NDArray[np.int32]:
-    """Where the entries of each owner begin once they are sorted by owner; n + 1 numbers."""
-    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int32)
-
-
-def _quadratic_form(
-    fitness: Decomposable,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Linear terms (n,); starts (n + 1,) of each gene's neighbours; the neighbours; and their couplings."""
-    widths = np.diff(fitness.scope_starts)
-    linear = np.zeros(fitness.n, np.int64)
-    tables, at = fitness.tables, fitness.table_starts.astype(np.int64)
-    single = np.flatnonzero(widths == 1)
-    np.add.at(linear, fitness.genes[fitness.scope_starts[single]], tables[at[single] + 1] - tables[at[single]])
-    double = np.flatnonzero(widths == 2)
-    first, second = (fitness.genes[fitness.scope_starts[double] + place].astype(np.int64) for place in (0, 1))
-    t00, t10, t01, t11 = (tables[at[double] + index] for index in range(4))
-    np.add.at(linear, first, t10 - t00)
-    np.add.at(linear, second, t01 - t00)
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    pairs, inverse = np.unique(low * fitness.n + high, return_inverse=True)
-    coupling = np.zeros(len(pairs), np.int64)
-    np.add.at(coupling, inverse, t00 - t10 - t01 + t11)
-    kept = coupling != 0
-    low, high, coupling = pairs[kept] // fitness.n, pairs[kept] % fitness.n, coupling[kept]
-    owners, others = np.concatenate([low, high]), np.concatenate([high, low])
-    order = np.lexsort((others, owners))
-    couplings = np.concatenate([coupling, coupling])[order]
-    return linear, _starts(owners, fitness.n), others[order].astype(np.int32), couplings
 
 
 class LocalSearch:
@@ -204,6 +174,10 @@ class LocalSearch:
         self._temperatures: dict[int, Buffer] = {}
         self._span = ("first_sweep", "last_sweep") if program.rule == "anneal" else ("first_flip", "last_flip")
         self._whole = self._improvement.flips
+        self._ends: list[
+            int
+        ] = []  # sweeps after which an individual is combined with what it was before its last round
+        self._before: Buffer | None = None
         if program.rule == "anneal":
             self._whole = self._add_annealing(arrays)
         else:
@@ -234,8 +208,9 @@ class LocalSearch:
     def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> int:
         """The arguments that annealing takes besides; returns its number of sweeps."""
         form = (arrays["neighbour_starts"], arrays["neighbours"], arrays["couplings"])
-        found = annealing_arrays(*form, self._improvement.flips)
+        found = annealing_arrays(*form, self._improvement.flips, self._parameters.mixes)
         sweeps = int(found.pop("sweeps"))
+        self._ends = found.pop("ends")
         self._temperatures = {
             STREAM_IMPROVE_INITIAL: self._memory.put(found.pop("temperatures")),
             STREAM_IMPROVE: self._memory.put(found.pop("temperatures_offspring")),
@@ -316,7 +291,11 @@ class LocalSearch:
         Where the few rows that a device works on at once take long, they get a part of their flips at a time.
         """
         while first < end:
-            if self._part.amount < self._whole:
+            if len(self._ends) > 1:
+                count = min(end - first, self._least)
+                if not self._anneal_in_rounds(first, first + count, stream, step):
+                    return False
+            elif self._part.amount < self._whole:
                 count = min(end - first, self._least)
                 if not self._improve_in_parts(first, first + count, stream, step):
                     return False
@@ -335,11 +314,37 @@ class LocalSearch:
                 return False
         return True
 
-    def _improve_in_parts(self, first: int, last: int, stream: int, step: int) -> bool:
+    def _anneal_in_rounds(self, first: int, last: int, stream: int, step: int) -> bool:
+        """Anneal rows first .. last - 1, then in short rounds, each of which changes components for the better only.
+
+        An individual and what a round made of it differ in many components of the problem's graph; each is taken from
+        the better one, and from the later one where they are equal. Returns False if the search was interrupted.
+        """
+        assert self._crossover is not None
+        row_words = -(-self._parameters.n // 32)
+        if self._before is None:
+            self._before = self._memory.empty(self._least * row_words, np.uint32)
+        if not self._improve_in_parts(first, last, stream, step, self._ends[0]):
+            return False
+        device, rows = self._memory.device, self._memory.population_rows
+        began, since = time.perf_counter(), self._ends[0]
+        for begin, end in itertools.pairwise(self._ends):
+            device.copy(self._before, rows, 0, first * row_words, (last - first) * row_words)
+            self._improve_rows(first, last, stream, step, begin, end)
+            self._crossover.combine_own(self._before, first, last)
+            if end - since >= self._part.amount:
+                device.sync()
+                self._part.took(time.perf_counter() - began, end - since)
+                began, since = time.perf_counter(), end
+                if self._interrupted() and end < self._whole:
+                    return False
+        return True
+
+    def _improve_in_parts(self, first: int, last: int, stream: int, step: int, whole: int = 0) -> bool:
         """Improve rows first .. last - 1 by several launches; False if the search was interrupted between them."""
-        done = 0
-        while done < self._whole:
-            part = min(self._part.amount, self._whole - done)
+        done, whole = 0, whole or self._whole
+        while done < whole:
+            part = min(self._part.amount, whole - done)
             began = time.perf_counter()
             self._improve_rows(first, last, stream, step, done, done + part)
             self._memory.device.sync()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ....devices import Buffer
 from ....numerics.philox import stream_word
 from ..fitness.tables import Decomposable
 from ..options import STREAM_MIX, STREAM_PAIRS, Parameters
@@ -45,6 +46,28 @@ class PartitionCrossover:
             "all_partners": memory.empty(self._groups * -(-fitness.n // 32), np.uint32),
             "all_gains": memory.empty(self._groups * fitness.n, np.int64),
         }
+
+    def combine_own(self, before: Buffer, first: int, last: int) -> None:
+        """Give rows first .. last - 1 back the components that were better in ``before``, where they are from row 0 on.
+
+        Parameters
+        ----------
+        before : Buffer
+        first, last : int
+            Individuals, by number.
+        """
+        memory = self._memory
+        self._program.combine_own(
+            min(self._groups, last - first),
+            self._block,
+            rows=memory.population_rows,
+            n=self._parameters.n,
+            first=first,
+            last=last,
+            before=before,
+            status=memory.status,
+            **self._arguments,
+        )
 
     def combine(self, first: int, last: int, generation: int) -> None:
         """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other.

@@ -78,6 +78,15 @@ class Fitness(ABC):
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For a run folder."""
 
+    def whole(self, bits: Bits) -> Bits:
+        """Individuals, shape (m, n), with the genes that were eliminated from the problem's function, if any were."""
+        return bits
+
+    @property
+    def whole_genes(self) -> NDArray[np.int64]:
+        """Which gene of the problem each gene is."""
+        return np.arange(self.n)
+
 
 def _require_number(value: float) -> None:
     if math.isnan(value):

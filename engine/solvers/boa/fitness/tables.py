@@ -26,7 +26,9 @@ __all__ = [
     "max_cut",
     "nearest_neighbour_nk",
     "onemax",
+    "quadratic_form",
     "qubo",
+    "starts_of",
     "trap",
 ]
 
@@ -453,3 +455,34 @@ def qubo(
         scopes.append((a,) if a == b else (a, b))
         tables.append((0, q) if a == b else (0, 0, 0, 2 * q))
     return Decomposable(n, scopes, tables, minimize=not maximize, optimum=optimum, text="QUBO")
+
+
+def starts_of(owners: NDArray[Any], n: int) -> NDArray[np.int32]:
+    """Where the entries of each owner begin once they are sorted by owner; n + 1 numbers."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int32)
+
+
+def quadratic_form(
+    fitness: Decomposable,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Of functions of at most two genes: linear terms (n,); starts (n + 1,) of neighbours; these; their couplings."""
+    widths = np.diff(fitness.scope_starts)
+    linear = np.zeros(fitness.n, np.int64)
+    tables, at = fitness.tables, fitness.table_starts.astype(np.int64)
+    single = np.flatnonzero(widths == 1)
+    np.add.at(linear, fitness.genes[fitness.scope_starts[single]], tables[at[single] + 1] - tables[at[single]])
+    double = np.flatnonzero(widths == 2)
+    first, second = (fitness.genes[fitness.scope_starts[double] + place].astype(np.int64) for place in (0, 1))
+    t00, t10, t01, t11 = (tables[at[double] + index] for index in range(4))
+    np.add.at(linear, first, t10 - t00)
+    np.add.at(linear, second, t01 - t00)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    pairs, inverse = np.unique(low * fitness.n + high, return_inverse=True)
+    coupling = np.zeros(len(pairs), np.int64)
+    np.add.at(coupling, inverse, t00 - t10 - t01 + t11)
+    kept = coupling != 0
+    low, high, coupling = pairs[kept] // fitness.n, pairs[kept] % fitness.n, coupling[kept]
+    owners, others = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((others, owners))
+    couplings = np.concatenate([coupling, coupling])[order]
+    return linear, starts_of(owners, fitness.n), others[order].astype(np.int32), couplings
