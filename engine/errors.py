@@ -237,7 +237,7 @@ class PeerFailed(DeviceError):
 
 
 class RecordingError(DeviceError):
-    """Work cannot be recorded on a device, or a recording of it does not hold any more; it can be given as ever."""
+    """Work cannot be recorded on a device, or a recording of it does not hold any more; run it without recording."""
 
 
 class ClusterError(DeviceError):

@@ -22,7 +22,7 @@ __all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
 class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[misc]
     """Classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.
 
-    Of three and more classes each is told from all others by a regression of its own (one-vs-rest), and the
+    Of three and more classes each is separated from all others by a regression of its own (one-vs-rest), and the
     probabilities are divided by their sum.
 
     Parameters

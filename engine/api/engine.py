@@ -446,7 +446,7 @@ class Engine(Displayed):
         time_limit: float | None = None,
         **options: Unpack[AnyOptions],
     ) -> Estimate:
-        """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
+        """Estimate the work that :meth:`solve` would take on this engine's devices, in a few seconds.
 
         Parameters
         ----------
@@ -454,7 +454,7 @@ class Engine(Displayed):
         seed : int, optional
             Seed of the samples; 0 by default.
         time_limit : float, optional
-            Seconds that the forecast itself may take, besides compiling; it is less exact then.
+            Seconds that the estimate itself may take, besides compiling; it is less exact then.
         **options
             Options of the solver.
 

@@ -179,7 +179,7 @@ def estimate(
     config_file: str | Path | None = None,
     **options: Unpack[AnyOptions],
 ) -> Estimate:
-    """Forecast the work that :func:`solve` would take with the same arguments; see :meth:`Engine.estimate`.
+    """Estimate the work that :func:`solve` would take with the same arguments; see :meth:`Engine.estimate`.
 
     Parameters
     ----------
@@ -187,15 +187,15 @@ def estimate(
     backend, devices, seed, config_file : optional
         As for :func:`solve`.
     time_limit : float, optional
-        Seconds that the forecast itself may take, besides compiling; it is less exact then.
+        Seconds that the estimate itself may take, besides compiling; it is less exact then.
     **options
         Options of the solver.
 
     Examples
     --------
     >>> import engine
-    >>> forecast = engine.estimate(engine.Flowshop.taillard(21), upper_bound=2297)
-    >>> forecast.unit, forecast.low <= forecast.amount <= forecast.high
+    >>> estimate = engine.estimate(engine.Flowshop.taillard(21), upper_bound=2297)
+    >>> estimate.unit, estimate.low <= estimate.amount <= estimate.high
     ('nodes', True)
     """
     with Engine(backend, devices, config_file=config_file) as owner:

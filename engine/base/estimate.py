@@ -1,4 +1,4 @@
-"""A forecast of the work that a run will take."""
+"""An estimate of the work that a run will take."""
 
 from __future__ import annotations
 

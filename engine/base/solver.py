@@ -176,7 +176,7 @@ class Solver:
     schema : Schema, optional
         What its results and checkpoints contain; run folders check it when they read and write.
     estimate : callable, optional
-        ``estimate(problem, options, pool, seed, seconds) -> Estimate`` forecasts the work of :attr:`solve` within about
+        ``estimate(problem, options, pool, seed, seconds) -> Estimate`` estimates the work of :attr:`solve` within about
         so many seconds.
     solve_batch : callable, optional
         ``solve_batch(problems, options, pool, control) -> {place: Result}`` solves many problems of one class together,

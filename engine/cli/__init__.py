@@ -38,7 +38,7 @@ COMMANDS = {
     "resume": (f"{__name__}.running", "Continue a stopped run from its last checkpoint."),
     "replay": (f"{__name__}.running", "Show a recorded run again."),
     "sweep": (f"{__name__}.sweeping", "Run every combination of problems, seeds and options."),
-    "estimate": (f"{__name__}.estimating", "Forecast the work that solving FILE would take."),
+    "estimate": (f"{__name__}.estimating", "Estimate the work that solving FILE would take."),
     "devices": (f"{__name__}.listing", "List the devices of this machine."),
     "solvers": (f"{__name__}.listing", "List the solvers, or the options of one."),
     "demo": (f"{__name__}.instances", "Solve the bundled samples and check the answers."),

@@ -1,4 +1,4 @@
-"""``quintet estimate``: a forecast of the work that solving a problem would take."""
+"""``quintet estimate``: an estimate of the work that solving a problem would take."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LONG = 1e15
 @click.argument("file", required=False)
 @options(kind_option, backend_option, devices_option)
 @click.option("--seed", metavar="N", help="Seed of the random sample.")
-@click.option("--time-limit", metavar="SECONDS", help="About how long the forecast may take; it is less exact then.")
+@click.option("--time-limit", metavar="SECONDS", help="About how long the estimate may take; it is less exact then.")
 @click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
-@json_option("Print the forecast as JSON.")
+@json_option("Print the estimate as JSON.")
 @options(config_option, debug_option)
 @click.pass_context
 def estimate(
@@ -41,7 +41,7 @@ def estimate(
     json_output: IO[str] | None,
     **arguments: Any,
 ) -> int:
-    """Forecast the work that solving the problem in FILE would take on these devices."""
+    """Estimate the work that solving the problem in FILE would take on these devices."""
     path, config_file = problem_file(file, config_file)
     resolved = config.resolve(arguments, file=config_file)
     path = resolved.problem if path is None else path

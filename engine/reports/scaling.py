@@ -305,7 +305,7 @@ def bench_scaling(
         record_table(f"{title}: several devices", _COLUMNS, rows)
         for comparison in compared:
             if comparison.profile is not None:
-                console.print(f"{comparison.case.name}: {_forecast(comparison, counts)}")
+                console.print(f"{comparison.case.name}: {_estimate(comparison, counts)}")
     return good
 
 
@@ -347,7 +347,7 @@ def _measured(
     return cells, not wrong
 
 
-def _forecast(comparison: _Comparison, counts: Sequence[int]) -> str:
+def _estimate(comparison: _Comparison, counts: Sequence[int]) -> str:
     """What the model says of further numbers of devices, with the latency of the largest number measured."""
     assert comparison.profile is not None
     first, latency = comparison.outcomes[1], all_gather_seconds(max(2, *counts))

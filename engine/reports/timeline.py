@@ -110,8 +110,10 @@ def _columns(spans: Iterable[tuple[float, float]], window: tuple[float, float]) 
     return np.clip(np.diff(done) * scale, 0.0, 1.0)
 
 
-def _lane(layers: Sequence[tuple[str, Sequence[tuple[float, float]]]], window: tuple[float, float], top: int) -> str:
-    """A lane in which every column is filled from below with the shares of its layers."""
+def _stacked_band(
+    layers: Sequence[tuple[str, Sequence[tuple[float, float]]]], window: tuple[float, float], top: int
+) -> str:
+    """A band in which every column is filled from below with the shares of its layers."""
     heights = np.zeros(_COLUMNS)
     parts = []
     for color, spans in layers:
@@ -215,10 +217,10 @@ def picture(timeline: Timeline, title: str, window: tuple[float, float], detail:
             parts.append(f'<text x="4" y="{y + 15}">{escape(device.label)}</text>')
             parts.append(f'<text x="{_LEFT + _WIDTH + 6}" y="{y + 15}">{100 * (1 - used.waiting):.0f} %</text>')
             parts.append(f'<rect x="{_LEFT}" y="{y}" width="{_WIDTH}" height="{_LANE}" fill="#f4f4f4"/>')
-            parts.append(_lane(_device_layers(device, colors), part, y))
+            parts.append(_stacked_band(_device_layers(device, colors), part, y))
             y += _LANE + 1
             parts.append(f'<text x="30" y="{y + 15}">host</text>')
-            parts.append(_lane(_host_layers(device), part, y))
+            parts.append(_stacked_band(_host_layers(device), part, y))
             y += _LANE + _GAP
         y += 20
         if length <= detail:

@@ -65,7 +65,7 @@ class Reporter:
 
     @property
     def phase(self) -> str:
-        """The present phase, as :meth:`progress` was told."""
+        """The present phase, from :meth:`progress`."""
         return self._phase
 
     def emit(self, event: Event) -> None:

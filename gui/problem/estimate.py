@@ -1,4 +1,4 @@
-"""A forecast of the work that solving the loaded problem would take, at the press of a button."""
+"""An estimate of the work that solving the loaded problem would take, at the press of a button."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.errors import InputError
 from engine.util.text import seconds_text, short_number_text
 from gui.runs.child import child_environment
 
-__all__ = ["SECONDS", "Forecast", "forecast_text"]
+__all__ = ["SECONDS", "EstimateBox", "estimate_text"]
 
 SECONDS = 20
-"""About how long a forecast may take."""
+"""About how long an estimate may take."""
 
 
-class Forecast(QWidget):
+class EstimateBox(QWidget):
     """A button, and what ``quintet estimate`` answers: a child process, so that a driver cannot crash the window.
 
     Attributes
@@ -33,26 +33,26 @@ class Forecast(QWidget):
         super().__init__(parent)
         self.words: Callable[[], Sequence[str]] = list
         self.running = False
-        """Whether a forecast is being made."""
+        """Whether an estimate is being made."""
         self._process = QProcess(self)
         self._process.setProcessEnvironment(child_environment())
         self._process.finished.connect(self._read)
         self._process.errorOccurred.connect(self._on_error, Qt.ConnectionType.QueuedConnection)
-        self.button = QPushButton("Forecast")
+        self.button = QPushButton("Estimate")
         self.button.setToolTip("Estimate from a sample how much work a run with the options at the left would be")
         self.button.clicked.connect(self.toggle)
         self.answer = QLabel()
         self.answer.setWordWrap(True)
         self.answer.setTextFormat(Qt.TextFormat.PlainText)
         self.answer.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.answer.setAccessibleName("Forecast")
+        self.answer.setAccessibleName("Estimate")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.button)
         layout.addWidget(self.answer, 1)
 
     def toggle(self) -> None:
-        """Begin a forecast, or stop it."""
+        """Begin an estimate, or stop it."""
         if self.running:
             self.close_process()
             return
@@ -67,7 +67,7 @@ class Forecast(QWidget):
         self._process.start(words[0], words[1:])
 
     def close_process(self) -> None:
-        """Stop a forecast that is being made, and forget the last one."""
+        """Stop an estimate that is being made, and forget the last one."""
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.blockSignals(True)
             self._process.kill()
@@ -85,18 +85,18 @@ class Forecast(QWidget):
         if not self.running:
             return
         try:
-            self._show(forecast_text(json.loads(text)))
+            self._show(estimate_text(json.loads(text)))
         except (ValueError, KeyError, TypeError):
-            self._show(errors[-1].removeprefix("error: ") if errors else "the forecast cannot be read")
+            self._show(errors[-1].removeprefix("error: ") if errors else "the estimate cannot be read")
 
     def _show(self, text: str) -> None:
         self.running = False
-        self.button.setText("Forecast")
+        self.button.setText("Estimate")
         self.answer.setText(text[:1].upper() + text[1:])
 
 
-def forecast_text(found: Mapping[str, Any]) -> str:
-    """A forecast in a sentence, from the JSON of ``quintet estimate``."""
+def estimate_text(found: Mapping[str, Any]) -> str:
+    """An estimate in a sentence, from the JSON of ``quintet estimate``."""
     unit, amount, low, high, rate = (found[name] for name in ("unit", "amount", "low", "high", "rate"))
     if high == 0:
         return f"0 {unit}: there is nothing to search."

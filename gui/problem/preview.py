@@ -15,7 +15,7 @@ from gui.plot.legend import FlowLayout
 from gui.plot.listing import Listing
 from gui.plot.page import Page, Tile
 from gui.plot.scatter import ScatterPlot
-from gui.problem.forecast import Forecast
+from gui.problem.estimate import EstimateBox
 from gui.problem.preview_data import HeatMap, Placement, Points, PreviewData, Rows, Shares
 
 __all__ = ["Preview"]
@@ -45,9 +45,9 @@ class Preview(Cleanup, QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(18, 14, 18, 10)
         layout.setSpacing(8)
-        self.forecast = Forecast()
-        self.forecast.hide()
-        for widget in (self.title, self.description, self._strip, self.hint, self.forecast):
+        self.estimate = EstimateBox()
+        self.estimate.hide()
+        for widget in (self.title, self.description, self._strip, self.hint, self.estimate):
             layout.addWidget(widget)
         self._end = QWidget()
         layout.addWidget(self._end, 1)
@@ -59,7 +59,7 @@ class Preview(Cleanup, QWidget):
         self.title.setText(data.title)
         self.description.setText(data.description)
         self.hint.setText(f"Press Run ({run_key}) to solve it with the options at the left.")
-        self.forecast.setVisible(data.forecasts)
+        self.estimate.setVisible(data.estimates)
         for name, value in data.numbers:
             tile = Tile(name, self.theme)
             tile.show_value(value)
@@ -77,7 +77,7 @@ class Preview(Cleanup, QWidget):
 
     def clear(self) -> None:
         """Remove what is shown."""
-        self.forecast.close_process()
+        self.estimate.close_process()
         while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()

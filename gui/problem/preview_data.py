@@ -89,20 +89,20 @@ class PreviewData:
         Names and values of the sizes, and the best known value where the instance has one.
     figures : list
         :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
-    forecasts : bool
-        Whether the solver forecasts the work that the problem takes.
+    estimates : bool
+        Whether the solver estimates the work that the problem takes.
     """
 
     title: str
     description: str
     numbers: list[tuple[str, str]] = field(default_factory=list)
     figures: list[HeatMap | Points | Shares | Rows | Placement] = field(default_factory=list)
-    forecasts: bool = False
+    estimates: bool = False
 
 
 def preview_data(problem: Problem) -> PreviewData:
     """Sizes and pictures of a problem; a problem without pictures of its own has its description only."""
-    data = PreviewData(problem.name, problem.describe(), forecasts=solver_for(problem).estimate is not None)
+    data = PreviewData(problem.name, problem.describe(), estimates=solver_for(problem).estimate is not None)
     make = _MAKERS.get(type(problem).__name__)
     if make is not None:
         make(problem, data)

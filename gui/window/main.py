@@ -226,7 +226,7 @@ class MainWindow(QMainWindow):
         self._devices.found.connect(self._on_devices)
         self._devices.failed.connect(self._on_no_devices)
         quintet = command or program()
-        self.home.preview.forecast.words = lambda: [*quintet, *self.problems.forecast_words()]
+        self.home.preview.estimate.words = lambda: [*quintet, *self.problems.estimate_words()]
         QTimer.singleShot(0, self, self._begin_jobs)  # when the window is shown, which they would delay
         self.session.restore()
         self._update_actions()

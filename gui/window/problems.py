@@ -18,7 +18,7 @@ from engine.util.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.command_line import option_words
-from gui.problem.forecast import SECONDS
+from gui.problem.estimate import SECONDS
 from gui.problem.instance import AS, Instance, read_instance, reader_of
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
@@ -321,8 +321,8 @@ class Problems(QObject):
         QGuiApplication.clipboard().setText(self.pane.command_text())
         self._window.statusBar().showMessage("Command line copied to the clipboard", _STATUS_MILLISECONDS)
 
-    def forecast_words(self) -> list[str]:
-        """The words after ``quintet`` that forecast the work of the loaded problem, on this computer.
+    def estimate_words(self) -> list[str]:
+        """The words after ``quintet`` that estimate the work of the loaded problem, on this computer.
 
         Raises
         ------

@@ -286,7 +286,7 @@ class Tabs(QObject):
         for tab in tabs:
             tab.close_sources()
             tab.cleanup()
-        self.home.preview.forecast.close_process()
+        self.home.preview.estimate.close_process()
         self.home.preview.cleanup()
 
     # --- changes ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from engine.devices import Capabilities, Device, Member
 from engine.errors import InputError
 from engine.events import Event, Metric, Notice, Progress
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.forecast import _Forecaster
+from engine.solvers.branch_and_bound.estimate import _Estimator
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.search import coordinator, progress
@@ -113,13 +113,13 @@ def test_the_same_seed_makes_the_same_estimate(device: Member) -> None:
     assert first != other
 
 
-def test_a_forecast_has_an_amount_a_rate_and_a_time(device: Member) -> None:
+def test_an_estimate_has_an_amount_a_rate_and_a_time(device: Member) -> None:
     devices = [device.info.id] * 2
-    forecast = engine.estimate(engine.Flowshop.taillard(23), devices=devices, upper_bound=2326)
-    assert forecast.unit == "nodes"
-    assert 0 < forecast.low <= forecast.amount <= forecast.high
-    assert forecast.seconds == pytest.approx(forecast.amount / forecast.rate)
-    assert 1.4e9 < forecast.amount < 5.8e9
+    estimate = engine.estimate(engine.Flowshop.taillard(23), devices=devices, upper_bound=2326)
+    assert estimate.unit == "nodes"
+    assert 0 < estimate.low <= estimate.amount <= estimate.high
+    assert estimate.seconds == pytest.approx(estimate.amount / estimate.rate)
+    assert 1.4e9 < estimate.amount < 5.8e9
 
 
 @pytest.mark.few(1)
@@ -188,7 +188,7 @@ def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
-def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def test_a_run_estimates_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.02)
     monkeypatch.setattr(progress, "_SHARE", 0.5)
     monkeypatch.setattr(progress, "_RETRY", 0.02)
@@ -200,10 +200,10 @@ def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch
     )
     assert result.counters["nodes"] == nodes
     shown = [event for event in events if isinstance(event, Progress) and event.phase == "search" and event.total]
-    *forecasts, last = shown
+    *estimates, last = shown
     assert (last.done, last.total, last.seconds_left) == (nodes, nodes, 0.0)
-    assert forecasts
-    for event in forecasts:
+    assert estimates
+    for event in estimates:
         assert event.seconds_left is not None
         assert 0 < event.seconds_left_low < event.seconds_left < event.seconds_left_high
         # The limits are those of about 80 %: 1.3 deviations. The truth is hardly ever outside twice as many.
@@ -227,32 +227,32 @@ def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.
     assert any(isinstance(event, Notice) and "nodes are left" in event.message for event in events)
 
 
-def test_a_forecast_averages_its_rounds_and_tightens() -> None:
+def test_an_estimate_averages_its_rounds_and_tightens() -> None:
     worker = WorkerState(SimpleNamespace(info=None), 5)
     worker.active = 1
-    forecast = progress.SearchForecast(began=0.0, seed=1, items=5)
-    assert forecast.remaining(10) is None
+    estimate = progress.SearchEstimate(began=0.0, seed=1, items=5)
+    assert estimate.remaining(10) is None
     spans = []
     for nodes, left in ((100, (500, 1300)), (500, (450, 550)), (900, (80, 120))):
-        forecast._due = 0.0
-        forecast.begin_round([worker], 1.0)
-        assert forecast.sample_for(worker, Units.none(5)) is not None
-        assert forecast.sample_for(worker, Units.none(5)) is None
+        estimate._due = 0.0
+        estimate.begin_round([worker], 1.0)
+        assert estimate.sample_for(worker, Units.none(5)) is not None
+        assert estimate.sample_for(worker, Units.none(5)) is None
         report = SimpleNamespace(remaining=np.array(left, float), nodes=nodes, sampling=0.1, coarseness=1.0)
         worker.nodes = nodes
-        forecast.take(worker, report, 7, nodes)
-        found = forecast.remaining(nodes)
+        estimate.take(worker, report, 7, nodes)
+        found = estimate.remaining(nodes)
         assert found is not None
         assert found.low < 1000 - nodes < found.high
         spans.append(found.high - found.low)
     assert spans == sorted(spans, reverse=True)
     assert found.nodes == pytest.approx(100, rel=0.1)
     report = SimpleNamespace(remaining=np.array([20.0, 30.0]), nodes=900, sampling=0.1, coarseness=1.0)
-    forecast._due = 0.0
-    forecast.begin_round([worker], 2.0)
-    forecast.sample_for(worker, Units.none(5))
-    forecast.take(worker, report, 6, 900)  # a better solution: only what is estimated since counts
-    assert forecast.remaining(900).nodes == pytest.approx(25)
+    estimate._due = 0.0
+    estimate.begin_round([worker], 2.0)
+    estimate.sample_for(worker, Units.none(5))
+    estimate.take(worker, report, 6, 900)  # a better solution: only what is estimated since counts
+    assert estimate.remaining(900).nodes == pytest.approx(25)
 
 
 def test_a_device_that_is_too_slow_for_samples_takes_none() -> None:
@@ -264,12 +264,12 @@ def test_a_device_that_is_too_slow_for_samples_takes_none() -> None:
     assert plan.within(0.3, 1e3, 50) is None
     slow, fast = (WorkerState(SimpleNamespace(info=None), 5, index) for index in range(2))
     slow.active = fast.active = 1
-    forecast = progress.SearchForecast(began=0.0, seed=1, items=5)
-    forecast.begin_round([slow, fast], 2.0)
+    estimate = progress.SearchEstimate(began=0.0, seed=1, items=5)
+    estimate.begin_round([slow, fast], 2.0)
     for worker, values in ((slow, None), (fast, np.array([80.0, 120.0]))):
-        assert forecast.sample_for(worker, Units.none(5)) is not None
-        forecast.take(worker, SimpleNamespace(remaining=values, nodes=5, sampling=0.1, coarseness=1.0), 7, 10)
-    found = forecast.remaining(10)
+        assert estimate.sample_for(worker, Units.none(5)) is not None
+        estimate.take(worker, SimpleNamespace(remaining=values, nodes=5, sampling=0.1, coarseness=1.0), 7, 10)
+    found = estimate.remaining(10)
     assert found is not None
     assert found.nodes == pytest.approx(105)  # five of these nodes have been decomposed since
 
@@ -279,14 +279,14 @@ def test_a_sample_of_fewer_nodes_counts_less_and_has_wider_limits() -> None:
     for coarseness in (1.0, 16.0):
         worker = WorkerState(SimpleNamespace(info=None), 20)
         worker.active = 1
-        forecast = progress.SearchForecast(began=0.0, seed=1, items=20)
+        estimate = progress.SearchEstimate(began=0.0, seed=1, items=20)
         for left, drawn in (((900.0, 1100.0), coarseness), ((1900.0, 2100.0), 1.0)):
-            forecast._due = 0.0
-            forecast.begin_round([worker], 1.0)
-            forecast.sample_for(worker, Units.none(20))
+            estimate._due = 0.0
+            estimate.begin_round([worker], 1.0)
+            estimate.sample_for(worker, Units.none(20))
             report = SimpleNamespace(remaining=np.array(left), nodes=0, sampling=0.1, coarseness=drawn)
-            forecast.take(worker, report, 7, 0)
-            found.append(forecast.remaining(0))
+            estimate.take(worker, report, 7, 0)
+            found.append(estimate.remaining(0))
     first, both, coarse, joined = (one for one in found if one is not None)
     assert (first.nodes, coarse.nodes) == pytest.approx((1000, 1000))
     assert coarse.high / coarse.nodes > 2 * first.high / first.nodes
@@ -317,19 +317,19 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
 
 @pytest.mark.full
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
-def test_a_tree_without_a_first_solution_is_forecast_with_what_the_trial_finds(device: Member, count: int) -> None:
+def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device: Member, count: int) -> None:
     problem = load_assignment().grid(3, 4, seed=1)
     with engine.Engine(devices=[device.info.id] * count) as owner:
         nodes = owner.solve(problem).counters["nodes"]
-        forecast = owner.estimate(problem)
-    assert nodes / 3 < forecast.amount < 3 * nodes
+        estimate = owner.estimate(problem)
+    assert nodes / 3 < estimate.amount < 3 * nodes
 
 
 @pytest.mark.full
-def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_estimate_keeps_about_to_its_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
-    monkeypatch.setattr(_Forecaster, "trial", recorded(_Forecaster.trial, limits))
-    monkeypatch.setattr(_Forecaster, "estimates", recorded(_Forecaster.estimates, limits))
+    monkeypatch.setattr(_Estimator, "trial", recorded(_Estimator.trial, limits))
+    monkeypatch.setattr(_Estimator, "estimates", recorded(_Estimator.estimates, limits))
     problem = engine.Flowshop.taillard(56)
     for limit in (None, 0.5):
         engine.estimate(problem, devices=[device.info.id], upper_bound=3679, time_limit=limit)
@@ -339,7 +339,7 @@ def test_a_forecast_keeps_about_to_its_time_limit(device: Member, monkeypatch: p
 
 
 @pytest.mark.full
-def test_a_forecast_without_time_makes_one_pass(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_estimate_without_time_makes_one_pass(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[Any] = []
     method = TreeSampler._pass
 
@@ -376,9 +376,9 @@ def test_where_there_is_nothing_to_search_no_rate_is_told(device: Member, capsys
     assert output.endswith("\n0 nodes: there is nothing to search\n")
 
 
-def test_a_search_that_ends_at_once_is_forecast_exactly(device: Member) -> None:
-    forecast = engine.estimate(engine.Queens(8), devices=[device.info.id])
-    assert (forecast.low, forecast.amount, forecast.high) == (983, 983, 983)
+def test_a_search_that_ends_at_once_is_estimated_exactly(device: Member) -> None:
+    estimate = engine.estimate(engine.Queens(8), devices=[device.info.id])
+    assert (estimate.low, estimate.amount, estimate.high) == (983, 983, 983)
     solved = engine.estimate(engine.Flowshop.taillard(30), devices=[device.info.id], upper_bound=5)
     assert solved.amount == 0
 
@@ -389,7 +389,7 @@ def test_a_solver_without_estimates_says_so(device: Member) -> None:
 
 
 @pytest.mark.full
-def test_the_command_prints_a_forecast(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_an_estimate(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
     sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
     words = ["estimate", str(sample), "--upper-bound", "2178", "--devices", device.info.id]
     assert command_line([*words, "--json"]) == 0

@@ -1,4 +1,4 @@
-"""The forecast beside the preview of a problem: made by a child process, stopped, and in words."""
+"""The estimate beside the preview of a problem: made by a child process, stopped, and in words."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any
 import pytest
 
 import engine
-from gui.problem.forecast import SECONDS, Forecast, forecast_text
+from gui.problem.estimate import SECONDS, EstimateBox, estimate_text
 from tests.support.app import SAMPLES
 from tests.support.interaction import load
 
 
 @pytest.mark.full
-def test_a_branch_and_bound_problem_is_forecast_with_the_options_of_the_form(
+def test_a_branch_and_bound_problem_is_estimated_with_the_options_of_the_form(
     qtbot: Any, open_window: Any, tmp_path: Path
 ) -> None:
     small = (SAMPLES / "branch_and_bound" / "queens-14.txt").read_text()
-    (tmp_path / "queens-20.txt").write_text(small.replace("14", "20"))  # too many for a search within a forecast
+    (tmp_path / "queens-20.txt").write_text(small.replace("14", "20"))  # too many for a search within an estimate
     window = open_window()
     load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
-    forecast = window.home.preview.forecast
-    assert not forecast.isVisible()  # its solver makes none
+    estimate = window.home.preview.estimate
+    assert not estimate.isVisible()  # its solver makes none
     load(qtbot, window, tmp_path / "queens-20.txt")
     window.run_tabs.show_home()
-    assert forecast.isVisible()
+    assert estimate.isVisible()
     window.pane.set_values({}, {"seed": 5})
-    words = list(forecast.words())
+    words = list(estimate.words())
     assert words[words.index("estimate") + 1].endswith("queens-20.txt")
     assert words[words.index("--seed") + 1] == "5"
-    forecast.button.click()
-    assert forecast.button.text() == "Stop"
-    qtbot.waitUntil(lambda: not forecast.running, timeout=240_000)
+    estimate.button.click()
+    assert estimate.button.text() == "Stop"
+    qtbot.waitUntil(lambda: not estimate.running, timeout=240_000)
     expected = engine.estimate(engine.Queens(20), seed=5, time_limit=SECONDS)
-    assert "nodes/s on these devices" in forecast.answer.text()
-    assert forecast.answer.text().startswith("About ")
-    assert expected.unit in forecast.answer.text()
+    assert "nodes/s on these devices" in estimate.answer.text()
+    assert estimate.answer.text().startswith("About ")
+    assert expected.unit in estimate.answer.text()
     load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
-    assert forecast.answer.text() == ""
+    assert estimate.answer.text() == ""
 
 
 def script(tmp_path: Path, text: str) -> list[str]:
@@ -49,41 +49,41 @@ def script(tmp_path: Path, text: str) -> list[str]:
     return [sys.executable, str(path)]
 
 
-def test_a_forecast_is_stopped(qtbot: Any, tmp_path: Path) -> None:
-    forecast = Forecast()
-    qtbot.addWidget(forecast)
+def test_an_estimate_is_stopped(qtbot: Any, tmp_path: Path) -> None:
+    estimate = EstimateBox()
+    qtbot.addWidget(estimate)
     words = script(tmp_path, "import time; time.sleep(3600)")
-    forecast.words = lambda: words
-    forecast.button.click()
-    qtbot.waitUntil(lambda: forecast._process.processId() > 0, timeout=120_000)
-    forecast.button.click()
-    assert not forecast.running
-    assert (forecast.button.text(), forecast.answer.text()) == ("Forecast", "")
+    estimate.words = lambda: words
+    estimate.button.click()
+    qtbot.waitUntil(lambda: estimate._process.processId() > 0, timeout=120_000)
+    estimate.button.click()
+    assert not estimate.running
+    assert (estimate.button.text(), estimate.answer.text()) == ("Estimate", "")
 
 
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
         ("import sys; sys.exit('error: no device 9')", "No device 9"),
-        ("print('hello')", "The forecast cannot be read"),
+        ("print('hello')", "The estimate cannot be read"),
     ],
     ids=["an error", "no JSON"],
 )
-def test_a_forecast_that_fails_says_why(qtbot: Any, tmp_path: Path, text: str, answer: str) -> None:
-    forecast = Forecast()
-    qtbot.addWidget(forecast)
+def test_an_estimate_that_fails_says_why(qtbot: Any, tmp_path: Path, text: str, answer: str) -> None:
+    estimate = EstimateBox()
+    qtbot.addWidget(estimate)
     words = script(tmp_path, text)
-    forecast.words = lambda: words
-    forecast.button.click()
-    qtbot.waitUntil(lambda: not forecast.running, timeout=120_000)
-    assert forecast.answer.text() == answer
+    estimate.words = lambda: words
+    estimate.button.click()
+    qtbot.waitUntil(lambda: not estimate.running, timeout=120_000)
+    assert estimate.answer.text() == answer
 
 
-def test_a_forecast_is_a_sentence() -> None:
+def test_an_estimate_is_a_sentence() -> None:
     found = {"unit": "nodes", "amount": 2.4e9, "low": 1e9, "high": 6e9, "rate": 3e7, "seconds": 80.0}
-    assert forecast_text(json.loads(json.dumps(found))) == (
+    assert estimate_text(json.loads(json.dumps(found))) == (
         "about 2.4G nodes, probably 1G to 6G; at 30M nodes/s on these devices 33.3 s to 3:20."
     )
     known = {"unit": "nodes", "amount": 2000.0, "low": 2000.0, "high": 2000.0, "rate": 1e3, "seconds": 2.0}
-    assert forecast_text(known) == "2,000 nodes at 1,000 nodes/s: 2.0 s."
-    assert forecast_text({**found, "amount": 0.0, "low": 0.0, "high": 0.0}) == "0 nodes: there is nothing to search."
+    assert estimate_text(known) == "2,000 nodes at 1,000 nodes/s: 2.0 s."
+    assert estimate_text({**found, "amount": 0.0, "low": 0.0, "high": 0.0}) == "0 nodes: there is nothing to search."

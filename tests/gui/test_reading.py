@@ -53,8 +53,8 @@ def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot: Any, open_wi
     pane.set_values({"draws": 8, "warmup": 0}, {})
     assert f"solve {table} --encode --draws 8" in pane.command_text()
     assert f"engine.HorseshoeProbit.read({str(table)!r}, encode=True)" in pane.python_text()
-    assert window.problems.forecast_words()[:2] == ["estimate", str(table)]
-    assert "--encode" in window.problems.forecast_words()
+    assert window.problems.estimate_words()[:2] == ["estimate", str(table)]
+    assert "--encode" in window.problems.estimate_words()
     tab = begin(qtbot, window)
     ended(qtbot, tab)
     assert tab.note.state == "complete"
@@ -115,6 +115,6 @@ def test_a_file_is_read_as_the_kind_that_is_chosen(qtbot: Any, open_window: Any,
     assert not window.pane.read_button.isEnabled()
     assert f"solve {table} --encode --as HorseshoeLogit" in window.pane.command_text()
     assert f"engine.HorseshoeLogit.read({str(table)!r}, encode=True)" in window.pane.python_text()
-    assert window.problems.forecast_words()[-3:] == ["--encode", "--as", "HorseshoeLogit"]
+    assert window.problems.estimate_words()[-3:] == ["--encode", "--as", "HorseshoeLogit"]
     with pytest.raises(InputError, match="did you mean 'HorseshoeLogit'"):
         read_instance(table, {"as": "HorseshoeLogi"})

@@ -52,7 +52,10 @@ def test_standard_forms_are_those_of_single_programs() -> None:
             ours, theirs = getattr(found.standard, name), getattr(alone.standard, name)
             assert np.allclose(ours, theirs, rtol=1e-13, atol=1e-13), name
         point = np.arange(9.0), np.arange(6.0)
-        assert all(np.allclose(one, other) for one, other in zip(found.back(*point), alone.back(*point), strict=True))
+        assert all(
+            np.allclose(one, other)
+            for one, other in zip(found.from_standard(*point), alone.from_standard(*point), strict=True)
+        )
     assert sum(found is not None for found in Stack(problems).prepared(True)) >= 5
 
 
@@ -77,7 +80,7 @@ def test_audits_are_never_kinder_than_those_of_single_programs(noise: float) -> 
     x = x * (1.0 + noise * random.standard_normal(x.shape))
     y = y * (1.0 + noise * random.standard_normal(y.shape))
     for found, k, values, duals in zip(stack.audited(chosen, x, y), chosen.tolist(), x, y, strict=True):
-        alone = AuditedPoint.of(problems[k], *prepared[k].back(values, duals))
+        alone = AuditedPoint.of(problems[k], *prepared[k].from_standard(values, duals))
         assert found.audit.primal == pytest.approx(alone.audit.primal, rel=1e-13)
         assert found.audit.dual == pytest.approx(alone.audit.dual, rel=1e-12)
         assert found.audit.error >= 0.999 * alone.audit.error - 1e-14

@@ -54,7 +54,7 @@ _NEAR = 3  # the two programs behind the counts differ by as much: one leaves it
 
 
 @dataclass(frozen=True)
-class _Case:
+class _Search:
     """One solving: what should come out, where that is known.
 
     ``from_optimum`` gives the optimum as upper bound, so that the search proves it and the node count is fixed.
@@ -69,31 +69,31 @@ class _Case:
     from_optimum: bool = False
 
 
-def _cases(size: str) -> Iterator[_Case]:
+def _searches(size: str) -> Iterator[_Search]:
     """``quick`` suits a CPU, ``usual`` takes seconds on a GPU, ``whole`` is everything."""
     last = {"quick": 14, "usual": 19, "whole": 21}[size]
     for n, solutions, nodes in _QUEENS:
         if n <= last:
-            yield _Case(f"queens {n}", Queens(n), {}, solutions, nodes)
+            yield _Search(f"queens {n}", Queens(n), {}, solutions, nodes)
     most = {"quick": 13e6, "usual": 500e6, "whole": 1e12}[size]
     for number, optimum, count in _TAILLARD:
         if count <= most:
             options: dict[str, Any] = {"upper_bound": optimum}
-            yield _Case(f"ta{number:03d} one_machine", Flowshop.taillard(number), options, None, count + 1, _NEAR)
-    yield _Case("ta030 from scratch", Flowshop.taillard(30), {"upper_bound": 2179}, 2178)
+            yield _Search(f"ta{number:03d} one_machine", Flowshop.taillard(number), options, None, count + 1, _NEAR)
+    yield _Search("ta030 from scratch", Flowshop.taillard(30), {"upper_bound": 2179}, 2178)
     if size != "quick":
         options = {**_PAPERS, "upper_bound": 2178}
-        yield _Case("ta030 two_machine", Flowshop.taillard(30), options, None, 1_645_928)
+        yield _Search("ta030 two_machine", Flowshop.taillard(30), options, None, 1_645_928)
     if size == "whole":
         options = {**_PAPERS, "upper_bound": 2326}
-        yield _Case("ta023 two_machine", Flowshop.taillard(23), options)
-    yield _Case("ta030 mixed", Flowshop.taillard(30), {"upper_bound": 2178, "bound": "mixed"})
+        yield _Search("ta023 two_machine", Flowshop.taillard(23), options)
+    yield _Search("ta030 mixed", Flowshop.taillard(30), {"upper_bound": 2178, "bound": "mixed"})
     for kind, n in (("crane", 12), ("tsmat", 12)) if size == "quick" else (("crane", 19), ("tsmat", 18)):
         problem: ATSP = generate_atsp(ATSPFamily.model_validate({"type": kind, "n": n, "seed": 1}))
         for bound in ("assignment", "subtour"):
-            yield _Case(f"{problem.name} {bound}", problem, {"bound": bound})
+            yield _Search(f"{problem.name} {bound}", problem, {"bound": bound})
         for bound in ("cheapest_arcs", "partial"):
-            yield _Case(f"{problem.name} {bound}", problem, {"bound": bound}, from_optimum=True)
+            yield _Search(f"{problem.name} {bound}", problem, {"bound": bound}, from_optimum=True)
 
 
 @click.command("branch_and_bound", help="Check node counts and measure branch and bound on this machine.")
@@ -140,7 +140,7 @@ def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: 
     rows: list[list[str]] = []
     with Engine(backend, devices) as engine:
         optima: dict[str, int | float | None] = {}
-        for case in _cases(size):
+        for case in _searches(size):
             if only not in case.name:
                 continue
             name = case.problem.name
@@ -160,7 +160,7 @@ def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: 
     return 0 if right else 1
 
 
-def _measured(engine: Engine, case: _Case, common: dict[str, Any]) -> tuple[Result, str]:
+def _measured(engine: Engine, case: _Search, common: dict[str, Any]) -> tuple[Result, str]:
     """A result after a short run that compiles, and what is wrong with it."""
     options = {**common, **case.options}
     engine.solve(case.problem, time_limit=0.3, **options)
@@ -168,7 +168,7 @@ def _measured(engine: Engine, case: _Case, common: dict[str, Any]) -> tuple[Resu
     return result, _wrong(case, result)
 
 
-def _wrong(case: _Case, result: Result) -> str:
+def _wrong(case: _Search, result: Result) -> str:
     """What is wrong with an answer; empty if nothing is."""
     if result.status.stopped:
         return f"ended as {result.status}"
@@ -188,7 +188,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"{case:28} {nodes:>18} {seconds:>9} {rate:>10} {steals:>9}  {verdict}"
 
 
-def _cells(case: _Case, result: Result, wrong: str) -> list[str]:
+def _cells(case: _Search, result: Result, wrong: str) -> list[str]:
     nodes = result.counters["nodes"]
     checked = "right" if case.nodes is not None or case.objective is not None else "ended"
     rate = nodes / max(result.seconds, 1e-9) / 1e6

@@ -172,7 +172,7 @@ def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = Fal
     try:
         cluster.sync(_submit, cluster, file.jobs)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ClusterError(f"the jobs of {path} cannot be submitted: {_said(error)}") from error
+        raise ClusterError(f"the jobs of {path} cannot be submitted: {_stderr_of(error)}") from error
     cluster.replacement = Replacement(cluster, file.jobs)
     return cluster
 
@@ -206,7 +206,7 @@ async def _submit(cluster: Any, count: int) -> None:
         raise
 
 
-def _said(error: Exception) -> str:
+def _stderr_of(error: Exception) -> str:
     """What the command that submits jobs wrote to its standard error, or the error."""
     lines = [line.strip() for line in str(error).rpartition("stderr:")[2].splitlines()]
     return "; ".join(line for line in lines if line) or type(error).__name__

@@ -20,7 +20,7 @@ from ...devices import Communicator, Device, Member, WorkerGroup
 from ...errors import DeviceLost
 from ...numerics.philox import philox4x32, stream_word
 from .balance import Balance, Share
-from .device.peers import Place, finish_by_peers, offspring_by_peers
+from .device.peers import Rank, finish_by_peers, offspring_by_peers
 from .device.programs import HISTORY_FIELDS, shapes_for
 from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice, Snapshot
 from .device.worker import DevicePopulation
@@ -147,7 +147,7 @@ class Population:
     def _shares(self) -> list[tuple[int, Share]]:
         return list(zip(self._group.alive, self._balance.shares, strict=True))
 
-    def _lose(self, error: DeviceLost) -> None:
+    def _drop_device(self, error: DeviceLost) -> None:
         """Go on without a device, if there is another."""
         if len(self._group.alive) == 1:
             raise error.error
@@ -242,7 +242,7 @@ class Population:
             try:
                 return step()
             except DeviceLost as error:
-                self._lose(error)
+                self._drop_device(error)
 
     def restore(self, state: PopulationState) -> None:
         """Continue from a state."""
@@ -352,7 +352,7 @@ class Population:
             rows = self._finished_rows()
         except DeviceLost as error:
             for index in [index for index in self._group.alive if index not in error.results]:
-                self._lose(DeviceLost(self.members[index].label, index, error.error))
+                self._drop_device(DeviceLost(self.members[index].label, index, error.error))
             rows = [error.results[index] for index in sorted(error.results)]
         else:
             if len(rows) > 1:
@@ -371,7 +371,7 @@ class Population:
         """Call a function of :mod:`engine.solvers.boa.device.peers` on every device; nothing is waited for."""
         shares = tuple(self._balance.shares)
         return {
-            index: self._group.submit(index, function, *arguments, Place(self._communicator, rank, shares))
+            index: self._group.submit(index, function, *arguments, Rank(self._communicator, rank, shares))
             for rank, index in enumerate(self._group.alive)
         }
 

@@ -49,7 +49,7 @@ SOLVER = Solver(
     },
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.validate", "validate"),
-    estimate=LazyImport(f"{__name__}.forecast", "estimate"),
+    estimate=LazyImport(f"{__name__}.estimate", "estimate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),

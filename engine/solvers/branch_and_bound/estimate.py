@@ -40,7 +40,7 @@ class _Trial:
     upper: int
 
 
-class _Forecaster:
+class _Estimator:
     """Estimates and trial searches on one device, on its thread."""
 
     def __init__(self, device: Device, tree: Tree, options: Options, initial: int) -> None:
@@ -96,7 +96,7 @@ class _Forecaster:
 def estimate(
     problem: PermutationProblem, options: Options, pool: DevicePool, seed: int, seconds: float = math.inf
 ) -> Estimate:
-    """Forecast the search of a problem.
+    """Estimate the search of a problem.
 
     The tree is that of the initial solution, or of ``upper_bound`` where that is given; or of a better solution that is
     found within the moment that the node rate is measured in. One that is found later makes the search shorter than
@@ -132,8 +132,8 @@ def estimate(
         tree.prepare(expired)
     if initial <= tree.lower_bound() and not tree.counts:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
-    with WorkerGroup(pool.members, _Forecaster, [(tree, options, initial)] * len(pool)) as group:
-        trials = group.map(_Forecaster.trial, [(min(_SECONDS, _TRIAL_SHARE * seconds),)] * len(pool))
+    with WorkerGroup(pool.members, _Estimator, [(tree, options, initial)] * len(pool)) as group:
+        trials = group.map(_Estimator.trial, [(min(_SECONDS, _TRIAL_SHARE * seconds),)] * len(pool))
         rate = sum(trial.rate for trial in trials if trial is not None)
         exact = next((trial.nodes for trial in trials if trial is not None and trial.nodes is not None), None)
         upper = min(trial.upper for trial in trials if trial is not None)
@@ -142,7 +142,7 @@ def estimate(
         else:
             left = min(_SAMPLE_SECONDS, (1 - _FIRST_SHARE - _TRIAL_SHARE) * seconds)
             seeds = [(upper, seed * len(pool) + index, began + seconds, left) for index in range(len(pool))]
-            found = group.map(_Forecaster.estimates, seeds)
+            found = group.map(_Estimator.estimates, seeds)
             samples = [sample for sample in found if sample is not None]
             values = np.concatenate([part for part, _ in samples])
             coarseness = np.array([np.mean([one for _, one in samples])])

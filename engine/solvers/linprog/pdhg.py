@@ -32,7 +32,7 @@ from .pdhg_lines import Pieces, line_groups, pieces_bytes, split_long_lines
 from .pdhg_mixed import MixedSteps, Side, is_mixed, mixed_bytes
 from .verification.sums import greatest
 
-__all__ = ["PdhgMeasures", "PdhgWorker", "Place", "kernel_variants", "pdhg_bytes"]
+__all__ = ["PdhgMeasures", "PdhgWorker", "Rank", "kernel_variants", "pdhg_bytes"]
 
 Vector = NDArray[np.float64]
 Point = tuple[Vector, Vector]
@@ -86,7 +86,7 @@ def pdhg_bytes(m: int, n: int, nonzeros: int, precision: Precision = "auto") -> 
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """One of several devices that share a program: its number, the exchange with the others, and whether it is direct.
 
     See :class:`engine.numerics.exchange.Peer`.
@@ -109,7 +109,7 @@ class PdhgWorker:
         The point to start from, in the units of the program as given; zero by default.
     weight : float
         Initial primal weight.
-    place : Place, optional
+    place : Rank, optional
         Which of several devices this one is. Each has a part of the rows and of the columns, of like many nonzeros; all
         vectors are whole on every device, which after each step sends its part of them. The iterates are bit for bit
         those of one device.
@@ -124,7 +124,7 @@ class PdhgWorker:
         x: Vector | None = None,
         y: Vector | None = None,
         weight: float = 1.0,
-        place: Place | None = None,
+        place: Rank | None = None,
         precision: Precision = "auto",
     ) -> None:
         self.device = device

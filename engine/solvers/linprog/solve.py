@@ -291,7 +291,7 @@ class _Solving(Race):
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
             try:
                 point = self._run_concurrently(
-                    lambda: restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m)))
+                    lambda: restore(*prepared.from_standard(np.zeros(standard.n), np.zeros(standard.m)))
                 )
             except ChildError:
                 self._without_presolve = True

@@ -22,11 +22,11 @@ from .memory import PopulationMemory
 from .state import Ending
 from .worker import DevicePopulation
 
-__all__ = ["PeerOffspring", "Place", "finish_by_peers", "offspring_by_peers"]
+__all__ = ["PeerOffspring", "Rank", "finish_by_peers", "offspring_by_peers"]
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """How devices exchange, which of them this one is, and what each of them does."""
 
     communicator: Communicator
@@ -70,7 +70,7 @@ class PeerOffspring:
         self._began = now
 
 
-def _others(worker: DevicePopulation, place: Place, finished: bool = True) -> Iterator[tuple[int, PopulationMemory]]:
+def _others(worker: DevicePopulation, place: Rank, finished: bool = True) -> Iterator[tuple[int, PopulationMemory]]:
     """Wait for this device's work and for the other devices; the number and the memory of each of them.
 
     Nothing is yielded where one of them has not finished its part.
@@ -98,7 +98,7 @@ def _take_range(worker: DevicePopulation, target: Buffer, source: Buffer, first:
 
 
 def offspring_by_peers(
-    worker: DevicePopulation, order: NDArray[np.int32], generation: int, place: Place
+    worker: DevicePopulation, order: NDArray[np.int32], generation: int, place: Rank
 ) -> PeerOffspring:
     """Select, learn, sample, improve and evaluate: this device's part of each, and the parts of the others.
 
@@ -108,7 +108,7 @@ def offspring_by_peers(
     order : ndarray of int32, shape (1, n)
         The permutation of the genes.
     generation : int
-    place : Place
+    place : Rank
 
     Raises
     ------
@@ -147,7 +147,7 @@ def offspring_by_peers(
     return done
 
 
-def _select(worker: DevicePopulation, generation: int, place: Place) -> None:
+def _select(worker: DevicePopulation, generation: int, place: Rank) -> None:
     selection, memory, tile = worker.selection, worker.memory, worker.shapes.tile_words
     selection.choose(generation, 0)
     selection.gather_chosen(*place.part(selection.chosen_tiles, place.rank))
@@ -156,7 +156,7 @@ def _select(worker: DevicePopulation, generation: int, place: Place) -> None:
         _take_words(worker, memory.chosen, other.chosen, memory.chosen_words, (tile * first, tile * last))
 
 
-def _take_network(worker: DevicePopulation, place: Place) -> None:
+def _take_network(worker: DevicePopulation, place: Rank) -> None:
     memory, n = worker.memory, worker.parameters.n
     for rank, other in _others(worker, place):
         share = place.shares[rank]
@@ -169,7 +169,7 @@ def _take_network(worker: DevicePopulation, place: Place) -> None:
             _take_range(worker, target, source, row * share.first_node, row * share.last_node)
 
 
-def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, place: Place) -> NDArray[np.int64]:
+def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, place: Rank) -> NDArray[np.int64]:
     """Replace, and return the row of the history.
 
     If another device fails meanwhile, this one makes the parts of all.
@@ -180,7 +180,7 @@ def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, p
     generation : int
         The one that ends.
     ending : Ending
-    place : Place
+    place : Rank
 
     Returns
     -------

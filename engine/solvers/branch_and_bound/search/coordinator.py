@@ -321,7 +321,7 @@ class Coordinator:
                 self._over = True
                 self._changed.notify_all()
                 break
-            self._reporting.forecast.drop(worker)
+            self._reporting.estimate.drop(worker)
             if not worker.waiting:
                 self._sharing.ask(worker)
             self._changed.wait(_POLL_SECONDS)
@@ -333,8 +333,8 @@ class Coordinator:
             self._sharing.ask(worker)
         now = time.perf_counter()
         snapshot = not self._tree.counts and self._reporting.schedule.is_due(worker, self._workers, now)
-        sharing, forecast = self._sharing, self._reporting.forecast
-        forecast.begin_round(self._workers, now)
+        sharing, estimate = self._sharing, self._reporting.estimate
+        estimate.begin_round(self._workers, now)
         sharing.recall(worker)
         units, messages = worker.begin(snapshot, now)
         return Task(
@@ -349,7 +349,7 @@ class Coordinator:
             seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
             snapshot=snapshot,
             profile=self._reporting.profiles.is_due(worker, now),
-            sample=forecast.sample_for(worker, self._store.units),
+            sample=estimate.sample_for(worker, self._store.units),
         )
 
     def _settle(self, worker: WorkerState, report: Report) -> None:
@@ -360,7 +360,7 @@ class Coordinator:
         self._sharing.deliver(worker, report)
         worker.end(report)
         self._sharing.assess(worker)
-        self._reporting.forecast.take(worker, report, self._upper, self.counters["nodes"])
+        self._reporting.estimate.take(worker, report, self._upper, self.counters["nodes"])
         stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
         self._reports.append((worker, report, stealing))
         self._changed.notify_all()
@@ -461,19 +461,19 @@ class Coordinator:
         """
         while failures := self._failures():
             for index, error in failures.items():
-                self._lose(index, error)
+                self._drop_worker(index, error)
             for worker in self._workers:
                 worker.clear()
                 if worker.is_ready:
                     self._discard(worker)
-        self._reporting.forecast.forget()
+        self._reporting.estimate.forget()
         point = self._base = self._restore_point
         self.explored = point.explored
         self._over = False
         self._store.units, self._store.bound = point.units, min(self.bound, self._upper)
         self._store.arrivals_bound = self._store.bound
 
-    def _lose(self, index: int, error: BaseException) -> None:
+    def _drop_worker(self, index: int, error: BaseException) -> None:
         """Remove a device that has failed."""
         worker = next(one for one in self._workers if one.index == index)
         del self._threads[index]

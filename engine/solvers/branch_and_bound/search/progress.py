@@ -21,7 +21,7 @@ from .members import WorkerState
 from .messages import Report, Sample
 from .sampling import error_factor
 
-__all__ = ["Remaining", "SearchForecast"]
+__all__ = ["Remaining", "SearchEstimate"]
 
 _FIRST_SECONDS = 1.0
 _SHARE = 0.05
@@ -44,7 +44,7 @@ class Remaining:
         return self.nodes / rate, self.low / rate, self.high / rate
 
 
-class SearchForecast:
+class SearchEstimate:
     """The rounds of one search; everything is called under the coordinator's lock.
 
     Parameters

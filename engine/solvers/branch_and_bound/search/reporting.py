@@ -1,4 +1,4 @@
-"""The report of a search to its run: figures of every device, the forecast, and the proven bound."""
+"""The report of a search to its run: figures of every device, the estimate, and the proven bound."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from .members import SnapshotSchedule, Store, WorkerState, share_of
 from .messages import Report
 from .profile import DepthProfiles
-from .progress import Remaining, SearchForecast
+from .progress import Remaining, SearchEstimate
 from .sharing import Sharing
 
 __all__ = ["Reporting"]
@@ -48,7 +48,7 @@ class Reporting:
         The bound proved so far; it never falls.
     schedule : SnapshotSchedule
         When which device takes a snapshot of its open nodes, for the proven bound.
-    forecast : SearchForecast
+    estimate : SearchEstimate
     profiles : DepthProfiles
         The open nodes by level.
     """
@@ -77,7 +77,7 @@ class Reporting:
         began = time.perf_counter()
         self.bound = bound
         self.schedule = SnapshotSchedule(began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
-        self.forecast = SearchForecast(began, run.seed, tree.items)
+        self.estimate = SearchEstimate(began, run.seed, tree.items)
         self.profiles = DepthProfiles(began)
 
     def publish(
@@ -118,7 +118,7 @@ class Reporting:
     def remaining(self, nodes: int) -> Remaining | None:
         """What is left of the search after so many nodes; None where it is not known."""
         with self._changed:
-            return self.forecast.remaining(nodes)
+            return self.estimate.remaining(nodes)
 
     def end(self, nodes: int) -> None:
         """Publish that nothing is left."""
@@ -149,7 +149,7 @@ class Reporting:
 
     def _publish_progress(self, nodes: int) -> None:
         with self._changed:
-            remaining = self.forecast.remaining(nodes)
+            remaining = self.estimate.remaining(nodes)
             rate = sum(worker.rate for worker in self._workers if worker.has_work)
         done = nodes + self._nodes_before
         if remaining is None or not rate:

@@ -3,7 +3,7 @@
 A pass goes down the tree level by level. The children of the nodes drawn on one level, each with its node's weight, are
 the candidates of the next, and the sum of all their weights is an unbiased estimate of the number of nodes. Every
 candidate is decomposed; those with children are drawn with probabilities in proportion to their weights and to a
-forecast of their subtrees' sizes, and a drawn node's weight is divided by its probability. The forecast counts a node's
+estimate of their subtrees' sizes, and a drawn node's weight is divided by its probability. The estimate counts a node's
 children under the upper bound and under two lower ones, where fewer are left.
 
 The same estimates the open part of a search: its open nodes are candidates of their levels.
@@ -116,7 +116,7 @@ _USUAL_SMALL, _USUAL = SamplePlan(2, 512, 512), SamplePlan(2, 1024, 128)
 
 
 def plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of a forecast before a search.
+    """The plan of an estimate before a search.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ class TreeSampler:
     def _scores_below(
         self, nodes: _Nodes, level: int, upper: int, count: Weights, gaps: list[float]
     ) -> NDArray[np.float64]:
-        """What the children that are left under lower upper bounds add to the forecasts of the nodes' subtrees.
+        """What the children that are left under lower upper bounds add to the estimates of the nodes' subtrees.
 
         ``gaps`` are adapted so that these leave certain shares of all children.
         """

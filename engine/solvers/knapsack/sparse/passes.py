@@ -177,12 +177,12 @@ class Pass:
         self._take(reports)
         if self._step > before:
             length.took(max(report.seconds for report in reports), self._step - before)
-        lack = next((report.lack for report in reports if report.lack), None)
-        if lack == "decisions":
+        shortage = next((report.shortage for report in reports if report.shortage), None)
+        if shortage == "decisions":
             self._hand_out()
-        elif lack == "tiles" and len(self._workers) > 1 and not self._spread:
+        elif shortage == "tiles" and len(self._workers) > 1 and not self._spread:
             self._share()
-        elif lack == "tiles":
+        elif shortage == "tiles":
             self._move_to_host()
         elif self._leaves:
             self._spread = self._leaves = False

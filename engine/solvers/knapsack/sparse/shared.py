@@ -20,7 +20,7 @@ from ....errors import OutOfDeviceMemory
 from ..programs import TILE, SparseShapes
 from .buffers import DECISION_BYTES
 from .items import SparseItems
-from .worker import Best, Decisions, Lack, Report, SparseWorker
+from .worker import Best, Decisions, Report, Shortage, SparseWorker
 
 __all__ = ["Part", "SharedWorker"]
 
@@ -55,7 +55,7 @@ class _State:
     """What a device sends to the others after a step: its tiles, what it lacks, and its best gain."""
 
     tiles: int
-    lack: Lack | None
+    shortage: Shortage | None
     failed: bool
     gain: int
 
@@ -177,14 +177,14 @@ class SharedWorker(SparseWorker):
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         exchanged = 0
-        states = self._tell(None, False, int(self.device.get(self._status, 1, 1)[0]))
+        states = self._exchange_states(None, False, int(self.device.get(self._status, 1, 1)[0]))
         gain = max(state.gain for state in states)
         while self.step < until:
             step = self.step + 1
             self._move(step, states, leave)
             halo = self._receive(step, states[self._rank].tiles)
             states = self._make(step, halo, gain)
-            if any(state.lack for state in states):
+            if any(state.shortage for state in states):
                 self._undo(step, gain)
                 break
             exchanged += (halo or 0) * TILE * self._type.itemsize
@@ -193,16 +193,18 @@ class SharedWorker(SparseWorker):
             if sum(state.tiles for state in states) > most_tiles:
                 break
         self._set_gain(gain)
-        lack = next((state.lack for state in states if state.lack), None)
-        return self._report(began, first, gain, lack, exchanged)
+        shortage = next((state.shortage for state in states if state.shortage), None)
+        return self._report(began, first, gain, shortage, exchanged)
 
-    def _tell(self, lack: Lack | None, failed: bool, gain: int, step: int | None = None) -> list[_State]:
+    def _exchange_states(
+        self, shortage: Shortage | None, failed: bool, gain: int, step: int | None = None
+    ) -> list[_State]:
         tiles = self._read(self._counts, self.step if step is None else step)
-        return self._communicator.all_gather(self._rank, _State(tiles, lack, failed, gain))
+        return self._communicator.all_gather(self._rank, _State(tiles, shortage, failed, gain))
 
     def _make(self, step: int, halo: int | None, gain: int) -> list[_State]:
         """Launch for a range of the next table, with more memory as often as needed; if there was room for its halo."""
-        lack: Lack | None = "tiles" if halo is None else None
+        shortage: Shortage | None = "tiles" if halo is None else None
         todo, found = halo is not None, gain
         self._set_gain(gain)
         while True:
@@ -212,11 +214,11 @@ class SharedWorker(SparseWorker):
                 status = self.device.get(self._status)
                 found, failed = int(status[1]), bool(status[0] or status[2])
                 if failed:
-                    lack = self._grow(step, halo)
+                    shortage = self._grow(step, halo)
                     self._undo(step, gain)
-                todo = failed and not lack
-            states = self._tell(lack, failed, found, step)
-            if any(state.lack for state in states) or not any(state.failed for state in states):
+                todo = failed and not shortage
+            states = self._exchange_states(shortage, failed, found, step)
+            if any(state.shortage for state in states) or not any(state.failed for state in states):
                 return states
 
     def _move(self, step: int, states: Sequence[_State], leave: bool) -> None:

@@ -18,12 +18,12 @@ from ..programs import TILE, SparseShapes
 from .buffers import DECISION_BYTES, Buffers
 from .items import SparseItems
 
-__all__ = ["Best", "Decisions", "Lack", "Report", "SparseWorker"]
+__all__ = ["Best", "Decisions", "Report", "Shortage", "SparseWorker"]
 
 _WORDS = TILE // 32  # of the decisions of a tile
 _FIRST_TRACE, _TRACE_GROWTH = 32, 4  # steps back at once, where a cell's tile may be on another device
 
-Lack = Literal["tiles", "decisions"]
+Shortage = Literal["tiles", "decisions"]
 """What the next step needs more of than the device may hold."""
 
 
@@ -75,7 +75,7 @@ class Report:
     cells: int
     bytes: int
     best: Best | None
-    lack: Lack | None = None
+    shortage: Shortage | None = None
     exchanged: int = 0
 
 
@@ -116,7 +116,7 @@ class SparseWorker(Buffers):
         self.step = 0
         self.first_step = 0
 
-    def _grow(self, step: int, halo: int = 0) -> Lack | None:
+    def _grow(self, step: int, halo: int = 0) -> Shortage | None:
         """Get memory for a step that had too little; what it lacks if there is no more."""
         wanted = self._read(self._counts, step)
         last = self._read(self._bases, step) + wanted
@@ -150,7 +150,7 @@ class SparseWorker(Buffers):
 
     def start(
         self, step: int = 0, tiles: NDArray[Any] | None = None, values: NDArray[Any] | None = None, gain: int = 0
-    ) -> Lack | None:
+    ) -> Shortage | None:
         """Begin with no item, or with a table after ``step`` items; what is lacking if it does not fit.
 
         Parameters
@@ -215,7 +215,7 @@ class SparseWorker(Buffers):
         """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
-        lack: Lack | None = None
+        shortage: Shortage | None = None
         while True:
             for step in range(self.step + 1, until + 1):
                 self._launch(step, self._slot_count if step == first else min(self._slot_count, most_tiles))
@@ -225,15 +225,15 @@ class SparseWorker(Buffers):
                 break
             self.step = failed - 1
             wanted = self._read(self._counts, failed)
-            lack = self._grow(failed)
-            if lack or (failed > first and wanted > most_tiles):
+            shortage = self._grow(failed)
+            if shortage or (failed > first and wanted > most_tiles):
                 until = self.step
             self._undo(failed, int(status[3]))
             status[1] = status[3]
             if self.step == until:
                 break
         self.step = until
-        return self._report(began, first, int(status[1]), lack)
+        return self._report(began, first, int(status[1]), shortage)
 
     def _undo(self, failed: int, gain: int) -> None:
         """Let a step, and those after it, be done again; of what it recorded, the same will be recorded again."""
@@ -247,7 +247,9 @@ class SparseWorker(Buffers):
     def _set_gain(self, gain: int) -> None:
         self.device.put(np.array([0, min(gain, 2**31 - 1), 0, 0], np.int32), self._status)
 
-    def _report(self, began: float, first: int, gain: int, lack: Lack | None = None, exchanged: int = 0) -> Report:
+    def _report(
+        self, began: float, first: int, gain: int, shortage: Shortage | None = None, exchanged: int = 0
+    ) -> Report:
         """Of the steps from ``first`` on."""
         until = self.step
         candidates = 0
@@ -264,7 +266,7 @@ class SparseWorker(Buffers):
             candidates * TILE,
             self._allocated,
             self._best,
-            lack,
+            shortage,
             exchanged,
         )
 

@@ -308,6 +308,6 @@ def _audited(
         positions = np.array([share[k].position for k in chosen.tolist()])
         return stack.audited(positions, x[:, :n], y)
     return [
-        AuditedPoint.of(share[k].prepared.problem, *share[k].prepared.back(x[i, :n], y[i]))
+        AuditedPoint.of(share[k].prepared.problem, *share[k].prepared.from_standard(x[i, :n], y[i]))
         for i, k in enumerate(chosen.tolist())
     ]

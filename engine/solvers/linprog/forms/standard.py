@@ -88,7 +88,7 @@ class Prepared:
     row_scale: Vector
     removed: dict[str, int] = field(default_factory=dict)
 
-    def back(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    def from_standard(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
         """Values (n,) and row duals (m,) of the program.
 
         Parameters
@@ -103,8 +103,8 @@ class Prepared:
         values = np.clip(values, self.problem.lower, self.problem.upper)
         return values, self.duals(y)
 
-    def forth(self, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """The inverse of :meth:`back`: values of the variables, then of the slacks, and duals of the rows.
+    def to_standard(self, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """The inverse of :meth:`from_standard`: values of the variables, then of the slacks, and duals of the rows.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class InteriorRacer(Racer):
                 self._system.run(lambda: self._system.set_point(*start[:4]))
                 self.method.state.y = start[4]
             elif initial is not None and options.method != "pdas":
-                x, y = prepared.forth(*initial)
+                x, y = prepared.to_standard(*initial)
                 begin = lambda: self.method.start_near(x[None], None if y is None else y[None])  # noqa: E731
             else:
                 begin = self._start
@@ -171,7 +171,7 @@ class InteriorRacer(Racer):
     def _point(self, x: Vector, y: Vector | None = None) -> tuple[Vector, Vector]:
         standard = self.prepared.standard
         duals = self.method.state.y if y is None else y
-        return self.prepared.back(x[0, : standard.n], duals[0, : standard.m])
+        return self.prepared.from_standard(x[0, : standard.n], duals[0, : standard.m])
 
     def best_point(self) -> tuple[Vector, Vector]:
         """The best point that the method has kept; it must not be at work."""

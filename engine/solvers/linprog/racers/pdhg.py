@@ -18,7 +18,7 @@ from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..interior.method import LEAST_GOAL
 from ..options import Options
-from ..pdhg import PdhgMeasures, PdhgWorker, Place
+from ..pdhg import PdhgMeasures, PdhgWorker, Rank
 from ..problem import LinearProgram
 from ..schema import CheckpointState
 from ..warm_start import Point
@@ -96,7 +96,7 @@ class PdhgRacer(Racer):
         count = len(self._members)
         communicator, precision = Communicator(count), self._options.pdhg_precision
         direct = count > 1 and self._pool.enable_peers()
-        places = [Place(rank, communicator, direct) if count > 1 else None for rank in range(count)]
+        places = [Rank(rank, communicator, direct) if count > 1 else None for rank in range(count)]
         group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place, precision) for place in places])
         group.on_failure(communicator.abort)
         if count > 1:

@@ -180,7 +180,7 @@ def objective_size(primal: float, dual: float, offset: float, terms: float, prob
 
 @dataclass(frozen=True)
 class _Lines:
-    """What the scale-free judgement of rows and columns is made from; its figures are computed where asked for."""
+    """What the scale-free test of rows and columns is made from; its figures are computed where asked for."""
 
     rows: Matrix
     columns: Matrix

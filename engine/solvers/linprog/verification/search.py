@@ -81,7 +81,7 @@ class Certificates:
             def decides(x: Vector, y: Vector) -> bool:
                 nonlocal found, feasible
                 found = proof_of_infeasibility(self.problem, prepared.duals(y))
-                values, _ = prepared.back(x[: prepared.standard.n], y)
+                values, _ = prepared.from_standard(x[: prepared.standard.n], y)
                 error = infeasibility_of_sides(self.problem, values)
                 feasible = feasible or error <= self.options.acceptable
                 return found is not None or error <= self.options.tolerance
@@ -127,7 +127,7 @@ class Certificates:
 
         def decides(x: Vector, y: Vector) -> bool:
             nonlocal found
-            weights = prepared.back(x[: prepared.standard.n], y)[0]
+            weights = prepared.from_standard(x[: prepared.standard.n], y)[0]
             farkas = np.zeros(self.problem.m)
             np.add.at(farkas, rows, signs * weights[: rows.size])
             found = proof_of_infeasibility(self.problem, farkas)

@@ -1,0 +1,75 @@
+"""One word for one thing: the words that the field's terms have replaced are not used again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+TEXTS = {
+    r"farm(s|ed|ing)?": "division, divided (farmer, the option, is the paper's word)",
+    r"forecast(s|er)?": "estimate",
+    r"put_later": "copy_async",
+    r"sitting": "session",
+    r"teller": "emit, publish",
+    r"parcels?": "message",
+    r"portrait": "snapshot",
+    r"tickets?": "dynamic work queue",
+    r"twins?": "reference",
+    r"stand-ins?": "Gaussian approximation",
+    r"ways_out|digester|handing_on|letting ?go": "export, postprocess, resume, cleanup",
+    r"crews?": "device groups, cluster",
+    r"slice ?(run|worker|context|control)s?": "task runner, task context",
+    r"judgements?": "audit outcome",
+    r"is told|are told|was told": "is reported",
+}
+"""Words that no text has, with what is said instead; of letters of any case."""
+
+NAMES = {
+    *("alike", "crew", "hand_over", "lose", "news", "beside", "leave_out", "each_once", "beside_gpus", "take_devices"),
+    *("Later", "Parcel", "Passage", "Settled", "News", "Case", "Judgement", "Looks", "Place", "LettingGo"),
+    *("aim", "aside", "calm", "said", "go", "party", "meet", "weigh", "lane", "portrait", "told", "tell", "forth"),
+}
+"""Words that no function and no class has as its name, underscores aside; in a text they may be plain."""
+
+
+def texts() -> list[Path]:
+    paths = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    for folder, pattern in (
+        ("engine", "*.py"),
+        ("gui", "*.py"),
+        ("kernels", "*.mako"),
+        ("docs", "*.md"),
+        ("samples", "*.toml"),
+    ):
+        paths += sorted((ROOT / folder).rglob(pattern))
+    return paths
+
+
+@pytest.mark.smoke
+def test_the_field_s_words_have_replaced_the_old_ones() -> None:
+    old = re.compile(rf"\b({'|'.join(TEXTS)})\b", re.I)
+    found = [
+        f"{path.relative_to(ROOT)}, line {number}: {hit[0]}"
+        for path in texts()
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        for hit in old.finditer(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.smoke
+def test_no_function_and_no_class_has_an_old_name() -> None:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for folder in ("engine", "gui")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, kinds) and node.name.lstrip("_") in NAMES
+    ]
+    assert found == []
