@@ -82,7 +82,7 @@ class AnyOptions(TypedDict, total=False):
     basis: bool
     block: int
     bound: Literal["one_machine", "two_machine", "mixed", "auto", "subtour", "assignment", "cheapest_arcs", "partial"]
-    branching: Literal["forward", "max_sum", "max_sum_back", "min_branch", "min_min"]
+    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"]
     chains: int
     coefficients: Sequence[str] | None
     constant_memory: bool

@@ -5,6 +5,7 @@ Every figure and table of the paper's section 4. Where a machine has one device,
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -77,6 +78,7 @@ _TABLE_2 = {
     "tsmat 17": _Row(241_801, (388, 764, 1126, 1457)),
 }
 _WARM_RUNS = 5
+_LEAST = 1e-9
 _EACH: dict[str, Any] = {"window_launches": "each"}
 """Victim selection with a launch a distance, as in the paper's Algorithms 5 and 6."""
 
@@ -200,7 +202,7 @@ def _measure_ivms(study: Study, teams: Sequence[_Team]) -> None:
         )
     _draw_ivms(study, powers, rates)
     cube, adapt = rates[teams[0].label, "hypercube"], rates[teams[0].label, "adapt"]
-    ratios = [a / b for a, b in zip(cube, adapt, strict=True)]
+    ratios = [a / b if b else math.inf for a, b in zip(cube, adapt, strict=True)]
     small = [ratio for power, ratio in zip(powers, ratios, strict=True) if power < 12]
     large = [ratio for power, ratio in zip(powers, ratios, strict=True) if power >= 12]
     measured = study.profile != "quick" and bool(large)
@@ -302,7 +304,7 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
 
     study.figure("trigger", "Million nodes per second by trigger", draw)
     best = max(rates, key=lambda share: rates[share])
-    gain = rates[best] / rates[0.0]
+    gain = rates[best] / max(rates[0.0], _LEAST)
     measured = study.profile != "quick"
     seen = f"the best is {best:g} of the active IVMs, {gain:.3g} times as fast as none"
     study.finding("a trigger is better than a phase of stealing after every node", gain > 1 if measured else None, seen)
@@ -310,7 +312,7 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
     study.finding(
         "a trigger that is too large costs speed",
         rates[shares[-1]] < 0.9 * rates[best] if measured else None,
-        f"{rates[shares[-1]] / rates[best]:.2f} of the best rate with {shares[-1]:g}",
+        f"{rates[shares[-1]] / max(rates[best], _LEAST):.2f} of the best rate with {shares[-1]:g}",
     )
 
 
@@ -347,7 +349,7 @@ def _measure_flowshop(study: Study, teams: Sequence[_Team], rates: dict[str, tup
         paper = _TABLE_1[number]
         nodes[number] = (results[0].counters["nodes"] - 1) / 1e6
         rates[f"Ta{number:03d}"] = paper, [_rate(result) for result in results]
-        ratios.append(_rate(results[-1]) / _rate(results[0]))
+        ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
         rows.append((f"Ta{number:03d}", paper.shown(), f"{nodes[number]:.2f}", *_row(paper, results)))
     study.table("Proof of optimality", ("instance", "paper, Mnodes", "Mnodes", *_columns(teams)), rows)
     equal = [number for number in nodes if abs(nodes[number] - _TABLE_1[number].nodes) <= 0.05]
@@ -394,7 +396,7 @@ def _measure_fine_grained(study: Study, teams: Sequence[_Team], rates: dict[str,
         if paper is not None:
             equal.append(round(nodes) == paper.nodes)
             rates[f"queens {n}"] = paper, [_rate(result) for result in results]
-            ratios.append(_rate(results[-1]) / _rate(results[0]))
+            ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
         rows.append((f"queens {n}", paper.shown() if paper else "", f"{nodes:.1f}", *_row(paper, results)))
     small, large = study.pick(((8, 9), (8, 9)), ((11, 12), (11, 12)), (range(15, 20), range(14, 18)))
     for family, sizes in (("crane", small), ("tsmat", large)):
@@ -404,7 +406,7 @@ def _measure_fine_grained(study: Study, teams: Sequence[_Team], rates: dict[str,
             paper = _TABLE_2.get(f"{family} {n}")
             if paper is not None:
                 rates[f"{family} {n}"] = paper, [_rate(result) for result in results]
-                ratios.append(_rate(results[-1]) / _rate(results[0]))
+                ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
             nodes = results[0].counters["nodes"] / 1e6
             rows.append((f"{family} {n}", paper.shown() if paper else "", f"{nodes:.3g}", *_row(paper, results)))
     note = f"* was stopped after {limit:g} s"

@@ -120,7 +120,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
                 judge(&rule, LOWEST(left), fronts[at], backs[at], upper, initial);
                 ++at;
             }
-            const i32 side = choose_side(rule.pruned, rule.difference, rule.least_often);
+            const i32 side = choose_side(rule.pruned, rule.difference, rule.least_often, depth);
             survivors = side ? rule.kept_back : rule.kept_front;
 % if refines:
             if (ANY(survivors)) {

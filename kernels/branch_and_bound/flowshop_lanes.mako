@@ -164,7 +164,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
             const i32 item = INDEX_OF_LOWEST(left);
             difference += (i32)cb[item] - (i32)ce[item];
         }
-% else:
+% elif branching == "min_min":
     i32 least = ${largest};
     for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 item = INDEX_OF_LOWEST(left);
@@ -175,7 +175,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
         least_often += (cb[item] == least) - (ce[item] == least);
     }
 % endif
-    *side = choose_side(pruned, difference, least_often);
+    *side = choose_side(pruned, difference, least_often, depth);
 % else:
     *side = 0;
 % endif

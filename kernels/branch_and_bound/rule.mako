@@ -38,10 +38,14 @@ FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i
 % endif
 }
 
-FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often)
+FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often, i32 depth)
 {
 % if branching == "forward":
     return 0;
+% elif branching == "backward":
+    return 1;
+% elif branching == "alternating":
+    return depth & 1;
 % elif branching == "max_sum":
     return difference < 0;
 % elif branching == "max_sum_back":

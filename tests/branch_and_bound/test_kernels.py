@@ -22,6 +22,7 @@ from engine.solvers.branch_and_bound.problems import flowshop_tables, queens
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree, arborescence
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.ivms import Ivms
@@ -125,7 +126,7 @@ def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, stra
 
 
 # Every bound and every rule, and the pairs that have code of their own.
-RULES = [("one_machine", rule) for rule in ("forward", "max_sum", "max_sum_back", "min_branch", "min_min")]
+RULES = [("one_machine", rule) for rule in BRANCHINGS]
 RULES += [("two_machine", "forward"), ("two_machine", "min_min"), ("mixed", "forward"), ("mixed", "min_branch")]
 
 
@@ -260,7 +261,7 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
-@pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
+@pytest.mark.parametrize("branching", BRANCHINGS)
 def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, branching: str, packed: bool) -> None:
     tree = random_flowshop(7, 5, seed=11).tree("one_machine", branching)
     optimum = brute_force(tree)

@@ -84,8 +84,8 @@ class FlowshopOptions(Options):
         description="lower bound: one machine; all pairs of machines (Johnson's rule); or the pairs only for children "
         "that the first does not prune (mixed)",
     )
-    branching: Literal["forward", "max_sum", "max_sum_back", "min_branch", "min_min"] = Field(
-        "min_branch", description="which end of a partial schedule a node extends"
+    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"] = (
+        Field("min_branch", description="which end of a partial schedule a node extends")
     )
     upper_bound: int | None = _upper_bound()
     initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(

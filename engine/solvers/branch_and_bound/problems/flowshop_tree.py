@@ -34,7 +34,7 @@ __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
 Vector = NDArray[np.int64]
 
-BRANCHINGS = ("forward", "max_sum", "max_sum_back", "min_branch", "min_min")
+BRANCHINGS = ("forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min")
 """How a node chooses the end that its children extend."""
 
 _SHORT = 2**15 - 1
@@ -114,7 +114,8 @@ class FlowshopTree(Tree):
         open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller,
         ``max_sum_back`` also if both sums are equal; ``min_branch`` the side that prunes more children against U, by
         ``max_sum`` if both prune as many; ``min_min`` the side on which the least of all bounds occurs less often (the
-        back, if equally often and ``min_branch`` does not favour the front); ``forward`` always the front.
+        back, if equally often and ``min_branch`` does not favour the front); ``forward`` always the front,
+        ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
     """
 
     first_tail = "both"
@@ -251,8 +252,10 @@ class FlowshopTree(Tree):
         int
             0 for the front, 1 for the back.
         """
-        if self.branching == "forward":
-            return 0
+        if self.branching in ("forward", "backward"):
+            return int(self.branching == "backward")
+        if self.branching == "alternating":
+            return (self.items - len(front)) % 2
         difference = int((front - back).sum())
         if self.branching == "max_sum_back":
             return int(difference <= 0)
