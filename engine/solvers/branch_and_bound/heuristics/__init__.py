@@ -1,0 +1,1 @@
+"""Searches for good flowshop schedules on devices, without a proof."""

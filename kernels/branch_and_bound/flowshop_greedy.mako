@@ -1,0 +1,344 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%doc>
+Iterated greedy search for flowshop schedules, many chains at once.
+
+A chain removes a few random jobs from its schedule, moves every job that is left to its best place, inserts the removed
+jobs at their best places, moves every job to its best place once more, and accepts the schedule or returns to the one
+before. One step tries one job at all places of the others.
+
+Heads e(k, i): when machine i is done with the first k jobs; tails q(k, i): how long the schedule takes from the start of
+job k on machine i on. A job put before job k is done on machine i at
+
+    f(k, i) = max(f(k, i - 1), e(k, i)) + p_i,      and the makespan is the largest f(k, i) + q(k, i) over i.
+
+On GPUs a chain is `width` work-items. Each has `each` machines and is one job behind the work-item before it, so that only
+three values pass from one to the next. On CPUs a chain is one work-item, and the machines are the lanes of its vectors, one
+job behind the lane before.
+
+machines, each, width, lanes   lanes = width * chains of a group; times are 0 on machines beyond the last
+shuffle                        whether values pass by exchange in the warp; otherwise through local memory
+vectors                        vectors of 16 machines; 0 on GPUs
+value                          type of e, q and f: i16 where every makespan fits
+</%doc>
+<%
+    used = 1 if vectors else -(-machines // each)
+    stride = machines if vectors else used * each
+    per_group = lanes // width
+    row = 16 * vectors
+    vector = "short16" if value == "i16" else "int16"
+%>\
+// times[j * ${stride} + i]               of job j on machine i
+// work[(2 * c + s % 2) * jobs + k]   the schedule of chain c before step s, without the jobs that are removed
+// removed[8 * c + k]                 the jobs that are removed from it
+// current, best[c * jobs + k]        the schedule accepted last, and the best one; values and best_values: their makespans
+// tails[c * tail_words + ...]        q(k, i), at row k + the number of i's work-item or lane: those of a step are side by side\
+${"; the times before them, likewise" if vectors else ""}
+// thresholds[4096]                   quantiles of how much longer a schedule may be that is accepted
+// An iteration is 2 * jobs + count steps; count is 1 to 8. With `building`, step s inserts job current[c * jobs + s] into a
+// schedule of s jobs, and there are as many steps as jobs. Launch: one group of ${lanes} work-items per ${per_group} chains.
+// Sources: E. Taillard, European Journal of Operational Research 47 (1990) 65-74; R. Ruiz, T. Stuetzle, ibid. 177 (2007)
+// 2033-2049; J. Dubois-Lacoste, F. Pagnozzi, T. Stuetzle, Computers & Operations Research 81 (2017) 160-166.
+${philox.functions()}
+#define STREAM 1u
+typedef ${value} value_t;
+% if vectors:
+typedef ${vector} vector_t;
+% endif
+// Of places with the same makespan, a random one.
+#define KEEP_SHORTEST(length, k) \
+    if ((length) <= least) { \
+        equal = (length) < least ? 1 : equal + 1; \
+        word = word * 1664525u + 1013904223u; \
+        if (MULTIPLY_HIGH_U32(word, equal) == 0) \
+            place = (k); \
+        least = (length); \
+    }
+#define TIME(job, q) ((i32)times[(job) * ${stride} + lane * ${each} + (q)])
+<%def name="exchange(names, offset, step)">\
+% if width > 1:
+% if shuffle:
+% for name in names:
+            const i32 ${name}_in = ${"__shfl_up_sync" if offset < 0 else "__shfl_down_sync"}(0xffffffffu, ${name}, 1, ${width});
+% endfor
+% else:
+% for number, name in enumerate(names):
+            passed[(${2 * number} + (${step} & 1)) * ${lanes} + LOCAL_ID] = ${name};
+% endfor
+            BARRIER();
+% for number, name in enumerate(names):
+            const i32 ${name}_in = passed[(${2 * number} + (${step} & 1)) * ${lanes} + MIN(MAX(LOCAL_ID + ${offset}, 0), ${lanes - 1})];
+% endfor
+% endif
+% endif
+</%def>\
+<%def name="sync()">\
+% if width > 1:
+        BARRIER();
+% endif
+</%def>\
+<%def name="shifted(vectors_of, v, down)">\
+% if down:
+(vector_t)(${vectors_of}[${v}].s12345678, ${vectors_of}[${v}].s9abc, ${vectors_of}[${v}].sde, ${vectors_of}[${v}].sf, ${f"{vectors_of}[{v + 1}].s0" if v + 1 < vectors else "(value_t)0"})\
+% else:
+(vector_t)(${f"{vectors_of}[{v - 1}].sf" if v else "(value_t)0"}, ${vectors_of}[${v}].s01234567, ${vectors_of}[${v}].s89ab, ${vectors_of}[${v}].scd, ${vectors_of}[${v}].se)\
+% endif
+</%def>\
+<%def name="vector_sweeps()">\
+        // The times of the jobs, one row later for each machine; 0 behind the last job.
+        GLOBAL value_t* waiting = tail;
+        GLOBAL vector_t* rows = (GLOBAL vector_t*)tail;
+        GLOBAL vector_t* tail_rows = rows + (i64)(jobs + ${row + 1}) * ${vectors};
+        for (i32 k = 0; k <= jobs; ++k) {
+            GLOBAL value_t* at = waiting + (i64)k * ${row};
+            if (k < others) {
+                const GLOBAL ${time}* column = times + (i32)order[k + (k >= skipped ? 1 : 0)] * ${machines};
+% for i in range(machines):
+                at[${i * (row + 1)}] = (value_t)column[${i}];
+% endfor
+            } else {
+% for i in range(machines):
+                at[${i * (row + 1)}] = 0;
+% endfor
+            }
+        }
+        vector_t done[${vectors}], before[${vectors}], reach[${vectors}], longest[${vectors}], inserted[${vectors}];
+        value_t own[${row}];
+        for (i32 i = 0; i < ${row}; ++i)
+            own[i] = i < ${machines} ? (value_t)times[job * ${machines} + i] : (value_t)0;
+% for v in range(vectors):
+        done[${v}] = (vector_t)(value_t)0;
+        tail_rows[(others + ${machines - 1}) * ${vectors} + ${v}] = done[${v}];
+        inserted[${v}] = *(const vector_t*)(own + ${16 * v});
+% endfor
+        for (i32 r = others + ${machines - 2}; r >= 0; --r) {
+% for v in range(vectors):
+            before[${v}] = ${shifted("done", v, True)};
+% endfor
+% for v in range(vectors):
+            done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
+            tail_rows[r * ${vectors} + ${v}] = done[${v}];
+% endfor
+        }
+% for v in range(vectors):
+        done[${v}] = reach[${v}] = longest[${v}] = (vector_t)(value_t)0;
+% endfor
+        for (i32 r = 0; r < others + ${machines}; ++r) {
+% for v in reversed(range(vectors)):
+            {
+                const vector_t reach_in = ${shifted("reach", v, False)};
+                const vector_t longest_in = ${shifted("longest", v, False)};
+                before[${v}] = ${shifted("done", v, False)};
+                reach[${v}] = MAX(reach_in, done[${v}]) + inserted[${v}];
+                const vector_t through = reach[${v}] + tail_rows[r * ${vectors} + ${v}];
+                longest[${v}] = MAX(longest_in, through);
+            }
+% endfor
+% for v in range(vectors):
+            done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
+% endfor
+            if (r >= ${machines - 1}) {
+                const i32 length_here = longest[${(machines - 1) // 16}].s${"0123456789abcdef"[(machines - 1) % 16]};
+                KEEP_SHORTEST(length_here, r - ${machines - 1});
+            }
+        }
+</%def>\
+<%def name="wave_sweeps()">\
+        // q(k, i), from the last job to the first.
+        i32 done[${each}];
+% for q in range(each):
+        done[${q}] = 0;
+% endfor
+        i32 reach = 0;
+        for (i32 s = 0; s < jobs + ${used - 1}; ++s) {
+${exchange(["reach"], 1, "s")}\
+            const i32 row = others - 1 - s + ${used - 1};
+            const i32 k = row - lane;
+            if (k >= 0 && k < others && lane < ${used}) {
+                const i32 other = order[k + (k >= skipped ? 1 : 0)];
+% if width > 1:
+                reach = lane == ${used - 1} ? 0 : reach_in;
+% else:
+                reach = 0;
+% endif
+% for q in reversed(range(each)):
+                reach = MAX(reach, done[${q}]) + TIME(other, ${q});
+                done[${q}] = reach;
+% endfor
+% for q in range(each):
+                tail[(row * ${width} + lane) * ${each} + ${q}] = done[${q}];
+% endfor
+            }
+        }
+        ${sync()}
+
+        // f(k, i) and e(k, i), from the first job to the last.
+        i32 inserted[${each}];
+% for q in range(each):
+        done[${q}] = 0;
+        inserted[${q}] = lane < ${used} ? TIME(job, ${q}) : 0;
+% endfor
+        i32 ends = 0, longest = 0;
+        reach = 0;
+        for (i32 s = 0; s < jobs + ${used}; ++s) {
+${exchange(["reach", "ends", "longest"], -1, "s")}\
+            const i32 k = s - lane;
+            if (k >= 0 && k <= others && lane < ${used}) {
+% if width > 1:
+                ends = lane ? ends_in : 0;
+                reach = lane ? reach_in : 0;
+                longest = lane ? longest_in : 0;
+% else:
+                ends = reach = longest = 0;
+% endif
+                const i32 within = k < others;
+                const i32 other = within ? order[k + (k >= skipped ? 1 : 0)] : 0;
+% for q in range(each):
+                {
+                    const i32 after = within ? tail[(s * ${width} + lane) * ${each} + ${q}] : 0;
+                    reach = MAX(reach, done[${q}]) + inserted[${q}];
+                    longest = MAX(longest, reach + after);
+                    ends = MAX(ends, done[${q}]) + TIME(other, ${q});
+                    done[${q}] = ends;
+                }
+% endfor
+                if (lane == ${used - 1}) {
+                    KEEP_SHORTEST(longest, k);
+                }
+            }
+        }
+% if width > 1:
+        if (lane == ${used - 1}) {
+            shared[3 * slot + 1] = least;
+            shared[3 * slot + 2] = place;
+        }
+        BARRIER();
+        least = shared[3 * slot + 1];
+        place = shared[3 * slot + 2];
+% endif
+</%def>\
+KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed, GLOBAL u16* work,
+    GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best, GLOBAL i32* best_values,
+    GLOBAL ${value}* tails, i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count, i32 first_chain, i32 building, i64 first, i64 last)
+{
+% if width > 1:
+    LOCAL_ARRAY(i32, shared, ${3 * per_group});
+% if not shuffle:
+    LOCAL_ARRAY(i32, passed, ${6 * lanes});
+% endif
+    const i32 lane = LOCAL_ID % ${width}, slot = LOCAL_ID / ${width};
+    const i32 chain = GROUP_ID * ${per_group} + slot;
+% else:
+    const i32 lane = 0, chain = GROUP_ID;
+% endif
+    const i32 period = building ? jobs : 2 * jobs + count;
+    GLOBAL ${value}* tail = tails + (i64)chain * tail_words;
+    GLOBAL i32* out = removed + 8 * chain;
+    for (i64 step = first; step < last; ++step) {
+        const u32 iteration = (u32)(step / period);
+        const i32 stage = (i32)(step % period);
+        GLOBAL u16* order = work + (i64)(2 * chain + (i32)(step & 1)) * jobs;
+        GLOBAL u16* next = work + (i64)(2 * chain + (i32)(~step & 1)) * jobs;
+        const philox_words_t random = philox_words(seed, STREAM + (u32)building, iteration, (i64)(first_chain + chain), 0);
+        if (stage == 0 && !building) {
+            for (i32 k = lane; k < jobs; k += ${width})
+                order[k] = current[(i64)chain * jobs + k];
+            ${sync()}
+            if (lane == 0) {
+                u32 word = random.w0;
+                for (i32 d = 0; d < count; ++d) {
+                    word = word * 1664525u + 1013904223u;
+                    const i32 place = (i32)MULTIPLY_HIGH_U32(word, (u32)(jobs - d));
+                    out[d] = order[place];
+                    for (i32 k = place; k + 1 < jobs - d; ++k)
+                        order[k] = order[k + 1];
+                }
+            }
+            ${sync()}
+        }
+
+        // The job, its place, and the number of jobs in the schedule.
+        const i32 inserts = building || (stage >= jobs && stage < jobs + count);
+        const i32 length = building ? stage : stage < jobs ? jobs - count : inserts ? jobs - count + stage - jobs : jobs;
+        i32 job, from = -1;
+        if (building) {
+            job = current[(i64)chain * jobs + stage];
+        } else if (inserts) {
+            job = out[stage - jobs];
+        } else {
+            const i32 x = stage < jobs ? stage : stage - jobs - count;
+            const i32 leap = thresholds[4096 + (random.w1 >> 24)];      // coprime to the number of jobs
+            job = (i32)(((i64)x * leap + (i64)(random.w2 % (u32)jobs)) % jobs);
+% if width > 1:
+            if (lane == 0)
+                shared[3 * slot] = -1;
+% endif
+        }
+% if width > 1:
+        BARRIER();
+        if (!inserts)
+            for (i32 k = lane; k < length; k += ${width})
+                if (order[k] == job)
+                    shared[3 * slot] = k;
+        BARRIER();
+        if (!inserts)
+            from = shared[3 * slot];
+% else:
+        if (!inserts)
+            for (i32 k = 0; k < length; ++k)
+                if (order[k] == job)
+                    from = k;
+% endif
+        const i32 skipped = from < 0 ? length : from;
+        const i32 others = from < 0 ? length : length - 1;
+
+        i32 least = 0x7fffffff, place = 0;
+        u32 equal = 0, word = random.w3 ^ (u32)stage * 0x9E3779B9u;
+% if vectors:
+${vector_sweeps()}\
+% else:
+${wave_sweeps()}\
+% endif
+
+        // The schedule with the job at its place; as it was, if the job is one of those removed.
+        const i32 absent = from < 0 && !inserts;
+        const i32 whole = absent ? others : others + 1;
+        for (i32 k = lane; k < whole; k += ${width}) {
+            const i32 before = absent || k < place ? k : k - 1;
+            next[k] = !absent && k == place ? (u16)job : order[before + (before >= skipped ? 1 : 0)];
+        }
+        ${sync()}
+
+        if (stage == period - 1) {
+            const i32 value = values[chain], shortest = best_values[chain];
+            ${sync()}
+            if (building || least - value <= thresholds[random.w0 & 4095]) {
+                for (i32 k = lane; k < jobs; k += ${width})
+                    current[(i64)chain * jobs + k] = next[k];
+                if (lane == 0)
+                    values[chain] = least;
+            }
+            if (least < shortest) {
+                for (i32 k = lane; k < jobs; k += ${width})
+                    best[(i64)chain * jobs + k] = next[k];
+                if (lane == 0)
+                    best_values[chain] = least;
+            }
+            ${sync()}
+        }
+    }
+}
+// follow: chain c goes on from the best schedule of chain sources[c], if that is none of its own (c).
+// Launch: any number of groups of any size; chains * jobs work-items of use.
+KERNEL follow(const GLOBAL i32* RESTRICT sources, i32 chains, i32 jobs, GLOBAL u16* current, GLOBAL i32* values,
+    const GLOBAL u16* RESTRICT best, const GLOBAL i32* RESTRICT best_values)
+{
+    for (i64 at = GLOBAL_ID; at < (i64)chains * jobs; at += GLOBAL_SIZE) {
+        const i32 chain = (i32)(at / jobs), k = (i32)(at % jobs);
+        const i32 source = sources[chain];
+        if (source != chain) {
+            current[at] = best[(i64)source * jobs + k];
+            if (k == 0)
+                values[chain] = best_values[source];
+        }
+    }
+}
