@@ -108,7 +108,7 @@ typedef ${vector} vector_t;
 % for v in range(vectors):
         done[${v}] = (vector_t)(value_t)0;
         tail_rows[(others + ${machines - 1}) * ${vectors} + ${v}] = done[${v}];
-        inserted[${v}] = *(const vector_t*)(own + ${16 * v});
+        inserted[${v}] = vload16(${v}, own);
 % endfor
         for (i32 r = others + ${machines - 2}; r >= 0; --r) {
 % for v in range(vectors):

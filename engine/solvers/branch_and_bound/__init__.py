@@ -54,6 +54,7 @@ SOLVER = Solver(
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
         MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
+        MetricSpec("insertions_per_second", "Jobs tried at all places of a schedule", "jobs/s", log=True),
         MetricSpec("nodes_left", "Nodes left (estimate)", "nodes", log=True),
         MetricSpec("explored_share", "Explored share of all leaves", "share"),
         MetricSpec("explored_here", "Share of all leaves explored by a device", "share", per_device=True),

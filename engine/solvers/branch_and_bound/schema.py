@@ -54,6 +54,7 @@ SCHEMA = Schema(
         CounterSpec("steals", title="Intervals split on a device", unit="intervals"),
         CounterSpec("nodes_left", title="Nodes left (estimate)", unit="nodes"),
         CounterSpec("exchanged_intervals", title="Intervals given to other devices", unit="intervals"),
+        CounterSpec("insertions", title="Jobs tried at all places of a schedule", unit="jobs"),
     ),
     checkpoint=CheckpointSpec(
         version=1,

@@ -14,8 +14,10 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, DeviceError
 from .checkpoint import Progress, audited, write
+from .heuristics.search import solve_without_tree
 from .intervals import Units, cut, length_of_levels
 from .options import Options
+from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
 from .search.messages import Found
 from .search.progress import Remaining
@@ -99,6 +101,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     only = problem.only_solution()
     if only is not None:
         return _without_search(options, *only)
+    if isinstance(problem, Flowshop) and not problem.has_tree:
+        return solve_without_tree(problem, options, pool, run)
     tree = tree_of(problem, options)
     _require_memory(tree, options, pool)
     incumbent, before = _begin(

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...devices.info import bytes_text
-from ...errors import OptionError, OutOfDeviceMemory
+from ...errors import OptionError, OutOfDeviceMemory, ProblemError
+from .heuristics.greedy import MOST_JOBS, MOST_MACHINES, greedy_shape
+from .heuristics.search import planned_bytes as schedule_bytes
 from .options import Options
+from .problems.flowshop import Flowshop
 from .search.programs import shapes_for
 from .search.stealing import VictimSelection
-from .tree import PermutationProblem, Tree
+from .tree import LARGEST_TREE, PermutationProblem, Tree
 
 __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 
@@ -111,16 +114,13 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
     """
     if problem.only_solution() is not None:
         return
+    if isinstance(problem, Flowshop) and not problem.has_tree:
+        _validate_without_tree(problem, options, devices)
+        return
     tree = tree_of(problem, options)
     if tree.counts and getattr(options, "upper_bound", None) is not None:
         raise OptionError("upper_bound has no meaning where solutions are counted")
-    initial = getattr(options, "initial", None)
-    if initial is not None and not isinstance(initial, str):
-        value, upper = tree.evaluate(problem.given_solution(initial)), getattr(options, "upper_bound", None)
-        if upper not in (None, value):
-            raise OptionError(
-                f"upper_bound must be the value of initial where both are given; got {upper} and a solution of {value}"
-            )
+    _require_value(options, problem, tree.evaluate)
     needed: dict[str, int] = {}
     for device in devices:
         if options.variant == "pte_peb" and tree.child_functions(device.capabilities) is None:
@@ -132,4 +132,33 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
             raise OutOfDeviceMemory(
                 f"the search with {ivms} IVMs needs {bytes_text(needed[device.id])} on {device.id}, which has "
                 f"{bytes_text(device.memory)}; set ivms to fewer"
+            )
+
+
+def _require_value(options: Options, problem: PermutationProblem, evaluate: Callable[[NDArray[np.int64]], int]) -> None:
+    """Check that ``initial`` is a solution, and of the value ``upper_bound`` where both are given."""
+    initial, upper = getattr(options, "initial", ""), getattr(options, "upper_bound", None)
+    if isinstance(initial, str):
+        return
+    value = evaluate(problem.given_solution(initial))
+    if upper not in (None, value):
+        raise OptionError(
+            f"upper_bound must be the value of initial where both are given; got {upper} and a solution of {value}"
+        )
+
+
+def _validate_without_tree(problem: Flowshop, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """The same for a schedule that is only improved."""
+    if problem.jobs > MOST_JOBS or problem.machines > MOST_MACHINES:
+        raise ProblemError(
+            f"a flowshop of more than {LARGEST_TREE} jobs is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} "
+            f"machines; {problem.name} has {problem.jobs} and {problem.machines}"
+        )
+    _require_value(options, problem, problem.evaluate)
+    for device in devices:
+        planned = schedule_bytes(problem, greedy_shape(device.capabilities, problem.machines))
+        if planned * sum(other.id == device.id for other in devices) > device.memory:
+            raise OutOfDeviceMemory(
+                f"the search for schedules needs {bytes_text(planned)} on {device.id}, which has "
+                f"{bytes_text(device.memory)}"
             )

@@ -17,8 +17,8 @@ _CHUNK = 64
 def flowshop_bound(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -> int:
     """The largest of three bounds: one machine, two machines, and one machine between a first and a last job.
 
-    The last is the least, over all pairs of a first job a and a last job b, of max over i of h_ia + P_i + t_ib: the time
-    of a before machine i, of all jobs on it, and of b behind it.
+    The last is the least, over all first jobs a and last jobs b, of max over i of h_ia + P_i + t_ib: the time of a
+    before machine i, of all jobs on it, and of b behind it.
 
     Parameters
     ----------

@@ -19,17 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
-
 from ..problems.flowshop_heuristics import makespan
 
-__all__ = ["REMOVED", "TEMPERATURE", "GreedyChains", "GreedyShape", "greedy_shape"]
+__all__ = [
+    "MOST_JOBS",
+    "MOST_MACHINES",
+    "GreedyChains",
+    "GreedyShape",
+    "greedy_constants",
+    "greedy_shape",
+]
 
-REMOVED = 2
-"""Jobs that an iteration removes."""
+MOST_JOBS, MOST_MACHINES = 2000, 100
+"""The largest instances whose schedules are improved without a tree."""
 
-TEMPERATURE = 0.7
-"""Times the mean processing time / 10: how much longer a schedule that is accepted may well be."""
-
+_REMOVED = 2
+_TEMPERATURE = 0.7
 _QUANTILES, _LEAPS = 4096, 256
 _WARP, _LANES = 32, 16
 _CHAINS_PER_UNIT = 8
@@ -129,8 +134,8 @@ class GreedyChains:
         shape: GreedyShape,
         seed: int,
         first_chain: int = 0,
-        removed: int = REMOVED,
-        temperature: float = TEMPERATURE,
+        removed: int = _REMOVED,
+        temperature: float = _TEMPERATURE,
     ) -> None:
         self.device, self.shape = device, shape
         machines, self.jobs = times.shape
@@ -202,9 +207,14 @@ class GreedyChains:
             self.device.put(np.array([value], np.int32), self._buffers[name], chain)
 
     @property
+    def at_start(self) -> bool:
+        """Whether the next step begins an iteration."""
+        return not self._building and self.step % self.period == 0
+
+    @property
     def steps_left(self) -> int:
         """Steps to the end of the present iteration, or of the schedules that are being built."""
-        return self.jobs - self.step if self._building else self.period - self.step % self.period
+        return int(self.jobs - self.step if self._building else self.period - self.step % self.period)
 
     def advance(self, steps: int) -> NDArray[np.int32]:
         """At most so many steps of every chain, and the best makespan of each, shape (chains,); 2^31 - 1 where none is.

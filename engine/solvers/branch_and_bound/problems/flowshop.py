@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,7 +14,7 @@ from ....errors import OptionError, ProblemError
 from ....formats import taillard
 from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import PermutationProblem
+from ..tree import LARGEST_TREE, PermutationProblem, require_permutation
 from .flowshop_beam import beam_search
 from .flowshop_heuristics import iterated_greedy, makespan, neh
 from .flowshop_tree import BRANCHINGS, FlowshopTree
@@ -146,6 +146,15 @@ class Flowshop(PermutationProblem):
         See :meth:`Problem.recognizes`.
         """
         return taillard.recognize(head)
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether the exact search takes so many jobs; the schedules of others are only improved."""
+        return bool(self.jobs <= LARGEST_TREE)
+
+    def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """See :meth:`PermutationProblem.given_solution`."""
+        return require_permutation(values, self.jobs)
 
     @property
     def _default_name(self) -> str:

@@ -13,6 +13,7 @@ from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
 from ....devices.kernels.templates import render_text
 from ....devices.kernels.variants import unique_variants
+from ..heuristics.greedy import greedy_constants, greedy_shape
 from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 
@@ -317,6 +318,10 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         template = "branch_and_bound/explore" if cooperative is None else cooperative.template
         yield template, constants_of(tree, device_tree, shapes)
         yield "branch_and_bound/steal", steal_constants_of(tree, shapes)
+    for machines, largest in ((5, 99), (20, 99), (40, 1 << 16)):
+        times = np.full((machines, 3), largest)
+        shape = greedy_shape(capabilities, machines)
+        yield "branch_and_bound/flowshop_greedy", greedy_constants(times, shape, capabilities)
 
 
 def _trees() -> Sequence[Tree]:

@@ -1,0 +1,154 @@
+"""Schedules of flowshops that no tree takes: every step of the kernel, bounds, and runs that end, stop and resume."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import engine
+from engine.devices import Device, Member
+from engine.errors import OptionError, ProblemError
+from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
+from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
+
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
+VECTORS = GreedyShape(5, 1, 1, 4, vectors=1)
+SCALARS = GreedyShape(5, 1, 1, 4)
+LANES = GreedyShape(1, 8, 32, 4)
+PAIRS = GreedyShape(2, 4, 32, 8)
+
+
+def random_times(machines: int, jobs: int, seed: int, largest: int = 99) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(0, largest, (machines, jobs), endpoint=True)
+
+
+def optimum(times: NDArray[np.int64]) -> int:
+    return min(makespan(times, order) for order in itertools.permutations(range(times.shape[1])))
+
+
+def shapes_of(device: Member) -> list[GreedyShape]:
+    """Layouts that a device can run: vectors are for CPUs."""
+    return [SCALARS, LANES, PAIRS] if device.info.capabilities.simt else [VECTORS, SCALARS, LANES, PAIRS]
+
+
+def test_every_job_is_inserted_where_the_plain_recursion_finds_it_best(device: Member) -> None:
+    times = random_times(5, 8, 1)
+    sequences = np.random.default_rng(2).permuted(np.tile(np.arange(8), (4, 1)), axis=1)
+
+    def work(there: Device) -> None:
+        chains = GreedyChains(there, times, shapes_of(device)[0], 3)
+        chains.build(sequences)
+        before: list[list[int]] = [[] for _ in sequences]
+        for step in range(8):
+            values = chains.advance(1)
+            state = there.get(chains._buffers["work"]).reshape(4, 2, 8)[:, (step + 1) % 2, : step + 1].tolist()
+            for order, after, sequence in zip(before, state, sequences, strict=True):
+                job = int(sequence[step])
+                tried = [[*order[:place], job, *order[place:]] for place in range(step + 1)]
+                assert after in tried
+                assert makespan(times, after) == min(makespan(times, one) for one in tried)
+            before = state
+        assert values.tolist() == [makespan(times, order) for order in before]
+        chains.release()
+
+    device.submit(work).result()
+
+
+@pytest.mark.parametrize("largest", [99, pytest.param(100_000, marks=pytest.mark.full)])
+def test_all_layouts_have_the_same_chains(device: Member, largest: int) -> None:
+    times = random_times(5, 7, 4, largest)
+
+    def run(there: Device, shape: GreedyShape, slices: int) -> list[list[int]]:
+        chains = GreedyChains(there, times, shape, 5)
+        chains.build(np.tile(np.arange(7), (shape.chains, 1)))
+        chains.advance(100)
+        for _ in range(40 // slices):
+            values = chains.advance(slices)
+        found = [[*chains.best_of(chain).tolist(), int(values[chain])] for chain in range(4)]
+        chains.release()
+        return found
+
+    first, *others = (
+        device.submit(run, shape, slices).result()
+        for shape, slices in zip(shapes_of(device), (40, 8, 1, 20), strict=False)
+    )
+    assert all(makespan(times, order) == value for *order, value in first)
+    assert others == [first] * len(others)
+
+
+def test_a_small_instance_is_solved_and_chains_follow_the_best(device: Member) -> None:
+    times = random_times(4, 6, 6)
+
+    def work(there: Device) -> None:
+        shape = greedy_shape(there.capabilities, 4)
+        chains = GreedyChains(there, times, shape, 7)
+        chains.start(np.arange(6)[None], np.array([makespan(times, np.arange(6))]))
+        values = chains.advance(40 * chains.period)
+        assert values.min() == optimum(times)
+        worst = np.argmax(values)
+        chains.follow(np.full(shape.chains, np.argmin(values), np.int32))
+        assert there.get(chains._buffers["values"])[worst] == values.min()
+        chains.release()
+
+    device.submit(work).result()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
+    times = random_times(1 + seed % 4, 1 + seed, seed)
+    tree = engine.Flowshop(times).tree("one_machine")
+    assert tree.lower_bound() <= flowshop_bound(times) <= optimum(times)
+    assert flowshop_bound(times, lambda: True) == tree.lower_bound()
+
+
+def test_the_bound_knows_that_the_first_job_is_not_the_last() -> None:
+    times = np.array([[0, 9, 9], [50, 50, 50], [0, 9, 9]])  # the first job has the least head and the least tail
+    assert engine.Flowshop(times).tree("one_machine").lower_bound() == 150
+    assert flowshop_bound(times) == optimum(times) == 159
+
+
+def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_path: Path) -> None:
+    problem = engine.Flowshop(random_times(5, 140, 8))
+    result = engine.solve(problem, time_limit=0.5, run_folder=tmp_path / "run")
+    assert result.status in ("time_limit", "optimal")
+    assert result.objective is not None
+    assert result.solution is not None
+    value = problem.evaluate(result.solution)
+    assert result.objective == value
+    assert flowshop_bound(problem.times) == result.bound
+    assert flowshop_bound(problem.times) <= value < 1.1 * flowshop_bound(problem.times)
+    assert result.counters["insertions"] > 140
+    if result.status == "time_limit":
+        again = engine.resume(tmp_path / "run", time_limit=0.7)
+        assert again.objective is not None
+        assert again.objective <= value
+        assert again.counters["insertions"] > result.counters["insertions"]
+
+
+def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above() -> None:
+    problem = engine.Flowshop(np.arange(1, 131)[None])
+    assert engine.solve(problem).status == "optimal"
+    proved = engine.solve(problem, upper_bound=100)
+    assert (proved.status, proved.objective, proved.bound) == ("bound_proved", None, 131 * 65)
+    given = engine.solve(problem, initial=tuple(range(130)))
+    assert given.status == "optimal"
+    assert given.solution is not None
+    assert given.solution.tolist() == list(range(130))
+
+
+def test_what_is_too_large_or_no_order_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ProblemError, match="up to 2000 jobs and 100 machines; flowshop of 2,001 jobs has 2001 and 1"):
+        engine.solve(engine.Flowshop(np.ones((1, 2001))))
+    with pytest.raises(ProblemError, match="up to 2000 jobs and 100 machines"):
+        engine.solve(engine.Flowshop(np.ones((101, 129))))
+    many = engine.Flowshop(np.ones((2, 129)))
+    with pytest.raises(OptionError, match="initial must have each of 0 to 128 once"):
+        engine.solve(many, initial=(0, 1))
+    with pytest.raises(OptionError, match="upper_bound must be the value of initial"):
+        engine.solve(many, initial=tuple(range(129)), upper_bound=7)
