@@ -17,7 +17,7 @@ from ..base.estimate import Estimate
 from ..base.problem import Problem
 from ..base.result import Result
 from ..base.solver import LazyImport, Solver, SolverOptions
-from ..devices import Backend, DeviceInfo, DevicePool
+from ..devices import Backend, DeviceInfo, DevicePool, backend_of
 from ..errors import ClusterError, InputError
 from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
@@ -71,6 +71,10 @@ class Engine(Displayed):
         ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.execution.dask.jobs`), or a
         client. ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration.
         Needs the extra ``cluster``. Short for the ``executor`` :class:`engine.execution.dask.executor.Dask`.
+    host : str, optional
+        Another host to run on over ssh, where Quintet is installed: ``[USER@]HOST``, or the name of a saved one (see
+        :mod:`engine.execution.hosts`). ``backend`` and ``devices`` are then those of the host; by default it has its
+        own configuration. Short for the ``executor`` :class:`engine.execution.ssh.Ssh`.
     executor : Executor, optional
         Where to run instead of this process, in general; see :class:`engine.runs.executor.Executor`.
 
@@ -79,7 +83,7 @@ class Engine(Displayed):
     engine.errors.OptionError
         If the configuration is wrong. The devices themselves are looked for when they are first needed.
     engine.errors.InputError
-        If both a cluster and an executor are given.
+        If more than one of cluster, host and executor are given.
     engine.errors.ClusterError
         If the extra ``cluster`` is needed and not installed.
 
@@ -102,14 +106,17 @@ class Engine(Displayed):
         *,
         config_file: str | Path | None = None,
         cluster: Any = None,
+        host: str | None = None,
         executor: Executor | None = None,
     ) -> None:
         self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
         settings = self._resolved.settings
-        if cluster is not None:
-            if executor is not None:
-                raise InputError("an engine takes a cluster or an executor, not both")
-            executor = _dask(cluster, backend, devices)
+        given = {"cluster": cluster, "host": host, "executor": executor}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) > 1:
+            raise InputError(f"runs work in one place: give one of {', '.join(given)}; got {' and '.join(named)}")
+        if cluster is not None or host is not None:
+            executor = _executor(named[0], given[named[0]], backend, devices)
         self.executor = executor or Local(settings.backend, settings.devices)
         self._turn = threading.Lock()
         self._opening = threading.RLock()
@@ -154,8 +161,7 @@ class Engine(Displayed):
     @property
     def backend(self) -> str:
         """What runs are labelled with: ``"cuda"``, ``"opencl"``, or ``"mixed"``."""
-        languages = {info.language for info in self.device_infos}
-        return languages.pop() if len(languages) == 1 else "mixed"
+        return backend_of(self.device_infos)
 
     def close(self, wait: bool = True) -> None:
         """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program.
@@ -467,7 +473,7 @@ class Engine(Displayed):
         limit = None if time_limit is None else resolved.settings.time_limit  # not that of a file, which is for runs
         solver = solver_for(problem)
         if not isinstance(self.executor, Local):
-            raise InputError("estimates are made in this process; leave out the cluster or executor")
+            raise InputError("estimates are made in this process; leave out the cluster, host or executor")
         if solver.estimate is None:
             able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
             raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
@@ -560,25 +566,31 @@ class Engine(Displayed):
 
     def _its_turn(self, run: Run) -> None:
         run.pool = self._idle_pool(has_begun=True)
+        self.executor.begin(run)
 
 
-def _dask(cluster: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:
-    """The executor of a cluster.
+_EXECUTORS = {"cluster": ("execution.dask.executor", "Dask"), "host": ("execution.ssh", "Ssh")}
+"""The executors of the rooms above, by the argument that names them: a test imports each."""
+
+
+def _executor(argument: str, place: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:
+    """The executor that an argument is short for.
 
     Raises
     ------
     engine.errors.ClusterError
         If its packages are missing.
     """
+    module, name = _EXECUTORS[argument]
     try:
-        kind = cast("type[Any]", LazyImport(f"{PACKAGE}.execution.dask.executor", "Dask").load())
+        kind = cast("type[Any]", LazyImport(f"{PACKAGE}.{module}", name).load())
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] == PACKAGE:
             raise
         raise ClusterError(
             f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"
         ) from error
-    executor: Executor = kind(cluster, backend, devices)
+    executor: Executor = kind(place, backend, devices)
     return executor
 
 

@@ -49,6 +49,7 @@ def solve(
     checkpoint_interval: float | None = None,
     config_file: str | Path | None = None,
     cluster: Any = None,
+    host: str | None = None,
     **options: Unpack[AnyOptions],
 ) -> R:
     """Solve one problem: open the devices, run, close them.
@@ -74,7 +75,8 @@ def solve(
     config_file : path-like, optional
         A TOML file to read instead of ``quintet.toml``.
     cluster : str, path-like or distributed.Client, optional
-        Where to run instead of this process; see :class:`Engine`.
+    host : str, optional
+        Where to run instead of this process: a Dask cluster, or another host over ssh; see :class:`Engine`.
     **options
         Options of the solver (``quintet solvers NAME`` lists them).
 
@@ -96,7 +98,7 @@ def solve(
     >>> engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50)).objective
     220
     """
-    with Engine(backend, devices, config_file=config_file, cluster=cluster) as owner:
+    with Engine(backend, devices, config_file=config_file, cluster=cluster, host=host) as owner:
         return owner.solve(
             problem,
             time_limit=time_limit,
@@ -119,6 +121,7 @@ def map(
     on_event: Observer | Sequence[Observer] | None = None,
     config_file: str | Path | None = None,
     cluster: Any = None,
+    host: str | None = None,
     **options: Unpack[BatchOptions],
 ) -> Batch:
     """Solve many problems, or one problem with many options or seeds; a failure does not end the rest.
@@ -135,7 +138,7 @@ def map(
         The seed of each run. Of ``problems``, ``each`` and ``seeds``, one entry goes with any number of the others.
     time_limit : float, optional
         Seconds of each run.
-    backend, devices, config_file, cluster : optional
+    backend, devices, config_file, cluster, host : optional
         As for :func:`solve`.
     on_event : callable or sequence of callables, optional
         Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second; with a cluster
@@ -164,7 +167,7 @@ def map(
     >>> [result.objective for result in engine.map([knapsack, knapsack])]
     [220, 220]
     """
-    with Engine(backend, devices, config_file=config_file, cluster=cluster) as owner:
+    with Engine(backend, devices, config_file=config_file, cluster=cluster, host=host) as owner:
         arguments: dict[str, Any] = {"each": each, "seeds": seeds, "time_limit": time_limit, "on_event": on_event}
         return owner.map(problems, **arguments, **options)
 
@@ -249,6 +252,7 @@ def resume(
     trust: bool = False,
     from_start: bool = False,
     cluster: Any = None,
+    host: str | None = None,
 ) -> Result:
     """Resume the run in a folder, and wait for its result; see :meth:`Engine.resume`.
 
@@ -269,7 +273,7 @@ def resume(
         Whether code that the folder names may be executed.
     from_start : bool
         Whether to ignore the checkpoints.
-    cluster : optional
+    cluster, host : optional
         Where to resume it, instead of in this process; see :class:`Engine`.
 
     Returns
@@ -290,7 +294,7 @@ def resume(
     >>> engine.resume("board").objective
     92
     """
-    with engine_to_resume(run_folder, backend, devices, cluster=cluster) as owner:
+    with engine_to_resume(run_folder, backend, devices, cluster=cluster, host=host) as owner:
         run = owner.resume(
             run_folder,
             problem=problem,
@@ -309,22 +313,22 @@ def engine_to_resume(
     devices: Sequence[str] | None = None,
     config_file: str | Path | None = None,
     cluster: Any = None,
+    host: str | None = None,
 ) -> Engine:
     """An engine for the run in a folder: what is not given is as that run was asked for.
 
     Parameters
     ----------
     run_folder : path-like
-    backend, devices, config_file, cluster : optional
+    backend, devices, config_file, cluster, host : optional
         As for :func:`solve`.
     """
     description = RunFolder.open(run_folder).description
     kept = description.get("settings", {})
-    if cluster is not None:
-        return Engine(backend, devices, config_file=config_file, cluster=cluster)
-    if backend is None and devices is None and "cluster" not in description:
+    elsewhere = cluster is not None or host is not None or not {"cluster", "host"}.isdisjoint(description)
+    if backend is None and devices is None and not elsewhere:
         backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
-    return Engine(backend, devices, config_file=config_file)
+    return Engine(backend, devices, config_file=config_file, cluster=cluster, host=host)
 
 
 def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:

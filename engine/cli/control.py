@@ -9,34 +9,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType, TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Self
 
-__all__ = ["Controllable", "Controls", "first_line_of_stdin"]
+from ..runs.replay import Replay
+from ..runs.run import Run
+
+__all__ = ["Controls", "first_line_of_stdin"]
 
 _HANGUP = getattr(signal, "SIGHUP", None)  # the terminal or the connection is gone; none on Windows
 _STOPPING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number is not None]
-
-
-class Controllable(Protocol):
-    """What can be paused, resumed and stopped: a run, or a replay."""
-
-    def pause(self) -> None:
-        """Pause."""
-
-    def resume(self) -> None:
-        """Continue after a pause."""
-
-    def stop(self) -> None:
-        """End soon, with the best so far."""
-
-    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Show the user a message.
-
-        Parameters
-        ----------
-        message : str
-        level : {"info", "warning"}
-        """
 
 
 class Controls:
@@ -47,7 +28,7 @@ class Controls:
     """
 
     def __init__(self) -> None:
-        self._target: Controllable | None = None
+        self._target: Run | Replay | None = None
         self._stopped = False
         self._interrupts = 0
         self._starting = False
@@ -82,7 +63,7 @@ class Controls:
         finally:
             self._starting = False
 
-    def attach(self, target: Controllable) -> None:
+    def attach(self, target: Run | Replay) -> None:
         """Control this run or replay from now on."""
         self._target = target
         if self._stopped:
@@ -116,7 +97,7 @@ class Controls:
         assert self._target is not None
         threading.Thread(target=self._obey, args=(self._target,), name="quintet-stdin", daemon=True).start()
 
-    def _obey(self, target: Controllable) -> None:
+    def _obey(self, target: Run | Replay) -> None:
         commands = {"pause": target.pause, "resume": target.resume, "stop": target.stop, "detach": self._detach}
         for line in _lines_of_stdin():
             word = line.strip().lower()

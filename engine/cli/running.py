@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 import numpy as np
@@ -21,7 +21,7 @@ from ..base.result import Result
 from ..errors import DeviceError, OptionError, OutputError
 from ..events import Event, Failed
 from ..formats.source import limited
-from ..runs.child import parent as isolation
+from ..runs.child import far_run
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import JsonLines, ProgressBar
 from ..runs.replay import Replay
@@ -47,13 +47,10 @@ from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
 from .standby import adopt_standby
 
-if TYPE_CHECKING:
-    from .remote import RemoteRun
-
 __all__ = ["replay", "resume", "solve"]
 
 _PATIENCE = 5.0
-"""Seconds after the watchdog of :mod:`engine.runs.child.parent` until this process ends with a snippet on a GPU."""
+"""Seconds after the watchdog of :mod:`engine.runs.child.far_run` until this process ends with a snippet on a GPU."""
 
 _UNTIL_DETACHED = 1.0
 """Seconds in which the request to continue without a reader may still come after the reader has gone."""
@@ -136,16 +133,8 @@ def solve(
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust, kind)
-    if host is not None:
-        from .remote import solve_there  # 10 ms that other runs do not need
-
-        _require_one(host, cluster)
-        trusted = trust or problem.native_code is not None  # which reading it has asked about
-        there = solve_there(host, problem, resolved, arguments, context.meta["quintet.options"], trusted)
-        return _conduct(there, there.start, events, context.obj, solution, json_output)
-    owner = adopt_standby(
-        Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file, cluster=cluster)
-    )
+    backend, devices = arguments.pop("backend"), arguments.pop("devices")
+    owner = adopt_standby(Engine(backend, devices, config_file=config_file, cluster=cluster, host=host))
 
     def start(observers: list[Observer]) -> Run:
         return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
@@ -177,14 +166,7 @@ def resume(
 ) -> int:
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
-    if host is not None:
-        from .remote import resume_there
-
-        _require_one(host, cluster)
-        trust = arguments.pop("trust")
-        there = resume_there(host, folder, {"backend": backend, "devices": devices, **arguments}, trust)
-        return _conduct(there, there.start, events, context.obj, solution, json_output)
-    owner = adopt_standby(engine_to_resume(folder, backend, devices, config_file, cluster))
+    owner = adopt_standby(engine_to_resume(folder, backend, devices, config_file, cluster, host))
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)
@@ -194,7 +176,7 @@ def resume(
 
 def _patience() -> float:
     """How long after a stop or the time limit a C snippet may continue before this process ends."""
-    return isolation.WATCHDOG_SECONDS + _PATIENCE
+    return far_run.WATCHDOG_SECONDS + _PATIENCE
 
 
 def _end_process(lines: JsonLines | None) -> None:
@@ -208,8 +190,8 @@ def _end_process(lines: JsonLines | None) -> None:
 
 
 def _conduct(
-    owner: Engine | RemoteRun,
-    start: Callable[[list[Observer]], Run | RemoteRun],
+    owner: Engine,
+    start: Callable[[list[Observer]], Run],
     events: str | None,
     lines: JsonLines | None,
     solution: Path | None,
@@ -289,12 +271,6 @@ def _is_answer(result: Result) -> bool:
     """Whether the run ended by itself, or has something to show for its time."""
     found = result.objective is not None or result.solution is not None or bool(result.arrays)
     return found or result.status in ("optimal", "complete") or result.status.excludes_solutions
-
-
-def _require_one(host: str, cluster: str | None) -> None:
-    """Check that a run has one place."""
-    if cluster is not None:
-        raise OptionError(f"--host {host} and --cluster {cluster} are two places to run; give one of them")
 
 
 def _require_folder(path: Path | None) -> None:

@@ -9,7 +9,7 @@ from .kernels.program import BoundKernel, Kernel, Program
 from .pool.group import Communicator, WorkerGroup
 from .pool.pool import DevicePool, Member, gather
 from .pool.slices import SLICE_SECONDS, SliceLength
-from .selection import Backend, available, by_backend, select
+from .selection import Backend, available, backend_of, by_backend, select
 
 __all__ = [
     "SLICE_SECONDS",
@@ -29,6 +29,7 @@ __all__ = [
     "StreamEvent",
     "WorkerGroup",
     "available",
+    "backend_of",
     "by_backend",
     "gather",
     "select",

@@ -13,7 +13,7 @@ from .backends import backends
 from .info import DeviceInfo
 from .pool.processes import require_own_process
 
-__all__ = ["Backend", "available", "by_backend", "select"]
+__all__ = ["Backend", "available", "backend_of", "by_backend", "select"]
 
 Backend = str
 """``"auto"``, or the language of a backend: ``"cuda"``, ``"opencl"``."""
@@ -62,6 +62,12 @@ def select(backend: Backend = "auto", names: Sequence[str] | None = None) -> lis
         gpus = [info for info in first if info.capabilities.kind == "gpu"]
         return gpus or first[:1]
     return [info for name in names for info in _matching(name, found, missing, backend)]
+
+
+def backend_of(devices: Sequence[DeviceInfo]) -> str:
+    """What a run on these devices is labelled with: the name of their backend, or ``"mixed"``."""
+    names = {info.language for info in devices}
+    return names.pop() if len(names) == 1 else "mixed"
 
 
 def by_backend(devices: Sequence[DeviceInfo]) -> list[list[DeviceInfo]]:

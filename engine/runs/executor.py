@@ -14,7 +14,7 @@ from ..base.result import Result
 from ..base.solver import Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, select
 from ..errors import DeviceError, QuintetError
-from .child.parent import needs_isolation, solve_in_child
+from .child.far_run import needs_isolation, solve_in_child
 
 if TYPE_CHECKING:
     from .run import Run
@@ -66,6 +66,9 @@ class Executor(ABC):
 
     def prepare(self, run: Run) -> None:  # noqa: B027
         """What is done with a run before it begins, on the caller's thread."""
+
+    def begin(self, run: Run) -> None:  # noqa: B027
+        """What is done once a run's turn has come, on its thread, before its first event."""
 
     def pool(self) -> DevicePool:
         """The devices of this process that a run has; by default none."""

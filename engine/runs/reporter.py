@@ -72,6 +72,18 @@ class Reporter:
         """Hand an event to the observers; returns at once."""
         self._publisher.publish(event)
 
+    def pass_on(self, event: Event) -> None:
+        """Emit an event of this run that comes from the process which works it."""
+        if isinstance(event, Incumbent):
+            if event.objective != self._best[0]:
+                self._best_solution = None
+            if event.solution is not None:
+                self._best_solution = np.asarray(event.solution)
+            self._best = (event.objective, event.bound)
+        elif isinstance(event, Progress):
+            self._phase = event.phase
+        self.emit(event.model_copy(update={"time": self.elapsed}))
+
     def metric(self, name: str, value: float, device: str | None = None) -> None:
         """A point of a live series; at most ten a second are emitted of each, and always the last one.
 

@@ -23,6 +23,7 @@ __all__ = [
     "open_regular",
     "read_regular",
     "read_utf8",
+    "reason",
     "remove_temporaries",
     "sync_folder",
     "temporary_beside",
@@ -37,6 +38,11 @@ LARGEST_TEXT = 1 << 28
 
 _DISK_FAILS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a flush that leave it open whether what was written is on disk; others say that there is no flush."""
+
+
+def reason(error: BaseException) -> str:
+    """Why a file could not be used, as the end of a sentence: without its name and the number of the error."""
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
 def open_regular(path: str | Path) -> BufferedReader:

@@ -92,9 +92,9 @@ def is_trusted(code: ForeignCode) -> bool:
 
 
 @contextlib.contextmanager
-def allowed(code: ForeignCode) -> Iterator[None]:
-    """Within this block, exactly this code may be executed, whether the agreement could be remembered or not."""
-    token = _allowed.set(_allowed.get() | {code.digest})
+def allowed(*digests: str) -> Iterator[None]:
+    """Within this block, code of exactly these digests may be executed, whether that could be remembered or not."""
+    token = _allowed.set(_allowed.get() | set(digests))
     try:
         yield
     finally:

@@ -8,20 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 
+import engine
 from engine import errors, events
-from engine.cli import receiving
-from engine.cli.remote import solve_there
 from engine.execution.hosts import Host, host_named, save_host, saved_hosts
-from engine.runs.folder.lock import FolderLock
 from engine.runs.folder.run_folder import RunFolder
-from engine.settings import config
 from tests.support import counting, far_host
 from tests.support.environment import with_root
 from tests.support.patience import PATIENCE, wait_until
@@ -34,11 +29,10 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def received(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A host with Quintet; where it keeps what it receives."""
-    folder = far_host.install(monkeypatch, tmp_path / "far")
+def _host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A host with Quintet."""
+    far_host.install(monkeypatch, tmp_path / "far")
     save_host("far", Host(destination="anna@far.example", command=far_host.COMMAND))
-    return folder
 
 
 @pytest.fixture
@@ -58,22 +52,19 @@ def start() -> Any:
         child.communicate()
 
 
-def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: Any, received: Path) -> None:
+def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: Any) -> None:
     words = ("solve", "small.txt", "--host", "far", "--run-folder", "r", "--seed", "7", "--step", "9")
     code, output, errors = quintet(*words, "--solution", "s.txt")
     assert (code, errors) == (0, "")
     assert value(output, "objective") == str(counting.expected(100, 7))
     assert value(output, "saved") == "r, s.txt"
     assert Path("far/destinations").read_text() == "anna@far.example\n"
-    (there,) = received.iterdir()
-    assert (there / "sent").exists()
     folder = RunFolder.open("r")
     assert folder.description["options"]["step"] == 9
-    kinds = [event.type for event in folder.events()]
-    assert (kinds[0], kinds[-1]) == ("started", "finished")
-    assert sorted(path.name for path in Path("r").iterdir() if path.name != "run.lock") == sorted(
-        path.name for path in (there / "run").iterdir() if path.name != "run.lock"
-    )
+    seen = list(folder.events())
+    assert (seen[0].type, seen[-1].type) == ("started", "finished")
+    assert seen[0].device_names == ["Abacus 3000"]
+    assert {event.device for event in seen if event.type == "metric"} == {"opencl:0"}
 
 
 @pytest.mark.full
@@ -117,83 +108,89 @@ def test_sigterm_stops_the_run_there(start: Any) -> None:
     assert any(path.name.startswith("checkpoint-") for path in Path("r").iterdir())
 
 
-@pytest.mark.full
-def test_events_of_there_and_notices_of_here_reach_an_observer_one_after_the_other() -> None:
+def test_from_python_a_run_there_is_one_as_here(tmp_path: Path) -> None:
+    """The same result and stream; stop, pause and resume; an observer that raises is dropped."""
     seen: list[events.Event] = []
     threads = set()
+
+    def clumsy(event: events.Event) -> None:
+        raise ValueError("I spilled it")
 
     def observer(event: events.Event) -> None:
         threads.add(threading.get_ident())
         seen.append(event)
 
-    def notices() -> list[str]:
-        return [event.message for event in seen if isinstance(event, events.Notice)]
-
-    resolved = config.resolve({"run_folder": "r"})
-    with solve_there("far", counting.Counting(10**9), resolved, {}, {}, False) as there:
-        there.start([observer])
-        wait_until(lambda: any(event.type == "progress" for event in seen))
-        for number in range(200):
-            there.notice(f"notice {number}")
-        wait_until(lambda: len(notices()) == 200)
-        there.stop()
-        assert there.join(PATIENCE)
-        assert there.outcome().status == "interrupted"
-    assert notices() == [f"notice {number}" for number in range(200)]
+    arguments: dict[str, Any] = {"seed": 3, "step": 20, "slice_seconds": 0.001}
+    here = engine.solve(counting.Counting(100), devices=["opencl:0"], **arguments)
+    with engine.Engine(host="far") as owner:
+        there = owner.solve(counting.Counting(100), **arguments)
+        same = ("status", "objective", "bound", "counters", "seed", "backend", "devices")
+        assert [getattr(there, name) for name in same] == [getattr(here, name) for name in same]
+        assert there.solution.tolist() == here.solution.tolist()
+        run = owner.start(
+            counting.Counting(700), hold=100, run_folder=tmp_path / "r", on_event=[clumsy, observer], **arguments
+        )
+        wait_until(lambda: any(event.type == "progress" and event.done >= 100 for event in seen))
+        run.pause()
+        run.resume()
+        run.stop()
+        assert run.wait().status == "interrupted"
+    assert engine.resume(tmp_path / "r", host="far").objective == counting.expected(700, 3)
+    kinds = [event.type for event in seen]
+    assert (kinds[0], kinds[-1]) == ("started", "finished")
+    assert any(isinstance(event, events.Notice) and "ValueError: I spilled it" in event.message for event in seen)
     assert len(threads) == 1
-    assert seen[-1].type == "finished"
 
 
-@pytest.mark.full
-def test_an_observer_that_raises_is_dropped_and_the_run_there_goes_on() -> None:
-    def clumsy(event: events.Event) -> None:
-        raise ValueError("I spilled it")
+def test_errors_from_there_have_their_class_here(tmp_path: Path) -> None:
+    with engine.Engine(host="far") as owner:
+        with pytest.raises(errors.DeviceError, match="the abacus broke"):
+            owner.solve(counting.Counting(100), trouble="device")
+        with pytest.raises(errors.OptionError, match="step must be at least 1"):
+            owner.solve(counting.Counting(100), step=0)
+    with pytest.raises(errors.DeviceNotFound, match="no device 'gpu'; this machine has opencl:0"):
+        engine.solve(counting.Counting(100), host="far", devices=["gpu"], run_folder=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(errors.InputError, match="runs work in one place: give one of cluster, host, executor; got"):
+        engine.Engine(cluster="local:2", host="far")
 
-    seen: list[events.Event] = []
-    with solve_there("far", counting.Counting(100), config.resolve({}), {}, {}, False) as there:
-        there.start([clumsy, seen.append])
-        assert there.join(PATIENCE)
-        assert there.outcome().objective == counting.expected(100)
-    (notice,) = [event for event in seen if isinstance(event, events.Notice)]
-    assert "ValueError: I spilled it" in notice.message
 
-
-def test_a_connection_that_ends_is_an_error_that_names_the_folder_there(
-    start: Any, received: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(
+    start: Any, quintet: Any, tmp_path: Path
 ) -> None:
-    child = start("solve", "endless.txt", "--host", "far", "--run-folder", "r")
+    Path("long.txt").write_text("count 700\n")
+    child = start("solve", "long.txt", "--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05")
     for line in child.stdout:
-        if events.from_json(line).type == "progress":
+        if events.from_json(line).type == "started":
             break
-    (there,) = received.iterdir()
-    owner = json.loads((there / "run" / "run.lock").read_text())
-    os.kill(owner["pid"], signal.SIGKILL)
+    wait_until(lambda: any(Path("r").glob("checkpoint-*.json")))
+    os.kill(int(Path("far/process").read_text()), signal.SIGKILL)
     output, errors = child.communicate(timeout=PATIENCE)
     failed = events.from_json(output.splitlines()[-1])
     assert isinstance(failed, events.Failed)
     assert child.returncode == failed.exit_code == 3
     assert failed.message.startswith("the connection to far was lost")
-    assert str(there / "run") in failed.message
     assert failed.message in errors
+    assert "to resume: quintet resume r" in errors
+    code, output, _ = quintet("resume", "r")
+    assert (code, value(output, "objective")) == (0, str(counting.expected(700)))
 
 
 def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
     save_host("deaf", Host(destination="anna@far.example", command="false"))
-    with solve_there("deaf", counting.Counting(100), config.resolve({}), {}, {}, False) as there:
-        there.start([])
-        assert there.join(PATIENCE)
-        there.pause()  # to a process that has ended
-        with pytest.raises(errors.DeviceError, match="deaf"):
-            there.outcome()
-    streams = there._process.stdin, there._process.stdout, there._process.stderr
-    assert all(stream is not None and stream.closed for stream in streams)
+    before = threading.active_count()
+    with engine.Engine(host="deaf") as owner:
+        with pytest.raises(errors.DeviceError, match="Quintet cannot be started on deaf"):
+            owner.solve(counting.Counting(100))
+        assert owner.executor._process is None  # type: ignore[attr-defined]
+    assert threading.active_count() == before
 
 
 @pytest.mark.full
 def test_what_fails_there_fails_here_with_its_message(quintet: Any) -> None:
     code, output, errors = quintet("solve", "small.txt", "--host", "far", "--trouble", "device")
     assert (code, output) == (3, "")
-    assert errors == "error: the abacus broke\n"
+    assert errors.splitlines()[0] == "error: the abacus broke"
     code, output, errors = quintet("solve", "small.txt", "--host", "far", "--devices", "gpu", "--run-folder", "r")
     assert (code, output) == (2, "")
     assert errors.startswith("error: no device 'gpu'; this machine has opencl:0")
@@ -207,7 +204,7 @@ def test_what_fails_there_fails_here_with_its_message(quintet: Any) -> None:
         (["--host", "bare"], 3, "Quintet cannot be started on bare (started with: no-such-program receive): "),
         (["--host", "-oProxyCommand=x"], 2, "destination must "),
         (["--host", "wrong"], 2, "unknown host 'comand'; did you mean 'command'?"),
-        (["--host", "far", "--cluster", "local:2"], 2, "--host far and --cluster local:2 are two places to run"),
+        (["--host", "far", "--cluster", "local:2"], 2, "runs work in one place: give one of cluster, host, executor"),
         (["--host", "far", "--stile", "x"], 2, "unknown option '--stile'"),
         (["--host", "far", "--step", "0"], 2, "step must be at least 1"),
     ],
@@ -237,21 +234,3 @@ def test_hosts_are_saved_and_found_by_name() -> None:
     assert saved_hosts()["two"] == saved
     assert host_named("two") == Host(destination="a@b", command='say "quintet"')
     assert host_named("user@elsewhere") == Host(destination="user@elsewhere")
-
-
-def test_what_was_kept_long_enough_is_removed_unless_a_run_writes_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_, **__: str(tmp_path))
-    root = tmp_path / "received"
-    kept = {"sent": 2, "lost": 20, "lost long ago": 40, "at work": 40}  # days
-    for name in kept:
-        (root / name / "run").mkdir(parents=True)
-    (root / "sent" / "sent").touch()
-    lock = FolderLock(root / "at work" / "run")
-    for name, days in kept.items():
-        then = time.time() - days * 86400
-        os.utime(root / name, (then, then))
-    new = receiving._place()
-    lock.release()
-    assert {place.name for place in root.iterdir()} == {"lost", "at work", new.name}

@@ -16,20 +16,19 @@ echo "$1" >> "$(dirname "$0")/destinations"
 [ "$1" = nowhere ] && { echo "ssh: Could not resolve hostname nowhere" >&2; exit 255; }
 shift
 echo "Welcome to this host"
-exec sh -c "$*"
+echo $$ > "$(dirname "$0")/process"
+exec sh -c "exec $*"
 """
 
 COMMAND = " ".join(counting.QUINTET)
 """What starts quintet there, with the counting solver."""
 
 
-def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
-    """Put the program on the path, and the folders of the host's user into ``folder``; where it keeps runs."""
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Put the program on the path; ``folder`` gets the destinations and the id of its last process."""
     folder.mkdir()
     program = folder / "ssh"
     program.write_text(_SSH)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setenv("PYTHONPATH", with_root()["PYTHONPATH"])
-    return folder / "cache" / "quintet" / "received"

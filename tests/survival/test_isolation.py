@@ -16,7 +16,7 @@ import pytest
 import engine
 from engine.devices import available
 from engine.errors import AuditError, DeviceError, QuintetWarning
-from engine.runs.child import parent as isolation
+from engine.runs.child import far_run as isolation
 from tests.support.patience import PATIENCE
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]

@@ -48,7 +48,7 @@ from .description import FORMAT, read_description
 from .lock import FolderLock
 from .storage import RunFiles, identity_in, read_arrays, text_digest, write_arrays
 
-__all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
+__all__ = ["Checkpoint", "RunFolder", "class_of", "described", "foreign_code", "read_problem", "version"]
 
 _HOUR = 3600.0
 
@@ -86,7 +86,7 @@ def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = N
         return kind.read(path, **reading)
     except UntrustedCode as error:
         trusted.require_trust(error.code, trust)
-        with trusted.allowed(error.code):
+        with trusted.allowed(error.code.digest):
             return kind.read(path, **reading)
 
 
@@ -157,8 +157,8 @@ class RunFolder(RunFiles):
             temporary.mkdir()
             try:
                 digest = write_arrays(temporary / "problem.npz", problem.to_arrays())
-                full = {**_plain(description), "problem": _described(problem, digest), "versions": _versions()}
-                full["run"] = uuid.uuid4().hex
+                about = {**described(problem), "digest": digest}
+                full = {**_plain(description), "problem": about, "versions": _versions(), "run": uuid.uuid4().hex}
                 write_whole(temporary / "run.toml", _description_text(full).encode())
                 if path.exists():
                     path.rmdir()
@@ -281,24 +281,42 @@ class RunFolder(RunFiles):
     def _problem_class(self, trust: bool) -> type[Problem]:
         """The class of the problem: one of the solver's, or the user's own, which is code."""
         about = self.description["problem"]
-        name: str = about["class"]
-        if "module" not in about:
-            kind = next((kind for kind in self.solver.problems if kind.__name__ == name), None)
-        else:
-            kind = _own_class(about["module"], about.get("file"), name, trust)
+        kind = class_of(about, self.solver, trust)
         if kind is None:
             where = "".join(f", {key} {about[key]!r}" for key in ("module", "file") if key in about)
-            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {name!r}{where}")
+            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about['class']!r}{where}")
         return kind
 
 
-def _described(problem: Problem, digest: str) -> dict[str, str]:
+def class_of(about: Mapping[str, str], solver: Solver, trust: bool = False) -> type[Problem] | None:
+    """The class of a problem that :func:`described` describes; None if there is none.
+
+    Parameters
+    ----------
+    about : mapping
+    solver : Solver
+    trust : bool
+        Whether a file with the class may be executed.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If its file cannot be read.
+    engine.errors.UntrustedCode
+        If its file is not trusted.
+    """
+    if "module" in about:
+        return _own_class(about["module"], about.get("file"), about["class"], trust)
+    return next((kind for kind in solver.problems if kind.__name__ == about["class"]), None)
+
+
+def described(problem: Problem) -> dict[str, str]:
+    """What a problem is called, and where its class is found again."""
     return {
         "class": type(problem).__name__,
         **_source_of(type(problem)),
         "kind": problem.kind,
         "name": problem.name,
-        "digest": digest,
     }
 
 

@@ -310,7 +310,7 @@ class RunFiles:
             raise OSError(f"{self.path} is no longer the folder of this run")
 
     def _write_json(self, path: Path, content: Mapping[str, Any]) -> None:
-        text = json.dumps({"format": _FORMAT, "run": self.identity, **content}, default=_plain, indent=1)
+        text = json.dumps({"format": _FORMAT, "run": self.identity, **content}, default=plain, indent=1)
         text = f'{text[:-2]},\n "digest": "{text_digest(text)}"\n}}\n'
         write_whole(path, text.encode())
 
@@ -452,7 +452,7 @@ class _Hashed:
         raise OSError("this stream is written only")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """NumPy's scalars and arrays as JSON values."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()

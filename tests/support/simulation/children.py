@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import pickle
 import signal
 import subprocess
 import threading
@@ -14,11 +14,9 @@ from typing import Any
 from unittest import mock
 
 from engine.devices import DevicePool
-from engine.errors import QuintetError
-from engine.runs.child import child as isolated_child
-from engine.runs.child import parent as isolation
-from engine.solvers.knapsack.mip import process as mip
+from engine.runs.child import far_side, messages
 from engine.solvers.linprog.highs import process as highs
+from engine.util import processes
 from tests.support.simulation.plan import Plan
 
 __all__ = ["children", "helpers"]
@@ -28,24 +26,24 @@ class _Died(BaseException):
     """Ends the thread of a child."""
 
 
-class _Parent(isolated_child._Parent):
+class _Parent(far_side._Parent):
     """Sends until the child dies."""
 
     def __init__(self, stream: Any, child: _Process) -> None:
         super().__init__(stream)
         self._child = child
 
-    def send(self, *message: Any) -> None:
+    def send(self, name: str, arrays: Any = None, **content: Any) -> None:
         if self._child.returncode is not None:
             raise _Died
         point = self._child.plan.due("report")
         if point is None:
             with contextlib.suppress(OSError, ValueError):
-                super().send(*message)
+                super().send(name, arrays, **content)
             return
         if point == "garbles":
             with contextlib.suppress(OSError, ValueError):
-                self._stream.write(pickle.dumps(message)[:-3])
+                self._stream.write(json.dumps({"message": name, "arrays": {"x": ["<i8", [2]]}}).encode() + b"\n1234")
                 self._stream.flush()
         self._child.die(-signal.SIGSEGV)
         raise _Died
@@ -57,6 +55,7 @@ class _Process:
     plan: Plan
     started: list[_Process]
     pid = 2**22 + 1  # of nobody
+    stderr = None
 
     def __init__(self, *_: Any, **__: Any) -> None:
         if self.plan.due("child") is not None:
@@ -80,14 +79,8 @@ class _Process:
 
     def _main(self) -> None:
         parent = _Parent(self._answers, self)
-        try:
-            _, question = pickle.load(self._requests)
-            try:
-                parent.send("result", isolated_child._work(question, parent, self._requests))
-            except QuintetError as error:
-                parent.send("error", type(error).__name__, str(error), {})
-        except (_Died, EOFError):
-            pass
+        with contextlib.suppress(_Died, EOFError):
+            far_side.answer(messages.read(self._requests), parent, self._requests)
         self.die(0)
 
     def die(self, code: int) -> None:
@@ -100,18 +93,18 @@ class _Process:
     def kill(self) -> None:
         self.die(-signal.SIGKILL)
 
-    def wait(self) -> int:
-        self._ended.wait()
+    def wait(self, timeout: float | None = None) -> int:
+        self._ended.wait(timeout)
         assert self.returncode is not None
         return self.returncode
 
 
 def _obey(run: Any, requests: Any) -> None:
     """As the child's own, but for the end of the process."""
-    actions = {"pause": run.pause, "resume": run.resume, "stop": run.stop}
-    with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
-        while True:
-            actions[pickle.load(requests)[0]]()
+    actions = {b"pause\n": run.pause, b"resume\n": run.resume, b"stop\n": run.stop}
+    with contextlib.suppress(OSError, ValueError):
+        for line in requests:
+            actions[line]()
     run.stop()
 
 
@@ -126,8 +119,8 @@ def children(plan: Plan) -> Iterator[None]:
 
     kind = type("_Planned", (_Process,), {"plan": plan, "started": []})
     with (
-        mock.patch.object(isolation, "subprocess", SimpleNamespace(Popen=kind, PIPE=None)),
-        mock.patch.multiple(isolated_child, _obey=_obey, DevicePool=opened),
+        mock.patch.object(processes, "subprocess", SimpleNamespace(Popen=kind, PIPE=None, TimeoutExpired=TimeoutError)),
+        mock.patch.multiple(far_side, _obey=_obey, DevicePool=opened),
     ):
         yield
         for child in kind.started:
@@ -170,7 +163,7 @@ def helpers(plan: Plan) -> Iterator[None]:
         made.stdout = _Mortal(made, plan)  # type: ignore[assignment]
         return made
 
-    fake = SimpleNamespace(Popen=started, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
-    with mock.patch.object(highs, "subprocess", fake), mock.patch.object(mip, "subprocess", fake):
+    fake = SimpleNamespace(Popen=started, PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired)
+    with mock.patch.object(processes, "subprocess", fake):
         yield
         highs.release_children()

@@ -15,7 +15,7 @@ from scipy import sparse
 
 import engine
 from engine.devices import DeviceInfo
-from engine.runs.child.parent import solve_in_child
+from engine.runs.child.far_run import solve_in_child
 from engine.runs.executor import Executor
 from engine.runs.run import Run
 from engine.solvers.branch_and_bound.options import FlowshopOptions

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import pickle
 import queue
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ....util import processes
 
 __all__ = ["IntegerProgram", "Mip"]
 
@@ -87,14 +87,10 @@ class Mip:
         self.ended = False
         self.fault = ""
         self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        words = [sys.executable, "-P", str(_CHILD)]
         try:
-            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
-                [sys.executable, "-P", str(_CHILD)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
+            self._process: processes.ChildProcess | None = processes.ChildProcess(
+                words, stderr=DEVNULL, environment=processes.python_environment()
             )
         except OSError as error:
             self._process = None
@@ -102,22 +98,14 @@ class Mip:
             return
         question: dict[str, Any] = {name: getattr(program, name) for name in ("profits", "weights", "capacities")}
         question |= {"upper": program.upper, "start": start, "options": {"time_limit": max(0.0, min(seconds, 1e9))}}
-        self._reader = threading.Thread(target=self._read, args=(question,), name="quintet-mip", daemon=True)
-        self._reader.start()
+        self._process.on_thread(lambda: self._read(question))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is None:
-            return
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        if self._process is not None:
+            self._process.end()
 
     def _end(self, fault: str) -> None:
         self.fault = fault
@@ -126,8 +114,6 @@ class Mip:
     def _read(self, question: dict[str, Any]) -> None:
         assert self._process is not None
         sent, received = self._process.stdin, self._process.stdout
-        assert sent is not None
-        assert received is not None
         with contextlib.suppress(Exception):  # the process has ended, or was ended
             pickle.dump(question, sent, protocol=pickle.HIGHEST_PROTOCOL)
             sent.flush()

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import pickle
 import queue
-import subprocess
 import sys
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
+
+from ....util import processes
 
 __all__ = ["ChildError", "ChildProcess", "give_back", "keep_children", "new_child", "release_children"]
 
@@ -42,26 +43,17 @@ class ChildProcess:
     """
 
     def __init__(self) -> None:
+        words = [sys.executable, "-P", str(_CHILD)]
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_CHILD)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
-            )
+            self._process = processes.ChildProcess(words, stderr=DEVNULL, environment=processes.python_environment())
         except OSError as error:
             raise ChildError(f"a child process could not be started: {error}") from error
         self._requests: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._waiting: deque[Future[Any]] = deque()
         self._lock = threading.Lock()  # of `_waiting` and `_ended`
         self._ended = False
-        self._threads = [
-            threading.Thread(target=target, name="quintet-child", daemon=True) for target in (self._read, self._write)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._process.on_thread(self._read)
+        self._process.on_thread(self._write)
         atexit.register(self.close)
 
     def __enter__(self) -> ChildProcess:
@@ -73,45 +65,33 @@ class ChildProcess:
     @property
     def is_alive(self) -> bool:
         """Whether the process has not ended."""
-        return self._process.poll() is None
+        return self._process.is_alive
 
     def close(self) -> None:
         """End the process now, and wait for its threads."""
         atexit.unregister(self.close)
-        self._process.kill()
-        self._process.wait()
         self._requests.put(None)
-        for thread in self._threads:
-            thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._process.end()
 
     def _read(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None
         try:
             while True:
-                answer = pickle.load(stream)
+                answer = pickle.load(self._process.stdout)
                 with self._lock:
                     waiting = self._waiting.popleft()
                 waiting.set_result(answer)
         except Exception:  # the process has ended, or what it sent cannot be read
             self._process.kill()
-            self._process.wait()
         with self._lock:  # no request is added from here on
             self._ended = True
         for waiting in self._waiting:
             waiting.set_exception(ChildError("the child process ended without an answer"))
 
     def _write(self) -> None:
-        stream = self._process.stdin
-        assert stream is not None
         try:
             while (request := self._requests.get()) is not None:
-                pickle.dump(request, stream, protocol=pickle.HIGHEST_PROTOCOL)
-                stream.flush()
+                pickle.dump(request, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+                self._process.stdin.flush()
         except Exception:  # the process has ended, or a request cannot be sent; the reader notices the end
             self._process.kill()
 
