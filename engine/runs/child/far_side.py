@@ -114,11 +114,11 @@ def main(own: bool = True) -> None:
         _end_with_parent()
     parent = _Parent(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)
-    answer(messages.read(sys.stdin.buffer), parent, sys.stdin.buffer)
+    _answer(messages.read(sys.stdin.buffer), parent, sys.stdin.buffer)
     os._exit(0)  # a device thread may hang in the solver
 
 
-def answer(question: Message, parent: _Parent, requests: IO[bytes]) -> None:
+def _answer(question: Message, parent: _Parent, requests: IO[bytes]) -> None:
     """Work the run, and send its result or error."""
     try:
         result = _work(question, parent, requests)

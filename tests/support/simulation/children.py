@@ -80,7 +80,7 @@ class _Process:
     def _main(self) -> None:
         parent = _Parent(self._answers, self)
         with contextlib.suppress(_Died, EOFError):
-            far_side.answer(messages.read(self._requests), parent, self._requests)
+            far_side._answer(messages.read(self._requests), parent, self._requests)
         self.die(0)
 
     def die(self, code: int) -> None:
