@@ -138,4 +138,4 @@ def test_a_search_by_highs_is_ended_when_the_run_must_end() -> None:
     with pytest.raises(KeyboardInterrupt), Mip(program, 1000.0) as mip:  # which would take days
         mip.wait(stop)
     assert mip.objective == program.value(mip.best) > 0
-    assert mip._process.poll() is not None
+    assert not mip._process.is_alive

@@ -404,7 +404,7 @@ def test_every_request_is_answered_while_the_process_ends() -> None:
         process = ChildProcess()
         answers: list[Future[Any]] = []
         process._process.kill()
-        while process._threads[0].is_alive():
+        while process._process._threads[0].is_alive():
             answers.append(process.request("restore", {}))
         answers.append(process.request("restore", {}))
         for answer in answers:
