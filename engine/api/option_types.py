@@ -79,6 +79,7 @@ class AnyOptions(TypedDict, total=False):
     """Options of every solver."""
 
     acceptable: float
+    all_solutions: bool
     basis: bool
     block: int
     bound: Literal["one_machine", "two_machine", "mixed", "auto", "subtour", "assignment", "cheapest_arcs", "partial"]

@@ -100,7 +100,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
             const i32 value = leaf(&state, open, table);
             ++leaves;
 % if counts:
-            solutions = (u32)value;
+            solutions = ${"value < upper" if counts == "below" else "(u32)value"};
 % else:
             if (value < upper) {
                 ATOMIC_MIN_I32(best, value);

@@ -177,7 +177,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 % endif
             ++leaves;
 % if counts:
-            solutions += (u64)leaf(&STATE, ALL_ITEMS & ~used, table);
+            solutions += (u64)${"(leaf(&STATE, ALL_ITEMS & ~used, table) < upper)" if counts == "below" else "leaf(&STATE, ALL_ITEMS & ~used, table)"};
 % else:
             const i32 value = leaf(&STATE, ALL_ITEMS & ~used, table);
             if (value < upper) {

@@ -331,6 +331,9 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
     mask_t used = NO_ITEMS, turned = sides[ivm];
+% if counts:
+    u32 solutions = 0;
+% endif
     reset(group, lane, table);
     BARRIER();
     for (i32 level = 0; level < began; ++level) {
@@ -353,6 +356,9 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             }
             if (at_leaf) {
                 const i32 value = leaf(group, ALL_ITEMS & ~used, table);
+% if counts:
+                solutions += value < group->upper;
+% else:
                 if (value < group->upper) {
                     group->upper = value;
                     ATOMIC_MIN_I32(best, value);
@@ -363,6 +369,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                         found_sides[ivm] = turned;
                     }
                 }
+% endif
             }
         }
         BARRIER();
@@ -410,6 +417,9 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         ATOMIC_ADD_U64(&counters[0], nodes);
         ATOMIC_ADD_U64(&counters[1], leaves);
         ATOMIC_ADD_U64(&counters[2], pushed);
+% if counts:
+        ATOMIC_ADD_U64(&counters[3], solutions);
+% endif
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import sys
@@ -114,6 +115,36 @@ def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(de
     known = solve(device, problem, upper_bound=best.objective, initial=best.solution.tolist())
     assert (known.status, known.objective, known.bound) == ("optimal", best.objective, best.objective)
     assert problem.evaluate(known.solution) == best.objective
+
+
+@pytest.mark.parametrize("options", [{}, {"bound": "mixed", "branching": "alternating"}, {"variant": "pte_peb"}])
+def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, Any]) -> None:
+    problem = engine.Flowshop(np.random.default_rng(5).integers(1, 5, (3, 6)))
+    spans = [problem.evaluate(order) for order in itertools.permutations(range(6))]
+    result = solve(device, problem, 2, all_solutions=True, **options)
+    assert (result.status, result.objective, result.bound) == ("optimal", min(spans), min(spans))
+    assert result.counters["solutions"] == spans.count(min(spans)) > 1
+    assert problem.evaluate(result.solution) == min(spans)
+
+
+def test_a_stopped_count_of_optimal_schedules_goes_on(device: Member, tmp_path: Path) -> None:
+    problem = engine.Flowshop(np.random.default_rng(2).integers(1, 4, (3, 9)))
+    folder = tmp_path / "run"
+    options: dict[str, Any] = {"all_solutions": True, "branching": "forward", "ivms": 8}
+    whole = solve(device, problem, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
+        stops = stop_at(patch, lambda event: isinstance(event, Metric) and event.name == "steals" and event.value > 10)
+        first = solve(device, problem, run_folder=folder, **options)
+    assert stops
+    assert first.status == "interrupted"
+    assert first.counters["solutions"] < whole.counters["solutions"]
+    resumed = resume(device, folder)
+    assert (resumed.status, resumed.objective) == ("optimal", whole.objective)
+    assert (resumed.counters["solutions"], resumed.counters["nodes"]) == (
+        whole.counters["solutions"],
+        whole.counters["nodes"],
+    )
 
 
 def test_the_command_line_tells_a_proved_bound_from_an_optimum(

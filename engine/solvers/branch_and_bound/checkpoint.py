@@ -46,7 +46,12 @@ class Progress:
 
 
 def write(
-    progress: Progress, solution: NDArray[np.int64] | None, initial: int, value: int, improved: bool
+    progress: Progress,
+    solution: NDArray[np.int64] | None,
+    initial: int,
+    value: int,
+    improved: bool,
+    counting: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and state of a checkpoint; see :data:`engine.solvers.branch_and_bound.schema.SCHEMA`."""
     units = progress.units
@@ -68,6 +73,7 @@ def write(
         bound=progress.bound,
         counters=progress.counters,
         prepared=progress.prepared is not None,
+        counting=counting,
     )
     return arrays, state.model_dump()
 

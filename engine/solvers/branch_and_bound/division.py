@@ -20,7 +20,7 @@ from ...base.context import RunContext, StopRequested
 from ...base.division import ClusterInfo, DividedRun, TaskContext, TaskControl, TaskRunner
 from ...base.result import Result, Status
 from ...devices import DevicePool
-from ...errors import AuditError
+from ...errors import AuditError, OptionError
 from . import solve as single
 from .checkpoint import Progress, write
 from .intervals import Units, length_of_levels
@@ -116,7 +116,9 @@ class DividedSearch(DividedRun):
         self._tree = tree = tree_of(problem, options)
         self._all_leaves = math.factorial(tree.items)
         pieces = max(2, _PIECES_PER_WORKER * cluster.count)
-        self._incumbent, before = single._begin(problem, tree, options, run, pieces)
+        if getattr(options, "all_solutions", False):
+            raise OptionError("all_solutions counts on the devices of one machine; leave out cluster")
+        self._incumbent, before, _ = single._begin(problem, tree, options, run, pieces)
         self._root_bound = max(tree.lower_bound(), before.bound)
         self._bound = self._root_bound
         self._prepared = before.prepared

@@ -87,6 +87,11 @@ class FlowshopOptions(Options):
     branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"] = (
         Field("min_branch", description="which end of a partial schedule a node extends")
     )
+    all_solutions: bool = Field(
+        False,
+        description="count all optimal schedules (counter solutions): once the optimum is proved, the tree is searched "
+        "again, and only nodes whose bound is above it are pruned",
+    )
     upper_bound: int | None = _upper_bound()
     initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(
         "iterated_greedy",

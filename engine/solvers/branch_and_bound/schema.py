@@ -20,7 +20,8 @@ class SearchState(BaseModel):
 
     ``initial`` is the initial upper bound, ``value`` the best one; ``improved`` whether the search found a better
     solution; ``bound`` the proven lower bound; ``counters`` the work done so far, over all starts of the run;
-    ``prepared`` whether the tree's bounds have been prepared (see :meth:`Tree.prepare`).
+    ``prepared`` whether the tree's bounds have been prepared (see :meth:`Tree.prepare`); ``counting`` whether the
+    optimum is proved, and the solutions that have it are being counted.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -32,6 +33,7 @@ class SearchState(BaseModel):
     bound: int
     counters: dict[str, NonNegativeInt]
     prepared: bool = False
+    counting: bool = False
 
 
 _INTERVALS = (
@@ -51,6 +53,7 @@ SCHEMA = Schema(
     counters=(
         CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
         CounterSpec("leaves", title="Leaves reached", unit="leaves"),
+        CounterSpec("solutions", title="Optimal solutions", unit="solutions"),
         CounterSpec("steals", title="Intervals split on a device", unit="intervals"),
         CounterSpec("nodes_left", title="Nodes left (estimate)", unit="nodes"),
         CounterSpec("exchanged_intervals", title="Intervals given to other devices", unit="intervals"),

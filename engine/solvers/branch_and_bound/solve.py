@@ -33,6 +33,8 @@ def _without_search(options: Options, value: int, solution: NDArray[np.int64] | 
     """The result of a problem with one solution, or of a count that is known."""
     counters: dict[str, int | float] = {"nodes": 0, "leaves": 1}
     upper = getattr(options, "upper_bound", None)
+    if getattr(options, "all_solutions", False):
+        counters["solutions"] = 1
     if solution is None:
         return Result(Status.COMPLETE, value, value, None, counters=counters)
     if upper is not None and value >= upper and isinstance(getattr(options, "initial", ""), str):
@@ -88,7 +90,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         ``exchanged_intervals``. A run that is stopped has the counter ``nodes_left`` where that has been estimated, and
         its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
         :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,). The digit sums by level of all
-        that was explored, shape (n,), are the array ``explored``.
+        that was explored, shape (n,), are the array ``explored``. With ``all_solutions`` these are of the second
+        search, and ``solutions`` counts the optimal solutions.
 
     Raises
     ------
@@ -105,9 +108,23 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         return solve_without_tree(problem, options, pool, run)
     tree = tree_of(problem, options)
     _require_memory(tree, options, pool)
-    incumbent, before = _begin(
+    incumbent, before, counting = _begin(
         problem, tree, options, run, _dealt_to(pool), is_brief(member.info for member in pool.members)
     )
+    if not counting:
+        result = _search(tree, incumbent, before, options, pool, run)
+        if result.status is not Status.OPTIMAL or not getattr(options, "all_solutions", False):
+            return result
+        incumbent = _Incumbent(tree, incumbent.value + 1, incumbent.value, incumbent.solution)
+        before = Progress(cut(tree.items, 0), np.zeros(tree.items, np.int64), {}, incumbent.value)
+    tree.counts = tree.counts_below = True
+    return _search(tree, incumbent, before, options, pool, run)
+
+
+def _search(
+    tree: Tree, incumbent: _Incumbent, before: Progress, options: Options, pool: DevicePool, run: RunContext
+) -> Result:
+    """Search the rest of a tree: for a better solution, or to count its leaves."""
     lower = max(tree.lower_bound(), before.bound)
     needed = _is_needed(tree, incumbent, before)
 
@@ -124,7 +141,14 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
         done = before.explored + explored
         progress = Progress(units, done, before.added(counters), search.bound, before.prepared)
-        arrays, state = write(progress, incumbent.solution, incumbent.initial, incumbent.value, incumbent.improved)
+        arrays, state = write(
+            progress,
+            incumbent.solution,
+            incumbent.initial,
+            incumbent.value,
+            incumbent.improved,
+            counting=tree.counts_below,
+        )
         run.save_checkpoint(arrays, state)
 
     status: Status | None = None
@@ -135,7 +159,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         try:
             publish()
             if needed:
-                search.run(incumbent.value, improved, lambda _: publish(), keep)
+                search.run(incumbent.initial if tree.counts else incumbent.value, improved, lambda _: publish(), keep)
         except (StopRequested, DeviceError) as reason:
             open_units = search.halt(improved, lambda _: publish())
             keep(open_units, search.explored, search.counters)
@@ -188,8 +212,11 @@ def _dealt_to(pool: DevicePool) -> int:
 
 def _begin(
     problem: PermutationProblem, tree: Tree, options: Options, run: RunContext, devices: int, brief: bool = False
-) -> tuple[_Incumbent, Progress]:
-    """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree."""
+) -> tuple[_Incumbent, Progress, bool]:
+    """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree.
+
+    The third entry says whether the optimum is proved, and optimal solutions are being counted.
+    """
 
     def expired() -> bool:
         try:
@@ -206,13 +233,13 @@ def _begin(
         if not state.prepared and progress.counters.get("nodes", 0) == 0:  # it was stopped before
             progress.prepared = prepared(state.value)
         solution = run.restored.arrays.get("solution")
-        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress
+        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress, state.counting
     depth = 0
     while devices > 1 and depth < tree.leaf_depth and math.perm(tree.items, depth) < _PIECES_PER_DEVICE * devices:
         depth += 1
     before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
     if tree.counts:
-        return _Incumbent(tree, INFINITY, INFINITY, None), before
+        return _Incumbent(tree, INFINITY, INFINITY, None), before, False
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
@@ -223,7 +250,7 @@ def _begin(
             run.incumbent(upper, min(upper, tree.lower_bound()), solution)
     value = min(upper, INFINITY)
     before.prepared = prepared(value)
-    return _Incumbent(tree, value, value, solution), before
+    return _Incumbent(tree, value, value, solution), before, False
 
 
 def _audit(
@@ -283,6 +310,16 @@ def _result(
     arrays: dict[str, NDArray[Any]] = {"explored": explored}
     if status is not None:
         arrays |= {"begin": open_units.begin, "end": open_units.end, "fresh": open_units.fresh}
+    if tree.counts_below:
+        shown["solutions"] = counters["solutions"]
+        return Result(
+            status or Status.OPTIMAL,
+            incumbent.value,
+            incumbent.value,
+            incumbent.solution,
+            counters=shown,
+            arrays=arrays,
+        )
     if tree.counts:
         count = counters["solutions"]
         return Result(

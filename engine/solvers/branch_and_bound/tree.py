@@ -136,11 +136,14 @@ class Tree(ABC):
         Depth at which a node is a leaf: ``items``, or ``items - 1`` where the last item leaves no choice.
     counts : bool
         Whether leaves are counted instead of minimised over.
+    counts_below : bool
+        Whether a leaf counts as one if its value is below the initial upper bound; else it counts as much as its value.
     """
 
     items: int
     leaf_depth: int
     counts: bool = False
+    counts_below: bool = False
 
     @abstractmethod
     def device(self, capabilities: Capabilities) -> DeviceTree:

@@ -198,9 +198,10 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
     shapes : Shapes
     """
     common = steal_constants_of(tree, shapes)
+    counts = "below" if tree.counts_below else tree.counts
     cooperative = device_tree.cooperative
     if cooperative is not None:
-        shape = {"lanes": shapes.lanes, "groups_per_unit": shapes.groups_per_unit}
+        shape = {"lanes": shapes.lanes, "groups_per_unit": shapes.groups_per_unit, "counts": counts}
         return {**common, **shape, **cooperative.constants}
     source = render_text(device_tree.source, **common, **device_tree.constants)
     bottom = _bottom(tree, device_tree)
@@ -215,7 +216,7 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
         "source": source,
         "local_table": device_tree.local_table,
         "table_words": len(device_tree.table),
-        "counts": tree.counts,
+        "counts": counts,
         "poll": device_tree.poll,
         "groups_per_unit": shapes.groups_per_unit,
         "backtrack": shapes.backtrack,
