@@ -72,12 +72,7 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         return ""
 
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """CVXPY's data, with the columns of boolean and integer variables.
-
-        Parameters
-        ----------
-        problem : cvxpy's ParamConeProg
-        """
+        """CVXPY's data, with the columns of boolean and integer variables."""
         data, inverse_data = super().apply(problem)
         data[names.BOOL_IDX] = [int(index[0]) for index in problem.x.boolean_idx]
         data[names.INT_IDX] = [int(index[0]) for index in problem.x.integer_idx]
@@ -129,7 +124,6 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
 
         Parameters
         ----------
-        solution : Result
         inverse_data : dict
             CVXPY's: variables, constraints and the constant of the objective.
 

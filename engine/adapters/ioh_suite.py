@@ -110,11 +110,8 @@ class Trajectory:
 
     Attributes
     ----------
-    problem, algorithm : str
-    run : int
     evaluations : ndarray of int, shape (k,)
     best : ndarray of float, shape (k,)
-    optimum_found : bool
     """
 
     problem: str
@@ -166,7 +163,6 @@ def evolutionary_algorithm(problem: Any, budget: int, seed: int) -> None:
         A problem of the package ``ioh``.
     budget : int
         Evaluations.
-    seed : int
     """
     _mutate(problem, budget, seed, lambda random, n: max(1, int(random.binomial(n, 1 / n))))
 
@@ -235,10 +231,6 @@ def run_suite(
     **options
         Of the solver, and ``backend`` and ``devices``.
 
-    Returns
-    -------
-    list of Trajectory
-
     Raises
     ------
     engine.errors.OptionError
@@ -301,11 +293,6 @@ def reached_share(trajectories: Sequence[Trajectory], evaluations: int) -> dict[
 
     Of each problem there are 100 targets, equally spaced from the worst first value to the best value that any run
     reached; a run that has reached q of them counts q / 100, and the mean is over runs and problems.
-
-    Parameters
-    ----------
-    trajectories : sequence of Trajectory
-    evaluations : int
 
     Returns
     -------

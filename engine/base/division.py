@@ -39,7 +39,6 @@ class ClusterInfo:
 
     Attributes
     ----------
-    count : int
     simt : bool
         Whether the devices of some of them run work-items in lanes, as GPUs do.
     """
@@ -136,7 +135,6 @@ class DividedRun(ABC):
         ----------
         worker : str
             Its name.
-        values : mapping of str to object
         """
 
     @abstractmethod
@@ -167,7 +165,6 @@ class TaskRunner(ABC):
         ----------
         work : object
             What :meth:`prepare` returned.
-        control : TaskControl
         """
 
     def finish(self, answer: Any) -> Any:
@@ -213,14 +210,7 @@ class TaskControl:
         self._end.set()
 
     def report(self, values: Mapping[str, Any], at_once: bool = False) -> None:
-        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-            What can be pickled.
-        at_once : bool
-        """
+        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``."""
         now = time.monotonic()
         if at_once or now - self._sent_at >= self.interval:
             self._sent_at = now
@@ -236,7 +226,6 @@ class TaskContext(QuietContext):
     ----------
     seed : int
         Of the run.
-    control : TaskControl
     private : iterable of str, optional
         Metrics that are of the task alone, where those of the run are meant; they are not sent.
     on_poll : callable, optional

@@ -76,17 +76,6 @@ def validated(
 ) -> M:
     """Create the model, or raise an error that names every mistake.
 
-    Parameters
-    ----------
-    model : type
-        A pydantic model that forbids unknown names.
-    given : mapping of str to Given
-        What the user gave; the rest are defaults.
-    what, of : str
-        Completed to ``"unknown <what> 'variannt'<of>; did you mean 'variant'?"``.
-    hint : callable, optional
-        For an unknown name, the end of its message; if that is empty, the nearest known name is suggested.
-
     Raises
     ------
     engine.errors.OptionError
@@ -181,15 +170,7 @@ def _choices(model: type[BaseModel], name: str) -> list[str]:
 
 
 def alternatives(model: type[BaseModel], name: str) -> list[Any]:
-    """The alternatives of a field's type: ``int | None`` is ``[int, NoneType]``.
-
-    Parameters
-    ----------
-    model : type
-        A pydantic model.
-    name : str
-        A field; for any other name there are none.
-    """
+    """The alternatives of a field's type: ``int | None`` is ``[int, NoneType]``."""
     if name not in model.model_fields:
         return []
     return list(_flattened(model.model_fields[name].annotation))
@@ -206,13 +187,7 @@ def _flattened(annotation: Any) -> Iterator[Any]:
 
 
 def is_flag(model: type[BaseModel], name: str) -> bool:
-    """Whether a field is written ``--name`` and ``--no-name`` on a command line.
-
-    Parameters
-    ----------
-    model, name
-        As for :func:`alternatives`.
-    """
+    """Whether a field is written ``--name`` and ``--no-name`` on a command line."""
     kinds: Collection[Any] = alternatives(model, name)
     return bool in kinds and set(kinds) <= {bool, type(None)}
 

@@ -157,14 +157,6 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], what: str) -> None:
     """Check that the arrays of an instance are there.
 
-    Parameters
-    ----------
-    arrays : mapping
-    names : sequence of str
-        The arrays that an instance has.
-    what : str
-        The problem, for messages.
-
     Raises
     ------
     ProblemError

@@ -234,12 +234,6 @@ class Result(Displayed):
 def read_result(path: str | Path, classes: Iterable[type[Result]] = ()) -> Result:
     """Read a file that :meth:`Result.save` wrote.
 
-    Parameters
-    ----------
-    path : path-like
-    classes : iterable of type
-        Subclasses of :class:`Result` that the file may hold; others are read as :class:`Result`.
-
     Raises
     ------
     ValueError
@@ -305,12 +299,6 @@ def relative_gap(incumbent: float | int | None, bound: float | int | None) -> fl
 def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = None) -> Any:
     """Rows as a pandas data frame.
 
-    Parameters
-    ----------
-    rows : iterable of dict
-    columns : iterable of str, optional
-        Their names, for a table that may have no row.
-
     Raises
     ------
     ModuleNotFoundError
@@ -324,12 +312,6 @@ def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = N
 
 
 def missing_package(user: str, package: str, obtain: str = "Quintet's extra statistics has it") -> ModuleNotFoundError:
-    """The error of a function whose package is not installed.
-
-    Parameters
-    ----------
-    user, package, obtain : str
-        Names of the function and the package, and what installs it.
-    """
+    """The error of a function whose package is not installed."""
     message = f"{user} needs the package {package}, which is not installed ({obtain})"
     return ModuleNotFoundError(message, name=package)

@@ -42,7 +42,6 @@ class ArraySpec:
 
     Attributes
     ----------
-    name : str
     dtype : str
         A NumPy type (``"int64"``), a kind (``"integer"``, ``"signed"``, ``"unsigned"``, ``"floating"``, ``"number"``,
         ``"text"``, ``"any"``), or several of these separated by ``|`` (``"float32|float64"``).
@@ -99,7 +98,6 @@ class CheckpointSpec:
     ----------
     version : int
         Raised whenever a checkpoint of the former version cannot be resumed; others are refused.
-    arrays : tuple of ArraySpec
     state : pydantic model
         The scalars. A restored checkpoint has an instance of it as its ``state``.
     """
@@ -110,12 +108,6 @@ class CheckpointSpec:
 
     def check(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any] | BaseModel) -> BaseModel:
         """Check a checkpoint; returns its state as an instance of :attr:`state`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-        state : mapping or pydantic model
-            The solver's scalars.
 
         Raises
         ------
@@ -223,8 +215,6 @@ def check_arrays(specs: Sequence[ArraySpec], arrays: Mapping[str, NDArray[Any]],
 
     Parameters
     ----------
-    specs : sequence of ArraySpec
-    arrays : mapping of str to ndarray
     state : object, optional
         Passed to :attr:`ArraySpec.required_if`.
 

@@ -131,16 +131,7 @@ class Generator:
 
     @classmethod
     def of_module(cls, module: str, model: str, make: str, write: str, suffix: str = ".txt") -> Generator:
-        """A generator by the names of its parts in a module, which is imported when one of them is first used.
-
-        Parameters
-        ----------
-        module : str
-        model, make, write : str
-            Names there of the options model and of the functions.
-        suffix : str
-            Of the files that it writes.
-        """
+        """A generator by the names of its parts in a module, which is imported when one of them is first used."""
         return cls(LazyImport(module, model), LazyImport(module, make), LazyImport(module, write), suffix)
 
     @property

@@ -151,15 +151,7 @@ time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End wi
 
 
 def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
-    """``--backend`` and ``--devices`` of a solver's own command, given to it as ``backend`` and ``names``.
-
-    Parameters
-    ----------
-    devices : str
-        Help for ``--devices``: what is done with them, and which are taken by default.
-    backend : {"auto", "cuda", "opencl"}, optional
-        The default; None leaves it to the configuration.
-    """
+    """``--backend`` and ``--devices`` of a solver's own command, given to it as ``backend`` and ``names``."""
     choice = click.Choice(["auto", *backends()])
     return options(
         click.option("--backend", type=choice, default=backend, help="What the kernels run through."),
@@ -168,17 +160,7 @@ def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
 
 
 def run_command(command: click.Command, name: str, arguments: Sequence[str], given: Any = None) -> int:
-    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``.
-
-    Parameters
-    ----------
-    command : click.Command
-    name : str
-    arguments : sequence of str
-        The words after the command's name.
-    given : object
-        ``context.obj`` of the command.
-    """
+    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``."""
     return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
 
 
@@ -227,13 +209,7 @@ def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list
 
 
 def has_foreign_options(arguments: Sequence[str], own: Mapping[str, bool]) -> bool:
-    """Whether there is an option that is not the command's own.
-
-    Parameters
-    ----------
-    arguments, own
-        As for :func:`split_options`.
-    """
+    """Whether there is an option that is not the command's own."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return any(word.startswith("--") and word.partition("=")[0] not in own for word in before)
 

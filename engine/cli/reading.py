@@ -21,14 +21,6 @@ __all__ = ["class_of", "read"]
 def class_of(path: Path, target: bool = False, kind: str | None = None) -> type[Problem]:
     """The problem class of an instance file.
 
-    Parameters
-    ----------
-    path : Path
-    target : bool
-        Whether a target column is named; then a table need not have a column with a usual title.
-    kind : str, optional
-        The name of the class, if the user says it.
-
     Raises
     ------
     engine.errors.InputError
@@ -64,16 +56,6 @@ def _class_with_a_target(path: Path) -> type[Problem] | None:
 
 def read(path: Path, given: Mapping[str, Any], trust: bool = False, kind: str | None = None) -> Problem:
     """The problem of an instance file or a run folder.
-
-    Parameters
-    ----------
-    path : Path
-    given : mapping
-        Fields of the problem class's ``read_options``, as written on the command line.
-    trust : bool
-        See :func:`engine.runs.folder.run_folder.read_problem`.
-    kind : str, optional
-        The name of the problem class, if the user says it.
 
     Raises
     ------

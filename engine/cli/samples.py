@@ -61,13 +61,6 @@ def samples() -> list[Path]:
 def load(path: Path, arguments: dict[str, object] | None = None) -> tuple[Problem, Resolved]:
     """The problem that a TOML file names, and the settings around it.
 
-    Parameters
-    ----------
-    path : Path
-        A TOML file with a line ``problem = "FILE"``.
-    arguments : dict, optional
-        Settings that override those of the file.
-
     Raises
     ------
     engine.errors.InputError

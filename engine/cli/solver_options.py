@@ -41,15 +41,7 @@ class SolverCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take out the solver's options, then parse the rest.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Gets the options in its ``meta``.
-        args : list of str
-            The words after the command's name.
-        """
+        """Take out the solver's options, then parse the rest."""
         own = own_options(self)
         split = _Split(args, {}, {})
         if has_foreign_options(args, own) and not {"-h", "--help"} & set(args):
@@ -68,15 +60,7 @@ class _Split:
 
 
 def problem_file(file: str | None, config_file: str | None) -> tuple[Path | None, str | None]:
-    """The problem's path, and the configuration to read: FILE may be either.
-
-    Parameters
-    ----------
-    file : str or None
-        The argument FILE.
-    config_file : str or None
-        The value of ``--config``.
-    """
+    """The problem's path, and the configuration to read: FILE may be either."""
     if file is None or not file.lower().endswith(".toml"):
         return None if file is None else Path(file), config_file
     if config_file is not None:

@@ -41,7 +41,6 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: s
 
     Parameters
     ----------
-    titles : sequence of str
     rows : iterable of sequence of str
         A cell for each title.
     caption : str
@@ -92,8 +91,6 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
 
     Parameters
     ----------
-    problem : Problem
-    result : Result
     saved : sequence of Path
         Files and folders that the run has written.
     """
@@ -139,7 +136,6 @@ def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> 
 
     Parameters
     ----------
-    devices : sequence of DeviceInfo
     missing : dict of str to str
         Reasons by backend.
     """

@@ -15,15 +15,6 @@ __all__ = ["instance_name", "located", "require_instance"]
 def require_instance(instance: int, count: int, path: str | Path | None) -> None:
     """Refuse a number of an instance that the file does not hold.
 
-    Parameters
-    ----------
-    instance : int
-        Counted from 1.
-    count : int
-        How many the file holds.
-    path : path-like or None
-        Only for messages.
-
     Raises
     ------
     ProblemError
@@ -37,14 +28,6 @@ def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
     """The file's name without its suffixes, followed by the number of the instance where there are several.
 
     A suffix is made of letters: the point in ``eps_0.01_s_1`` begins none.
-
-    Parameters
-    ----------
-    path : path-like
-    instance : int
-        Counted from 1.
-    count : int
-        How many the file holds.
 
     Raises
     ------
@@ -67,12 +50,6 @@ def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
 @contextlib.contextmanager
 def located(path: str | Path, line: int | None = None) -> Iterator[None]:
     """Let the errors of a problem that is made of a file's numbers name the file.
-
-    Parameters
-    ----------
-    path : path-like
-    line : int, optional
-        Where the instance begins, from 1.
 
     Raises
     ------

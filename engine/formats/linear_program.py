@@ -66,14 +66,7 @@ class ParsedProgram:
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
-    """
+    """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section."""
     if without_compression(path).name.lower().endswith((".mps", ".lp")):
         return True
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
@@ -394,13 +387,10 @@ def write(
 
     Parameters
     ----------
-    path : path-like
-    name : str
     c : ndarray, shape (n,)
         Costs.
     offset : float
         Added to the objective.
-    maximize : bool
     columns : iterator of (ndarray, ndarray)
         Row indices and values of each of the n columns.
     bounds : (ndarray, ndarray), shape (n,)

@@ -44,7 +44,6 @@ def parse(text: str, path: str | Path | None = None) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    text : str
     path : path-like, optional
         Only for messages.
     """
@@ -70,12 +69,6 @@ def recognize(path: Path, head: str) -> bool:
     Short files must have as many numbers as the matrix has. Long ones must not be ``.dat`` files, which are QAPLIB's,
     and lines must have more numbers than an item of a knapsack. The matrix must not be symmetric: all orders would
     have the same value, so it is another problem.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
     """
     entries = _entries(path, head)
     return entries is not None and not _is_symmetric(entries, path)
@@ -85,12 +78,6 @@ def recognize_symmetric(path: Path, head: str) -> bool:
     """Whether the size alone is followed by a symmetric matrix, as far as it is seen; see :func:`recognize`.
 
     A ``.mat`` file of which too little is seen is taken for one.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
     """
     entries = _entries(path, head)
     return entries is not None and _is_symmetric(entries, path)
@@ -130,13 +117,7 @@ def _is_symmetric(entries: list[int], path: Path) -> bool:
 
 
 def write(path: str | Path, matrix: NDArray[np.int64]) -> None:
-    """Write a file with a matrix of shape (n, n).
-
-    Parameters
-    ----------
-    path : path-like
-    matrix : ndarray of int64, shape (n, n)
-    """
+    """Write a file with a matrix of shape (n, n)."""
     rows = (" ".join(map(str, row)) for row in matrix.tolist())
     write_text(path, "\n".join([str(len(matrix)), *rows, ""]), "the LOLIB file")
 

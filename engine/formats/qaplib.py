@@ -44,7 +44,6 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
 
     Parameters
     ----------
-    text : str
     path : path-like, optional
         Only for messages.
     """
@@ -64,12 +63,6 @@ def recognize(path: Path, head: str) -> bool:
 
     A list of items, as of a knapsack, may begin so too: short files must have as many numbers as two matrices have, and
     lines of longer ones more than an item. Short files may have any name.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
     """
     rows = [line.split() for line in head.splitlines() if line.strip()]
     if len(rows) < 2 or len(rows[0]) > 2 or not all(map(_SIZE.fullmatch, rows[0])):
@@ -84,12 +77,6 @@ def recognize(path: Path, head: str) -> bool:
 
 
 def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-    """Write a file with the matrices A and B, both of shape (n, n).
-
-    Parameters
-    ----------
-    path : path-like
-    first, second : ndarray of int64, shape (n, n)
-    """
+    """Write a file with the matrices A and B, both of shape (n, n)."""
     parts = ("\n".join(" ".join(map(str, row)) for row in matrix.tolist()) for matrix in (first, second))
     write_text(path, "\n\n".join([str(len(first)), *parts, ""]), "the QAPLIB file")

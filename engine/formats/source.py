@@ -83,15 +83,6 @@ def limit() -> int:
 def require_memory(size: int, what: str, path: str | Path | None = None, line: int | None = None) -> None:
     """Refuse to allocate more than the limit.
 
-    Parameters
-    ----------
-    size : int
-        Bytes that are about to be allocated.
-    what : str
-        What for, as the subject of a sentence.
-    path, line
-        For the message.
-
     Raises
     ------
     ProblemError
@@ -114,7 +105,6 @@ def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
 
     Parameters
     ----------
-    path : path-like
     what : str
         What the file should be, with its article, for messages: ``"the knapsack file"``.
     memory_per_byte : int
@@ -154,12 +144,6 @@ def read_head(path: str | Path, size: int) -> str:
 
     A byte-order mark, which editors on Windows put in front, is left out and not counted.
 
-    Parameters
-    ----------
-    path : path-like
-    size : int
-        Bytes.
-
     Raises
     ------
     OSError
@@ -178,12 +162,7 @@ def read_head(path: str | Path, size: int) -> str:
 
 
 def comments_end(text: str) -> int:
-    """Where the lines end that are empty, begin with ``#``, or are ``c ...``, at the beginning of a text.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """Where the lines end that are empty, begin with ``#``, or are ``c ...``, at the beginning of a text."""
     at = 0
     while at < len(text):
         end = text.find("\n", at)
@@ -196,12 +175,7 @@ def comments_end(text: str) -> int:
 
 
 def beginning_of(text: str) -> str:
-    """The first 4096 characters; where comments fill half of these or more, those that follow the comments.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """The first 4096 characters; where comments fill half of these or more, those that follow the comments."""
     head = text[:_HEAD]
     if comments_end(head) < _HEAD // 2 or len(text) < _HEAD:
         return head
@@ -211,11 +185,6 @@ def beginning_of(text: str) -> str:
 
 def read_beginning(path: str | Path) -> str:
     """The first 4096 bytes of a file as :func:`read_head` reads them, or those that follow comments of up to 1 MB.
-
-    Parameters
-    ----------
-    path : path-like
-        As for :func:`read_head`, of which it has the rules for comments from :func:`beginning_of`.
 
     Raises
     ------
@@ -270,14 +239,6 @@ def _all_of(stream: io.BufferedIOBase, packed: int, memory_per_byte: int, what: 
 def read_text(path: str | Path, what: str, memory_per_byte: int = 2) -> str:
     """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`.
 
-    Parameters
-    ----------
-    path : path-like
-    what : str
-        What is read, for messages.
-    memory_per_byte : int
-        Bytes of memory that reading takes in all for a byte of the text.
-
     Raises
     ------
     ProblemError
@@ -297,14 +258,6 @@ def lines_of(text: str) -> list[str]:
 
 def write_text(path: str | Path, text: str, what: str) -> None:
     """Write an instance file in UTF-8; it appears whole or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-        Made or replaced. Links and what is no regular file, such as ``/dev/stdout``, stay, and are written to.
-    text : str
-    what : str
-        What the file is, with its article, for messages: ``"the knapsack file"``.
 
     Raises
     ------

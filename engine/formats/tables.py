@@ -140,12 +140,6 @@ def recognize(path: Path, head: str) -> str | None:
     """``"parquet"``, ``"libsvm"``, ``"csv"`` or ``"tsv"``, by the name and the first lines; None for anything else.
 
     Text with separators is recognised if a title in its header is one of :data:`TARGETS`.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
     """
     if path.suffix.lower() in (".parquet", ".pq") and head.startswith("PAR1"):
         return "parquet"
@@ -158,13 +152,7 @@ def recognize(path: Path, head: str) -> str | None:
 
 
 def looks_like_text(path: Path, head: str) -> bool:
-    """Whether a file may be a table of text with separators, whatever its columns are called.
-
-    Parameters
-    ----------
-    path, head
-        As for :func:`recognize`.
-    """
+    """Whether a file may be a table of text with separators, whatever its columns are called."""
     lines = _lines(head)
     return path.suffix.lower() in _TEXT_SUFFIXES and len(lines) > 1 and len(_cells(lines[0], _separator(lines[0]))) > 1
 
@@ -203,15 +191,6 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 def read(path: str | Path, target: str | int | None = None, encode: bool = False) -> Table:
     """Read a table of any of these formats.
-
-    Parameters
-    ----------
-    path : str or Path
-    target : str or int, optional
-        Name or number (from 0, negative from the end) of the target column; by default the one whose title is in
-        :data:`TARGETS`, else the last. LIBSVM has its own.
-    encode : bool
-        Whether a column of text becomes one column of 0 and 1 for each of its words, called ``name=word``.
 
     Raises
     ------
@@ -469,16 +448,7 @@ def _read_parquet(path: Path, target: str | int | None, encode: bool) -> Table:
 
 
 def write_csv(path: Path, X: NDArray[Any], y: NDArray[Any], names: list[str]) -> None:
-    """Write features and a 0/1 target called ``y``, with a header.
-
-    Parameters
-    ----------
-    path : Path
-    X : ndarray, shape (N, p)
-    y : ndarray, shape (N,)
-    names : list of str
-        Of the p columns.
-    """
+    """Write features and a 0/1 target called ``y``, with a header."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow([*names, "y"])

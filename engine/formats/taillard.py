@@ -76,7 +76,6 @@ def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
 
     Parameters
     ----------
-    text : str
     path : path-like, optional
         Only for messages.
     """
@@ -225,15 +224,7 @@ def write(
     upper_bound: int | None = None,
     lower_bound: int | None = None,
 ) -> None:
-    """Write one instance in Taillard's layout.
-
-    Parameters
-    ----------
-    path : str or Path
-    times : ndarray of int, shape (machines, jobs)
-    seed, upper_bound, lower_bound : int
-        The last three numbers of the header; 0 where unknown.
-    """
+    """Write one instance in Taillard's layout."""
     machines, jobs = times.shape
     rows = "\n".join(" ".join(str(value) for value in row) for row in times.tolist())
     text = (
@@ -245,12 +236,6 @@ def write(
 
 def generate_times(jobs: int, machines: int, time_seed: int) -> NDArray[np.int64]:
     """Taillard's random processing times, 1 to 99: machine by machine, from the Lehmer generator 16807 mod 2^31 - 1.
-
-    Parameters
-    ----------
-    jobs, machines : int
-    time_seed : int
-        1 to 2^31 - 2.
 
     Returns
     -------

@@ -31,10 +31,6 @@ _WORD = "tardiness"
 def read(path: str | Path) -> list[list[list[int]]]:
     """All instances of a file: the rows times, weights, due dates of each.
 
-    Parameters
-    ----------
-    path : path-like
-
     Raises
     ------
     ProblemError
@@ -71,14 +67,7 @@ def _without_sizes(lines: list[tuple[int, str]], numbers: Numbers, path: str | P
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a file begins with the word and a number, or has one of OR-Library's names and begins with numbers.
-
-    Parameters
-    ----------
-    path : Path
-    head : str
-        The file's first 4096 bytes, decoded.
-    """
+    """Whether a file begins with the word and a number, or has one of OR-Library's names and begins with numbers."""
     words = head.split()
     if len(words) >= 2 and words[0].lower() == _WORD and words[1].isdigit():
         return True

@@ -30,12 +30,6 @@ class Numbers:
     def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
         """Of (line number, text) pairs.
 
-        Parameters
-        ----------
-        lines : iterable of (int, str)
-        path : path-like, optional
-            Only for messages.
-
         Raises
         ------
         ProblemError
@@ -70,12 +64,6 @@ class Numbers:
     def matrix(self, rows: int, columns: int, what: str) -> list[list[int]]:
         """The next ``rows * columns`` words, row by row.
 
-        Parameters
-        ----------
-        rows, columns : int
-        what : str
-            What a word is, for messages.
-
         Raises
         ------
         ProblemError
@@ -90,12 +78,6 @@ class Numbers:
 
     def skip(self, count: int, what: str) -> None:
         """Pass over words, whatever they are.
-
-        Parameters
-        ----------
-        count : int
-        what : str
-            What they are, for messages.
 
         Raises
         ------

@@ -45,7 +45,6 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
 
     Parameters
     ----------
-    text : str
     path : path-like, optional
         Only for messages.
     """
@@ -90,16 +89,7 @@ def recognize(head: str) -> bool:
 
 
 def write(path: str | Path, name: str, costs: NDArray[np.int64], comment: str = "") -> None:
-    """Write an explicit full matrix, shape (n, n).
-
-    Parameters
-    ----------
-    path : path-like
-    name : str
-    costs : ndarray of int64, shape (n, n)
-    comment : str
-        One line; none if empty.
-    """
+    """Write an explicit full matrix, shape (n, n)."""
     rows = "\n".join(" ".join(str(value) for value in row) for row in costs.tolist())
     text = (
         f"NAME: {name}\nTYPE: ATSP\nCOMMENT: {comment}\nDIMENSION: {len(costs)}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"

@@ -97,7 +97,6 @@ def write_quadratic_assignment(problem: QuadraticAssignment, path: Path) -> None
 
     Parameters
     ----------
-    problem : QuadraticAssignment
     path : Path
         Made, or replaced.
     """
@@ -105,13 +104,6 @@ def write_quadratic_assignment(problem: QuadraticAssignment, path: Path) -> None
 
 
 def write_tardiness(problem: Tardiness, path: Path) -> None:
-    """Write an instance in the layout that :meth:`Tardiness.read` reads.
-
-    Parameters
-    ----------
-    problem : Tardiness
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance in the layout that :meth:`Tardiness.read` reads."""
     rows = (" ".join(map(str, row.tolist())) for row in (problem.times, problem.weights, problem.due))
     write_text(path, "\n".join([f"tardiness {problem.jobs}", *rows, ""]), "the file of a tardiness problem")

@@ -37,7 +37,6 @@ def write_nk(problem: BOA, path: Path) -> None:
     ----------
     problem : BOA
         As :func:`generate_nk` makes them.
-    path : Path
     """
     fitness = problem.fitness
     assert isinstance(fitness, Decomposable)

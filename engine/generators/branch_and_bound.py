@@ -99,7 +99,6 @@ def write_flowshop(problem: Flowshop, path: Path) -> None:
 
     Parameters
     ----------
-    problem : Flowshop
     path : Path
         Made, or replaced.
     """
@@ -111,7 +110,6 @@ def write_atsp(problem: ATSP, path: Path) -> None:
 
     Parameters
     ----------
-    problem : ATSP
     path : Path
         Made, or replaced.
     """

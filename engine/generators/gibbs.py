@@ -46,11 +46,5 @@ def generate(options: ProbitOptions) -> HorseshoeProbit:
 
 
 def write(problem: HorseshoeProbit, path: Path) -> None:
-    """Write CSV with a header, the target called y.
-
-    Parameters
-    ----------
-    problem : HorseshoeProbit
-    path : Path
-    """
+    """Write CSV with a header, the target called y."""
     write_csv(path, dense_rows(problem.X, 0, problem.X.shape[0]), problem.y, list(problem.names))

@@ -95,11 +95,6 @@ def generate(options: GeneratorOptions) -> Knapsack:
     inverse class), then, in the classes that have one, all n second values (p, or its distance from the first value's
     offset). The capacity draws nothing.
 
-    Parameters
-    ----------
-    options : GeneratorOptions
-        The class and its parameters, within their bounds.
-
     Returns
     -------
     Knapsack
@@ -155,7 +150,6 @@ def write(problem: Knapsack, path: Path) -> None:
 
     Parameters
     ----------
-    problem : Knapsack
     path : Path
         Made, or replaced.
 

@@ -70,11 +70,6 @@ def _transport(random: np.random.Generator, m: int, n: int, name: str) -> Linear
 def write(problem: LinearProgram, path: Path) -> None:
     """Write a program as free MPS.
 
-    Parameters
-    ----------
-    problem : LinearProgram
-    path : Path
-
     Raises
     ------
     ProblemError

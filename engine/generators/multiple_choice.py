@@ -114,7 +114,6 @@ def write_multiple_choice(problem: MultipleChoiceKnapsack, path: Path) -> None:
 
     Parameters
     ----------
-    problem : MultipleChoiceKnapsack
     path : Path
         Made, or replaced.
     """
@@ -126,7 +125,6 @@ def write_multidimensional(problem: MultidimensionalKnapsack, path: Path) -> Non
 
     Parameters
     ----------
-    problem : MultidimensionalKnapsack
     path : Path
         Made, or replaced.
     """

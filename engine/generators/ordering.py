@@ -60,7 +60,6 @@ def write_linear_ordering(problem: LinearOrdering, path: Path) -> None:
 
     Parameters
     ----------
-    problem : LinearOrdering
     path : Path
         Made, or replaced.
     """

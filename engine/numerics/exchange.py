@@ -49,7 +49,6 @@ class Peer:
 
     Parameters
     ----------
-    memory : Memory
     communicator : Communicator
         Of the threads of all devices.
     number : int

@@ -26,13 +26,7 @@ class Memory:
         return self._buffers[-1]
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
-        """The same, of zeros.
-
-        Parameters
-        ----------
-        shape, dtype
-            As for :meth:`empty`.
-        """
+        """The same, of zeros."""
         buffer = self.empty(shape, dtype)
         self.device.zero(buffer)
         return buffer

@@ -82,13 +82,6 @@ def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArra
 def stream_word(stream: int, chain: int = 0) -> int:
     """The counter's last word: which of an algorithm's draws, and which of its independent chains.
 
-    Parameters
-    ----------
-    stream : int
-        Which of the algorithm's draws.
-    chain : int
-        Which independent chain.
-
     Raises
     ------
     ValueError
@@ -103,19 +96,6 @@ def uniform_words(
     seed: int, stream: int, step: int, start: int, count: int, *, chain: int = 0, attempt: int = 0
 ) -> NDArray[np.uint32]:
     """Random words of the indices ``start``, ``start + 1``, ..., as the kernels make them.
-
-    Parameters
-    ----------
-    seed : int
-        Below 2**64.
-    stream, chain : int
-        Which draw of the algorithm, below 2**8, and which independent chain, below 2**24.
-    step : int
-        Iteration, below 2**32.
-    start, count : int
-        The indices; the last is below 2**48.
-    attempt : int
-        Retry of a rejection method, below 2**16.
 
     Returns
     -------
@@ -147,13 +127,7 @@ def uniform_float64(words: NDArray[np.uint32]) -> NDArray[np.float64]:
 
 
 def uniform_float64_wide(high: NDArray[np.uint32], low: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """``((high * 2**32 + low) // 2**12 + 1/2) / 2**52``: in (0, 1), from 2**-53 to 1 - 2**-53; every step is exact.
-
-    Parameters
-    ----------
-    high, low : ndarray of uint32, any one shape
-        Two random words for each number.
-    """
+    """``((high * 2**32 + low) // 2**12 + 1/2) / 2**52``: in (0, 1), from 2**-53 to 1 - 2**-53; every step is exact."""
     bits = (high.astype(np.uint64) << np.uint64(20)) | (low >> np.uint32(12)).astype(np.uint64)
     return (bits.astype(np.float64) + 0.5) * 2.0**-52
 
@@ -174,7 +148,6 @@ def fill(
 
     Parameters
     ----------
-    device : Device
     buffer : Buffer
         uint32, float32 or float64 as ``output`` asks. Each index fills four elements (two for ``"f64_wide"``), so its
         size must be a multiple of that.

@@ -31,7 +31,6 @@ class Scanner(Closing):
 
     Parameters
     ----------
-    device : Device
     block : {1, 256}, optional
         Work-items a group; the device's own choice by default. The results do not depend on it.
     """
@@ -50,16 +49,6 @@ class Scanner(Closing):
     def exclusive(self, values: Buffer, prefixes: Buffer, count: int | None = None) -> int:
         """Write the sum of the first ``i`` values to ``prefixes[i]``, and return the sum of all.
 
-        Parameters
-        ----------
-        values : Buffer of int32 or int64
-        prefixes : Buffer
-            int32 or int64 for values of int32, else int64; it may be ``values`` itself. A prefix that int32 cannot hold
-            wraps, as in NumPy, while the total returned is exact up to int64: for values that are not negative, it
-            shows whether all fitted.
-        count : int, optional
-            How many values, from the first on; all by default.
-
         Raises
         ------
         TypeError
@@ -74,15 +63,6 @@ class Scanner(Closing):
         """The same without waiting: the first element of the buffer returned, of int64, will be the sum of all.
 
         It lasts until the next scan; there is none, and nothing to add, for no values.
-
-        Parameters
-        ----------
-        values : Buffer
-            What is added.
-        prefixes : Buffer
-            Where the sums before each value are written.
-        count : int, optional
-            How many values; all by default.
         """
         if (values.dtype.name, prefixes.dtype.name) not in _PAIRS:
             pairs = ", ".join(f"{value} to {prefix}" for value, prefix in _PAIRS)
@@ -120,13 +100,6 @@ class Scanner(Closing):
 def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = None) -> tuple[Buffer, int]:
     """The sums of the first 0, 1, ..., n - 1 values in a new buffer, and the sum of all.
 
-    Parameters
-    ----------
-    device : Device
-    values : Buffer of int32 or int64, n elements
-    dtype : dtype-like, optional
-        Type of the prefixes: that of the values by default; see :meth:`Scanner.exclusive`.
-
     Raises
     ------
     TypeError
@@ -138,15 +111,7 @@ def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = Non
 
 
 def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) -> tuple[NDArray[Any], int]:
-    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Integers.
-    dtype : dtype, optional
-        Of the prefixes; that of the values by default.
-    """
+    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total."""
     sums = np.zeros(values.size + 1, np.int64)
     np.cumsum(values, dtype=np.int64, out=sums[1:])
     return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])

@@ -54,13 +54,7 @@ Keys = NDArray[np.int64]
 
 
 def permutation(parameters: Parameters, generation: int) -> NDArray[np.int32]:
-    """Genes in the order in which they are sampled; an edge goes from an earlier to a later one.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    generation : int
-    """
+    """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
     step = parameters.structure_step(generation)
     words = uniform_words(parameters.seed, STREAM_PERMUTATION, step, 0, parameters.n, chain=parameters.chain)
     return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
@@ -88,9 +82,7 @@ def tournament_winners(parameters: Parameters, keys: Keys, generation: int) -> N
 
     Parameters
     ----------
-    parameters : Parameters
     keys : ndarray of int64, shape (N,)
-    generation : int
     """
     drawn = []
     for attempt in range(-(-parameters.tournament_size // 4)):
@@ -144,8 +136,6 @@ def learn(
         The selected individuals.
     order : ndarray of int32, shape (n,)
         Gene of each rank.
-    max_parents : int
-    tables : ScoreTables
     links : ndarray, shape (n, n), optional
         Which genes may be joined by an edge; all, if not given.
 
@@ -191,15 +181,7 @@ def _score(tables: ScoreTables, level: int, zeros: NDArray[np.int64], ones: NDAr
 
 
 def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]:
-    """Chance of a one for each configuration, in units of 2^-31, rounded down; half where nothing is known.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (2, configurations)
-        Individuals with the gene at 0 and at 1.
-    laplace : bool
-        Whether one is added to each count.
-    """
+    """Chance of a one for each configuration, in units of 2^-31, rounded down; half where nothing is known."""
     zeros, ones = counts
     both = zeros + ones
     if laplace:
@@ -212,12 +194,6 @@ def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
 
     The random number of an individual and a gene has 31 bits, the highest first: bit b is that of the individual in
     word b of the eight blocks drawn for this gene and these 32 individuals.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    learned : Learned
-    generation : int
     """
     columns = -(-parameters.offspring // 32)
     ranked = np.zeros((32 * columns, parameters.n), np.uint8)
@@ -251,15 +227,6 @@ def improve(
     parameters: Parameters, fitness: Decomposable, bits: Bits, stream: int, step: int, count: int
 ) -> tuple[Bits, int]:
     """Local search of the first ``count`` individuals, every gain found by evaluating the flipped string.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    fitness : Decomposable
-    bits : ndarray of uint8, shape (m, n)
-    stream, step : int
-        Of the random words.
-    count : int
 
     Returns
     -------
@@ -328,8 +295,6 @@ def anneal(
 
     Parameters
     ----------
-    parameters : Parameters
-    fitness : Decomposable
     start : ndarray of uint8, shape (n,)
     individual : int
         Its number in the population.
@@ -341,7 +306,6 @@ def anneal(
     Returns
     -------
     bits : ndarray of uint8, shape (n,)
-    flips : int
     """
     present, flips = start.copy(), 0
     before_round, ends = present, schedule["ends"]
@@ -395,7 +359,6 @@ class ReferenceRun:
 
     Parameters
     ----------
-    parameters : Parameters
     evaluate : callable
         From (m, n) uint8 to (m,) int64: the fitness to maximise, exactly.
 
@@ -466,14 +429,7 @@ class ReferenceRun:
 
 
 def migrate(references: Sequence[ReferenceRun], count: int) -> None:
-    """The ``count`` best of each population replace the worst of the next, the last one's those of the first.
-
-    Parameters
-    ----------
-    references : sequence of ReferenceRun
-        In the order of the ring.
-    count : int
-    """
+    """The ``count`` best of each population replace the worst of the next, the last one's those of the first."""
     groups = []
     for reference in references:
         best = np.sort(best_first(reference.keys)[:count])

@@ -18,8 +18,6 @@ def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chos
 
     Parameters
     ----------
-    parameters : Parameters
-    fitness : Decomposable
     offspring : ndarray of uint8, shape (M, n)
     chosen : ndarray of uint8, shape (S, n)
         The selected individuals.
@@ -52,9 +50,7 @@ def partition_child(
 
     Parameters
     ----------
-    fitness : Decomposable
     own, partner : ndarray of uint8, shape (n,)
-    copies : bool
     """
     if fitness.is_symmetric and 2 * int((own != partner).sum()) > fitness.n:
         partner = 1 - partner

@@ -30,7 +30,6 @@ def search(tree: Tree, upper: int = INFINITY, share_best: bool = True) -> HostSe
 
     Parameters
     ----------
-    tree : Tree
     upper : int
         Initial upper bound; only leaves below it count as found.
     share_best : bool

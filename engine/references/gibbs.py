@@ -112,15 +112,7 @@ class ReferenceChain:
         self.tau, self.xi = 1.0, 1.0
 
     def step(self, number: int, order: Literal["forward", "reversed"] = "forward") -> None:
-        """One iteration.
-
-        Parameters
-        ----------
-        number : int
-            Part of the key of every draw.
-        order : {"forward", "reversed"}
-            Reversed, the parts of an iteration come in the opposite order: the time reversal of the chain.
-        """
+        """One iteration."""
         parts = [self._scales, self._tau, self._nu_and_xi, self._coefficients]
         for part in parts if order == "forward" else parts[::-1]:
             part(number)
@@ -174,7 +166,6 @@ class BlasSampler:
     ----------
     X : ndarray of float32, shape (N, q)
         Rows multiplied by their y = +-1.
-    seed : int
     """
 
     def __init__(self, X: NDArray[np.float32], seed: int) -> None:

@@ -28,7 +28,6 @@ def optimum_by_cut_rows(problem: Knapsack, cut: bool = True) -> int:
     ----------
     problem : Knapsack
         Without counts.
-    cut : bool
     """
     profits, weights, capacity = problem.profits, problem.weights, problem.capacity
     fits = weights <= capacity

@@ -33,11 +33,6 @@ def _contents(folder: Path) -> dict[str, Any]:
 def plots(folder: Path = RECORDS) -> list[Plot]:
     """The plots that ``contents.toml`` lists.
 
-    Parameters
-    ----------
-    folder : Path
-        The records and ``contents.toml``.
-
     Raises
     ------
     engine.errors.InputError

@@ -27,16 +27,7 @@ def can_draw() -> bool:
 
 
 def draw_svg(path: Path, draw: Callable[[Any], None], size: tuple[float, float] = (6.4, 3.4)) -> None:
-    """Draw one pair of axes into an SVG file.
-
-    Parameters
-    ----------
-    path : Path
-    draw : callable
-        ``draw(axes)`` adds the data, labels and limits to a ``matplotlib.axes.Axes``.
-    size : tuple of float
-        Width and height in inches.
-    """
+    """Draw one pair of axes into an SVG file."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

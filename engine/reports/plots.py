@@ -69,7 +69,6 @@ def bars_of(plot: Plot, report: Report) -> dict[str, dict[str, float]]:
 
     Parameters
     ----------
-    plot : Plot
     report : Report
         The record.
 

@@ -46,8 +46,6 @@ def record_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
 
     Parameters
     ----------
-    title : str
-    columns : sequence of str
     rows : sequence of sequence of str
         A cell for each column.
     """

@@ -95,7 +95,6 @@ class Report:
         From :func:`engine.reports.machine.describe_machine`.
     seconds : float
         Wall time of all measurements together.
-    sections : list of Section
     """
 
     name: str

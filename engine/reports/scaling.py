@@ -80,7 +80,6 @@ class ScalingCase:
 
     Attributes
     ----------
-    name : str
     run : callable
         Does it on devices, given by id, once they are warm.
     repeated : frozenset of str
@@ -108,30 +107,7 @@ def solving_case(
     check: Callable[[Result], str] = lambda result: "",
     repeated: Iterable[str] = (),
 ) -> ScalingCase:
-    """A case that one problem is solved for.
-
-    Parameters
-    ----------
-    name : str
-    problem : callable
-        Makes it.
-    given : mapping
-        Options.
-    answer : callable
-        What of a result may not depend on the number of devices.
-    warm : mapping
-        Options in place of ``given`` of the short run that compiles.
-    record : mapping, optional
-        Options in place of ``given`` of the further run that is recorded.
-    exchange : callable
-        From a result on one device, what so many devices are expected to exchange.
-    exchanged : callable
-        From a result on so many devices, the bytes that they have exchanged.
-    check : callable
-        What is wrong with a result; empty if nothing is.
-    repeated : iterable of str
-        See :class:`ScalingCase`.
-    """
+    """A case that one problem is solved for."""
     kept: list[Problem[Any]] = []
 
     def run(devices: list[str], changed: Mapping[str, Any] | None = None) -> Outcome:
@@ -161,7 +137,6 @@ def mapping_case(
 
     Parameters
     ----------
-    name : str
     problems : callable
         Makes them.
     given : mapping
@@ -276,10 +251,8 @@ def bench_scaling(
     ----------
     title : str
         The solver.
-    cases : iterable of ScalingCase
     backend, names
         As for :func:`engine.devices.select`; ``["all"]`` stands for every GPU.
-    request : Request
 
     Returns
     -------

@@ -53,7 +53,6 @@ def profile_of(
 
     Parameters
     ----------
-    device : DeviceTimeline
     window : (float, float)
         Of the recording.
     seconds : float
@@ -79,17 +78,7 @@ def profile_of(
 
 
 def predicted_seconds(profile: Profile, devices: int, exchange: Exchange, all_gather: float) -> float:
-    """Seconds of a case on so many devices.
-
-    Parameters
-    ----------
-    profile : Profile
-    devices : int
-    exchange : Exchange
-        Of that many devices; ignored for one.
-    all_gather : float
-        Seconds of one all-gather of their threads.
-    """
+    """Seconds of a case on so many devices."""
     own = profile.divided / devices + profile.repeated + profile.idle
     return own if devices == 1 else own + exchange.rounds * all_gather + exchange.nbytes / PEER_BYTES_PER_SECOND
 

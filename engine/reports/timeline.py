@@ -47,28 +47,13 @@ def _intervals(spans: Iterable[tuple[float, float]], window: tuple[float, float]
 
 
 def covered(spans: Iterable[tuple[float, float]], window: tuple[float, float]) -> float:
-    """Seconds of a window that spans (begin, end) cover; what several cover counts once.
-
-    Parameters
-    ----------
-    spans : iterable of (float, float)
-        Seconds.
-    window : (float, float)
-        Begin and end, seconds.
-    """
+    """Seconds of a window that spans (begin, end) cover; what several cover counts once."""
     intervals = _intervals(spans, window)
     return float((intervals[:, 1] - intervals[:, 0]).sum())
 
 
 def shares_of(device: DeviceTimeline, window: tuple[float, float]) -> Shares:
-    """How a device's time within a window was used.
-
-    Parameters
-    ----------
-    device : DeviceTimeline
-    window : (float, float)
-        Begin and end, seconds of ``perf_counter``.
-    """
+    """How a device's time within a window was used."""
     whole = max(1e-12, window[1] - window[0])
     kernels = [(one.begin, one.end) for one in device.commands if one.kind == "kernel"]
     used = [(one.begin, one.end) for one in device.commands if one.kind != "wait"]
@@ -77,16 +62,7 @@ def shares_of(device: DeviceTimeline, window: tuple[float, float]) -> Shares:
 
 
 def busiest_window(timeline: Timeline, window: tuple[float, float], seconds: float) -> tuple[float, float]:
-    """The part of a window, of so many seconds, in its middle by commands: what a detail shows.
-
-    Parameters
-    ----------
-    timeline : Timeline
-    window : (float, float)
-        Begin and end, seconds.
-    seconds : float
-        Length of the part.
-    """
+    """The part of a window, of so many seconds, in its middle by commands: what a detail shows."""
     begins = sorted(
         one.begin for device in timeline.devices for one in device.commands if window[0] <= one.begin <= window[1]
     )
@@ -190,8 +166,6 @@ def picture(timeline: Timeline, title: str, window: tuple[float, float], detail:
 
     Parameters
     ----------
-    timeline : Timeline
-    title : str
     window : (float, float)
         Begin and end, seconds of ``perf_counter``.
     detail : float

@@ -116,7 +116,6 @@ class Resolved:
 
     Attributes
     ----------
-    settings : Settings
     given : dict of str to Given
         The settings that are not defaults.
     given_options : dict of str to dict of str to Given
@@ -168,15 +167,6 @@ def resolve(
 ) -> Resolved:
     """Combine defaults, file, environment and arguments.
 
-    Parameters
-    ----------
-    arguments : mapping, optional
-        Settings by name; None means not given.
-    file : path-like, optional
-        The TOML file to read, instead of the usual places.
-    environment : mapping, optional
-        ``os.environ`` by default. A variable that is set to nothing is not set.
-
     Raises
     ------
     engine.errors.OptionError
@@ -202,16 +192,6 @@ def solver_options(
 ) -> SolverOptions:
     """The options of one run: those of ``resolved``, with ``arguments`` on top.
 
-    Parameters
-    ----------
-    solver : Solver
-    resolved : Resolved or None
-        Its options that apply to other problem classes of the same solver are left out.
-    arguments : mapping
-        Options by name, as they were given in a call or on the command line.
-    problem : type, optional
-        The class of the problem to solve; by default the first the solver takes.
-
     Raises
     ------
     engine.errors.OptionError
@@ -236,14 +216,6 @@ def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None)
     """What an option that this solver does not have for this problem belongs to, for the end of a message.
 
     Empty if no solver has it.
-
-    Parameters
-    ----------
-    name : str
-        The option as it was given.
-    solver : Solver
-    problem : type, optional
-        The class of the problem to solve.
     """
     if name in solver.option_names:
         classes = [kind.__name__ for kind in solver.instance_classes if name in solver.options_model(kind).model_fields]

@@ -26,7 +26,6 @@ class Display:
 
     Attributes
     ----------
-    title : str
     facts : sequence of (str, str)
         Names and values.
     titles, rows : sequence of str, and of sequences of str
@@ -92,28 +91,14 @@ class Displayed:
 
 
 def aligned(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table as lines of text in columns under their titles.
-
-    Parameters
-    ----------
-    titles : sequence of str
-    rows : iterable of sequence of str
-        A cell for each title.
-    """
+    """A table as lines of text in columns under their titles."""
     cells = [[printable(str(cell)) for cell in row] for row in [titles, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
 def entries_text(array: NDArray[Any], most: int = ENTRIES) -> str:
-    """The first entries of an array, and how many there are if these are not all.
-
-    Parameters
-    ----------
-    array : ndarray
-    most : int
-        Entries that are written.
-    """
+    """The first entries of an array, and how many there are if these are not all."""
     first = " ".join(number_text(value, 6) for value in array.ravel()[:most].tolist())
     return first if array.size <= most else f"{first} ... ({counted(array.size, 'entry', 'entries')})"
 

@@ -48,10 +48,6 @@ def reason(error: BaseException) -> str:
 def open_regular(path: str | Path) -> BufferedReader:
     """Open a file to read its bytes.
 
-    Parameters
-    ----------
-    path : path-like
-
     Raises
     ------
     OSError
@@ -65,12 +61,6 @@ def open_regular(path: str | Path) -> BufferedReader:
 
 def read_regular(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
     """All bytes of a file.
-
-    Parameters
-    ----------
-    path : path-like
-    most : int
-        The largest size in bytes that is read.
 
     Raises
     ------
@@ -88,7 +78,6 @@ def read_utf8(path: str | Path) -> str:
     ------
     OSError
         Also if it is larger than :data:`LARGEST_TEXT`.
-    UnicodeDecodeError
     """
     with open(path, "rb") as stream:
         return _limited(stream, path, LARGEST_TEXT).decode("utf-8-sig")
@@ -101,26 +90,13 @@ def _limited(stream: BufferedReader, path: str | Path, most: int) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed.
-
-    Parameters
-    ----------
-    path : Path
-        Replaced if it exists.
-    content : bytes
-    """
+    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
     with whole(path) as stream:
         stream.write(content)
 
 
 def write_to(path: Path, content: bytes) -> None:
-    """Write what the user has named: a regular file whole; a link, a pipe or a device (``/dev/stdout``) in place.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-    """
+    """Write what the user has named: a regular file whole; a link, a pipe or a device (``/dev/stdout``) in place."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_bytes(content)
     else:
@@ -179,16 +155,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_temporaries(folder: Path, name: str, older_than: float = 0.0) -> None:
-    """Remove what killed writes have left in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        Regular expression of the names of the files that were being written.
-    older_than : float
-        Only what has not changed for so many seconds.
-    """
+    """Remove what killed writes have left in a folder."""
     pattern = re.compile(rf"\.(?:{name})-[0-9a-f]{{8}}")
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

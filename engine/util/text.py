@@ -33,14 +33,6 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
     """A number: integers in full, others to ``digits`` significant digits; ``"-"`` for None.
 
     ``grouped`` separates thousands by commas in integers.
-
-    Parameters
-    ----------
-    value : int, float or None
-    digits : int
-        Significant digits of floats.
-    grouped : bool
-        Whether integers have commas between thousands.
     """
     if value is None:
         return "-"
@@ -63,16 +55,7 @@ def value_text(value: float | int | None) -> str:
 
 
 def counter_text(value: float | int | None, digits: int | None = None, unit: str = "") -> str:
-    """A counter of a result: ``unlimited`` from :data:`UNLIMITED` on, a number otherwise.
-
-    Parameters
-    ----------
-    value : int, float or None
-    digits : int, optional
-        As for :func:`number_text`; as :func:`value_text` by default.
-    unit : str
-        ``"bytes"`` for a size, which is shown by :func:`bytes_text`.
-    """
+    """A counter of a result: ``unlimited`` from :data:`UNLIMITED` on, a number otherwise."""
     if unit == "bytes" and value is not None:
         return bytes_text(value)
     if value is not None and value >= UNLIMITED:
@@ -81,16 +64,7 @@ def counter_text(value: float | int | None, digits: int | None = None, unit: str
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """``1 run``, ``2 runs``, ``12,000 runs``: a number with its noun.
-
-    Parameters
-    ----------
-    count : int
-    noun : str
-        In the singular.
-    plural : str, optional
-        By default the noun with an s.
-    """
+    """``1 run``, ``2 runs``, ``12,000 runs``: a number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
@@ -128,7 +102,6 @@ def short_number_text(value: float, digits: int = 3) -> str:
 
     Parameters
     ----------
-    value : float
     digits : int
         Significant digits; one more below 1000, where there is no prefix.
     """

@@ -34,7 +34,6 @@ class ForeignCode:
 
     Attributes
     ----------
-    kind : {"Python", "C"}
     where : str
         The file that contains it.
     digest : str
@@ -50,31 +49,12 @@ class ForeignCode:
 
 
 def native_code_of(code: str, where: str) -> ForeignCode:
-    """C code of a problem.
-
-    Parameters
-    ----------
-    code : str
-        The C code.
-    where : str
-        The file that contains it, for messages.
-    """
+    """C code of a problem."""
     return ForeignCode("C", where, hashlib.sha256(code.encode()).hexdigest(), code)
 
 
 def require_trust(code: ForeignCode, trust: bool) -> None:
-    """Refuse code that the user has not agreed to execute; with ``trust``, agree, and remember it.
-
-    Parameters
-    ----------
-    code : ForeignCode
-    trust : bool
-        Whether the user has just agreed.
-
-    Raises
-    ------
-    engine.errors.UntrustedCode
-    """
+    """Refuse code that the user has not agreed to execute; with ``trust``, agree, and remember it."""
     if is_trusted(code):
         return
     if not trust:

@@ -99,9 +99,6 @@ def judge_bound(
 
     Parameters
     ----------
-    claim : Claim
-    found : Findings
-    minimize : bool
     best : number or None
         The independent bound, times ``scale``; None if there is none.
     how : str

@@ -25,13 +25,7 @@ _REPEATED = (
 
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
-    """What shows how several devices share a population: a number of generations, the same on any of them.
-
-    Parameters
-    ----------
-    quick : bool
-        Seconds on a CPU; otherwise seconds on a GPU.
-    """
+    """What shows how several devices share a population: a number of generations, the same on any of them."""
     for genes, population in ((60, 2000),) if quick else ((2000, 600_000), (5000, 1_250_000)):
         yield _case(genes, population, 3 if quick else 40)
     count, genes = (4, 30) if quick else (64, 200)

@@ -65,30 +65,6 @@ def smallest_population(
 ) -> Tuning:
     """Double the population until it is reliable, then bisect.
 
-    Parameters
-    ----------
-    problem : BOA
-        Its optimum must be known, or a ``target`` be among the options.
-    engine : Engine
-    runs : int
-        Runs a population, with the seeds ``seed``, ``seed + 1``, ...; all of them are made, also after a failure.
-    seed : int
-        The seed of the first run.
-    success_rate : float
-        The least share of runs that a reliable population solves.
-    start, most : int
-        The first population, 4 n (at least 64) by default, and the largest to try, which bounds the first too.
-    precision : float
-        Bisection ends when the populations on either side differ by this fraction.
-    on_trial : callable, optional
-        Called with each trial.
-    **options
-        Of the solver.
-
-    Returns
-    -------
-    Tuning
-
     Raises
     ------
     OptionError

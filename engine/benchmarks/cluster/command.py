@@ -64,16 +64,6 @@ class SimulatedSearch:
     def compute(self, worker: str, work: Work, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
         """A task of a simulated worker.
 
-        Parameters
-        ----------
-        worker : str
-        work : dict
-            Of :class:`engine.solvers.branch_and_bound.division.DividedSearch`.
-        seconds : float
-            Length of the task.
-        shared : object
-            Ignored.
-
         Returns
         -------
         float, dict
@@ -124,13 +114,10 @@ def simulate(workers: int, tasks: int, batch_bytes: int, mishaps: Mishaps, seed:
 
     Parameters
     ----------
-    workers : int
     tasks : int
         How many tasks of the longest length the work is for each worker.
     batch_bytes : int
         Size of a batch: an answer has eight.
-    mishaps : Mishaps
-    seed : int
 
     Returns
     -------

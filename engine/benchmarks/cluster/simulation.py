@@ -38,7 +38,6 @@ class Mishaps:
         The worker is silent from then on, for ever.
     twice : float
         The answer comes, and the scheduler has it computed again all the same.
-    restart : float
     """
 
     killed: float = 0.0
@@ -78,8 +77,6 @@ class SimulatedTransport:
         See :data:`Compute`.
     latency : float
         Virtual seconds that a message takes.
-    mishaps : Mishaps
-    seed : int
 
     Attributes
     ----------

@@ -77,7 +77,6 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
     Parameters
     ----------
-    rows, columns : int
     options : Options
         Its ``storage``; auto stands for float32.
     """
@@ -99,12 +98,6 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
 def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
     """Where chains of ``q`` coefficients begin.
-
-    Parameters
-    ----------
-    chains, q : int
-    seed : int
-        Of the coefficients.
 
     Returns
     -------
@@ -133,7 +126,6 @@ def time_iterations(
         Devices that work together.
     rows, columns : int
         Of standard normal X.
-    options : Options
     seconds : float
         About how long is measured.
     """
@@ -159,11 +151,6 @@ def time_iterations(
 
 def advance(sampler: Sampler, first: int, count: int) -> int:
     """Some iterations, waited for.
-
-    Parameters
-    ----------
-    sampler : Sampler
-    first, count : int
 
     Returns
     -------
@@ -206,7 +193,6 @@ def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
 
     Parameters
     ----------
-    infos : sequence of DeviceInfo
     console : Console
         What was found is printed there.
     """
@@ -228,7 +214,6 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
 
     Parameters
     ----------
-    info : DeviceInfo
     rows, columns : int
         Of standard normal X.
     options : Options

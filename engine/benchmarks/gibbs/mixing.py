@@ -231,12 +231,6 @@ KINDS: dict[str, Callable[[_Random], _Data]] = {
 def mixing_problems(names: Iterable[str], seed: int = 1) -> list[HorseshoeProbit]:
     """The kinds or files of these names; ``all`` stands for every kind.
 
-    Parameters
-    ----------
-    names : iterable of str
-    seed : int
-        Of the generated data.
-
     Raises
     ------
     engine.errors.InputError
@@ -271,14 +265,10 @@ def measure_mixing(
 
     Parameters
     ----------
-    infos : sequence of DeviceInfo
-    problem : HorseshoeProbit
     console : Console
         The table is printed there.
     seconds : float
         Time limit of a run.
-    kernels : sequence of str
-    seeds : sequence of int
     **options
         Of the solver.
     """

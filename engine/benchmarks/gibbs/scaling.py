@@ -49,13 +49,7 @@ _SHARDS_BYTES = 8 * SHARDS  # received for each of a chain's sums in a pass
 
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
-    """Iterations of several chains, all draws compared.
-
-    Parameters
-    ----------
-    quick : bool
-        Seconds on a CPU; otherwise seconds on a GPU.
-    """
+    """Iterations of several chains, all draws compared."""
     rows, columns = (4000, 40) if quick else (4_000_000, 1000)
     for kernel, chains in (("px", 2), ("hmc", 2)) if quick else (("px", 4), ("px", 8), ("hmc", 4), ("hmc", 8)):
         yield _case(rows, columns, kernel, chains, 8 if quick else 1000 if kernel == "px" else 100)

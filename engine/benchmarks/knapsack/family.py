@@ -41,12 +41,10 @@ def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -
 
     Parameters
     ----------
-    engine : Engine
     count : int
         Problems of a batch.
     repeat : int
         Measurements, of which the median is printed.
-    console : Console
 
     Returns
     -------
@@ -88,12 +86,10 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
 
     Parameters
     ----------
-    engine : Engine
     n : int
         Items.
     repeat : int
         Measurements, of which the median is printed.
-    console : Console
 
     Returns
     -------
@@ -137,13 +133,7 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
 
 
 def is_proved(problem: Any, result: Any) -> bool:
-    """Whether a result is optimal, and its items add up to its value.
-
-    Parameters
-    ----------
-    problem : Problem
-    result : Result
-    """
+    """Whether a result is optimal, and its items add up to its value."""
     if not isinstance(result, Result) or result.status is not Status.OPTIMAL or result.solution is None:
         return False
     return bool(problem.evaluate(result.solution)[0] == result.objective == result.bound)

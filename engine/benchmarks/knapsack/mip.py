@@ -33,12 +33,10 @@ def measure_beside_highs(engine: Engine, limit: float, instances: Path, console:
 
     Parameters
     ----------
-    engine : Engine
     limit : float
         Seconds for each search.
     instances : Path
         File of OR-Library's format ``mknap``, whose problems are added up in one row; left out if there is none.
-    console : Console
 
     Returns
     -------

@@ -49,14 +49,10 @@ def bench_collection(
 
     Parameters
     ----------
-    engine : Engine
-    folder : Path
-    methods : sequence of str
     limit : float
         Seconds for each program and method.
     threads : int
         Of HiGHS; 0 leaves it out.
-    console : rich.console.Console
     """
     columns = [*methods, *(["HiGHS simplex", "HiGHS IPM"] if threads else [])]
     table = Table(title=f"{folder.name}, seconds (limit {limit:.0f} s)")

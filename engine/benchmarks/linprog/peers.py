@@ -35,14 +35,6 @@ class HighsRun:
 def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
     """Solve with HiGHS here; the model is handed over before the clock starts.
 
-    Parameters
-    ----------
-    problem : LinearProgram
-    solver : {"choose", "simplex", "ipm"}
-    limit : float
-        Seconds.
-    threads : int
-
     Raises
     ------
     RuntimeError

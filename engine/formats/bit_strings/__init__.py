@@ -82,7 +82,6 @@ def read(path: str | Path, instance: int = 1) -> Parsed:
 
     Parameters
     ----------
-    path : path-like
     instance : int
         Which one, counted from 1, of a file that holds several.
 

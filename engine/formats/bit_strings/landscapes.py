@@ -79,7 +79,6 @@ def read_boa(lines: Lines, text: str) -> Parsed:
 
     Parameters
     ----------
-    lines : Lines
     text : str
         The text of these lines.
     """

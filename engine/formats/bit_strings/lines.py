@@ -29,7 +29,6 @@ class Parsed:
 
     Attributes
     ----------
-    format : {"cnf", "wcnf", "nk", "ising", "maxcut", "qubo", "boa"}
     n : int
         Genes.
     clauses : list of lists of int
@@ -83,7 +82,6 @@ class Lines:
     ----------
     path : Path
         Only for messages.
-    text : str
     """
 
     def __init__(self, path: Path, text: str) -> None:
@@ -110,79 +108,36 @@ class Lines:
         return row
 
     def error(self, message: str, line: int | None = None) -> ProblemError:
-        """An error with the file and a line.
-
-        Parameters
-        ----------
-        message : str
-        line : int, optional
-            By default the line that was read last.
-        """
+        """An error with the file and a line."""
         return ProblemError(message, self.path, self.line if line is None else line)
 
     def whole(self, word: str, what: str) -> int:
-        """A word as a whole number of at most 18 digits.
-
-        Parameters
-        ----------
-        word : str
-        what : str
-            What it is, for messages.
-        """
+        """A word as a whole number of at most 18 digits."""
         if not INTEGER.fullmatch(word):
             raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
         return int(word)
 
     def large(self, word: str, what: str) -> int:
-        """A word as a whole number of any size that files have.
-
-        Parameters
-        ----------
-        word : str
-        what : str
-            What it is, for messages.
-        """
+        """A word as a whole number of any size that files have."""
         if not _LARGE.fullmatch(word):
             raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
         return int(word)
 
     def number(self, word: str, what: str) -> float:
-        """A word as a finite number.
-
-        Parameters
-        ----------
-        word : str
-        what : str
-            What it is, for messages.
-        """
+        """A word as a finite number."""
         if not NUMBER.fullmatch(word) or not math.isfinite(float(word)):
             raise self.error(f"{what} must be a finite number; got {word[:40]!r}")
         return float(word)
 
     def genes(self, n: int, what: str) -> int:
-        """``n``, if so many genes can be handled.
-
-        Parameters
-        ----------
-        n : int
-        what : str
-            What it is, for messages.
-        """
+        """``n``, if so many genes can be handled."""
         if not 1 <= n <= _MOST_GENES:
             raise self.error(f"{what} must be from 1 to {_MOST_GENES}; got {n}")
         return n
 
 
 def check_sum(lines: Lines, weights: Iterable[float], numbers: Iterable[int]) -> None:
-    """Refuse weights that are too large in sum to be whole numbers of 64 bits.
-
-    Parameters
-    ----------
-    lines : Lines
-    weights : iterable of float
-    numbers : iterable of int
-        The line of each.
-    """
+    """Refuse weights that are too large in sum to be whole numbers of 64 bits."""
     total = 0.0
     for weight, line in zip(weights, numbers, strict=True):
         total += abs(weight)

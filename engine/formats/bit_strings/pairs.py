@@ -39,7 +39,6 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
 
     Parameters
     ----------
-    lines : Lines
     format : {"ising", "maxcut", "qubo"}
         What it is by its suffix, ``maxcut`` if that tells nothing.
     suffix : str
@@ -75,7 +74,6 @@ def read_beasley(lines: Lines, instance: int) -> Parsed:
 
     Parameters
     ----------
-    lines : Lines
     instance : int
         Which one, counted from 1.
     """
@@ -228,28 +226,7 @@ def _terms(
     more: bool = False,
     first: list[str] | None = None,
 ) -> tuple[Terms, list[int]]:
-    """Lines of two numbers and a weight, no pair twice, and the numbers of these lines.
-
-    Parameters
-    ----------
-    lines : Lines
-    n, base
-        How many numbers there are, None for any, and the first of them.
-    what : str
-        What is numbered.
-    count : int or None
-        How many lines there must be.
-    comment : str
-        Lines that begin with this are skipped.
-    weightless : bool
-        Whether all lines may lack the weight, which is 1 then.
-    ordered : bool
-        Whether (i, j) and (j, i) are two pairs.
-    more : bool
-        Whether something else follows.
-    first : list of str, optional
-        A line that has been read.
-    """
+    """Lines of two numbers and a weight, no pair twice, and the numbers of these lines."""
     terms: Terms = []
     seen: dict[tuple[int, int], int] = {}
     width = 0

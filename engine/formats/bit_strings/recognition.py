@@ -25,7 +25,6 @@ def recognize(path: Path, head: str) -> str | None:
 
     Parameters
     ----------
-    path : Path
     head : str
         The file's first 4096 bytes, decoded, or those behind its comments.
     """
@@ -169,7 +168,6 @@ def recognize_faulty(path: Path, head: str) -> str | None:
 
     Parameters
     ----------
-    path : Path
     head : str
         As for :func:`recognize`.
     """

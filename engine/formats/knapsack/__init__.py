@@ -55,13 +55,6 @@ FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
 def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
     """Read a knapsack file of any of the known formats.
 
-    Parameters
-    ----------
-    path : path-like
-        The file; its name plays no part in telling the format.
-    instance : int
-        Which one, counted from 1, of a file that holds several.
-
     Returns
     -------
     ParsedKnapsack
@@ -77,14 +70,6 @@ def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
 
 def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> ParsedKnapsack:
     """Parse the content of a knapsack file; ``path`` is only for messages.
-
-    Parameters
-    ----------
-    data : bytes
-    path : path-like, optional
-        Only for messages.
-    instance : int
-        Which of several in the file, from 1.
 
     Raises
     ------
@@ -103,11 +88,6 @@ def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> Par
 
 def recognize(head: str) -> str | None:
     """Name of the format a file seems to be in, from its beginning.
-
-    Parameters
-    ----------
-    head : str
-        The first 4096 bytes of the file, decoded; a longer file may be cut in the middle of a line.
 
     Returns
     -------
@@ -142,21 +122,6 @@ def write(
     counts: ArrayLike | None = None,
 ) -> None:
     """Write an instance; the file appears whole or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to make or replace.
-    profits, weights : array-like of int, shape (n,)
-        One entry per item.
-    capacity : int
-        Capacity, in the unit of the weights.
-    format : str
-        One of :data:`FORMATS`.
-    optimum : int, optional
-        Optimal profit, for the ``z`` line of ``pisinger-csv``; the other formats have no place for it.
-    counts : array-like of int, shape (n,), optional
-        How often each item may be taken, for ``bounded``; once by default.
 
     Raises
     ------

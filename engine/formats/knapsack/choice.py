@@ -68,12 +68,6 @@ def is_mknap(head: str) -> bool:
 def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
     """Profits, weights, classes and the capacity of a file.
 
-    Parameters
-    ----------
-    path : path-like
-    instance : int
-        Which of several in the file, from 1.
-
     Raises
     ------
     ProblemError
@@ -93,14 +87,7 @@ def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
 def write_multiple_choice(
     path: Path, profits: NDArray[np.int64], weights: NDArray[np.int64], classes: NDArray[np.int64], capacity: int
 ) -> None:
-    """Write one instance; the file appears whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-    profits, weights, classes : ndarray of int64, shape (n,)
-    capacity : int
-    """
+    """Write one instance; the file appears whole or not at all."""
     lines = [f"mckp {len(profits)} {capacity}"]
     lines += [f"{c} {p} {w}" for c, p, w in zip(classes.tolist(), profits.tolist(), weights.tolist(), strict=True)]
     write_text(path, "\n".join(lines) + "\n", "the knapsack file")
@@ -111,7 +98,6 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
 
     Parameters
     ----------
-    path : path-like
     instance : int
         Which of several in the file, from 1.
 
@@ -139,18 +125,7 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
 def write_mknap(
     path: Path, profits: NDArray[np.int64], weights: NDArray[np.int64], capacities: tuple[int, ...], optimum: int = 0
 ) -> None:
-    """Write a file of one instance; it appears whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-    profits : ndarray of int64, shape (n,)
-    weights : ndarray of int64, shape (m, n)
-    capacities : tuple of int
-        One for each row of ``weights``.
-    optimum : int
-        0 if it is not known.
-    """
+    """Write a file of one instance; it appears whole or not at all."""
     rows = [profits, *weights, np.array(capacities)]
     lines = ["1", f"{len(profits)} {len(capacities)} {optimum}"]
     lines += [" ".join(map(str, row.tolist())) for row in rows]

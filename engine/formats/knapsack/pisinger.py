@@ -34,7 +34,6 @@ def parse(text: bytes, first_line: int, path: str | Path | None, instance: int =
 
     Parameters
     ----------
-    text : bytes
     first_line : int
         The number of its first line in the file.
     path : path-like or None
@@ -130,14 +129,7 @@ def recognize(lines: list[str]) -> bool:
 
 
 def written(name: str, items: list[tuple[int, int]], capacity: int, optimum: int) -> Iterator[str]:
-    """The lines of a file of one block, from (profit, weight) pairs.
-
-    Parameters
-    ----------
-    name : str
-    items : list of (int, int)
-    capacity, optimum : int
-    """
+    """The lines of a file of one block, from (profit, weight) pairs."""
     # A name that could be taken for a comment or a number of items would not be read again.
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     yield name if name[:1].isalpha() else f"knapsack_{name}"

@@ -207,8 +207,6 @@ def written(name: str, items: list[tuple[int, int]], capacity: int, counts: list
     ----------
     name : str
         A format that :func:`recognize` returns.
-    items : list of (int, int)
-    capacity : int
     counts : list of int, optional
         For ``bounded``; 1 each by default.
     """

@@ -32,7 +32,6 @@ class Words:
 
     Parameters
     ----------
-    text : bytes
     first_line : int
         The number of its first line in the file.
     path : path-like or None
@@ -91,26 +90,11 @@ class Words:
         return values
 
     def refuse(self, index: int, what: str) -> ProblemError:
-        """The error for a word that is not a 64-bit integer.
-
-        Parameters
-        ----------
-        index : int
-            Of the word.
-        what : str
-            What the word should be.
-        """
+        """The error for a word that is not a 64-bit integer."""
         return refusal(self.word(index), what, self.path, int(self.lines[index]))
 
     def error(self, message: str, row: int) -> ProblemError:
-        """An error about one line that is not blank.
-
-        Parameters
-        ----------
-        message : str
-        row : int
-            Of the line among those that are not blank.
-        """
+        """An error about one line that is not blank."""
         return ProblemError(message, self.path, int(self.rows[row]))
 
 
@@ -119,7 +103,6 @@ def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
 
     Parameters
     ----------
-    data : bytes
     path : path-like or None
         Only for messages.
     """
@@ -148,7 +131,6 @@ def rows_of(text: bytes, first_line: int) -> Iterator[Row]:
 
     Parameters
     ----------
-    text : bytes
     first_line : int
         The number of its first line in the file.
     """
@@ -180,16 +162,7 @@ def integer(word: bytes) -> int:
 
 
 def refusal(word: bytes, what: str, path: str | Path | None, line: int) -> ProblemError:
-    """The error for a word, called ``what``, that is not a 64-bit integer.
-
-    Parameters
-    ----------
-    word : bytes
-    what : str
-        What the word should be.
-    path : path-like or None
-    line : int
-    """
+    """The error for a word, called ``what``, that is not a 64-bit integer."""
     rule = "must fit a 64-bit signed integer" if is_integer(word) else "must be an integer"
     return ProblemError(f"{what} {rule}; got {excerpt(word)}", path, line)
 

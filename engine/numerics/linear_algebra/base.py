@@ -54,16 +54,7 @@ class LinearAlgebra(Closing):
     # --- the interface ------------------------------------------------------------------------------------------
 
     def gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer) -> None:
-        """``out = A diag(scale) A^T``, lower triangle.
-
-        Parameters
-        ----------
-        matrix : Buffer of float64 or float32, shape (m, n) or (k, m, n)
-            A, or a batch of k.
-        scale : Buffer of float64, shape (n,) or (k, n), optional
-            Not below zero (some providers take its square root); 1 by default.
-        out : Buffer of float64, shape (m, m) or (k, m, m)
-        """
+        """``out = A diag(scale) A^T``, lower triangle."""
         batch, m, n = _matrices("matrix", matrix)
         _require_float("matrix", matrix)
         _require("out", out, (*matrix.shape[:-2], m, m))
@@ -77,13 +68,6 @@ class LinearAlgebra(Closing):
 
         float32 input is widened before it is multiplied, and products are added in float64, so the result is as good as
         that of a float64 copy of the matrix; no float64 copy larger than a strip is made.
-
-        Parameters
-        ----------
-        matrix : Buffer of float64 or float32, shape (N, p) or (k, N, p)
-        scale : Buffer of float64, shape (N,) or (k, N), optional
-            Not below zero.
-        out : Buffer of float64, shape (p, p) or (k, p, p)
         """
         batch, rows, p = _matrices("matrix", matrix)
         _require_float("matrix", matrix)
@@ -115,15 +99,7 @@ class LinearAlgebra(Closing):
             self.device.zero(status)
 
     def solve_lower(self, factor: Buffer, rhs: Buffer) -> None:
-        """``L y = r``, in place of ``r``.
-
-        Parameters
-        ----------
-        factor : Buffer of float64, shape (n, n) or (k, n, n)
-            As :meth:`cholesky` of this provider has left it, above the diagonal too.
-        rhs : Buffer of float64
-            For one factor shape (n,) or (rows, n): each row a right-hand side. For k factors shape (k, n): one each.
-        """
+        """``L y = r``, in place of ``r``."""
         rows, per_factor, n = self._rows(factor, rhs)
         if rows and n:
             self._solve(factor, rhs, rows, per_factor, n, "lower")
@@ -150,16 +126,7 @@ class LinearAlgebra(Closing):
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
-        """``out = alpha A x + beta out``, or with A^T if ``transposed``.
-
-        Parameters
-        ----------
-        matrix : Buffer of float64, shape (m, n) or (k, m, n)
-        vector, out : Buffer of float64, shape (n,) and (m,), or (k, n) and (k, m); the other way if ``transposed``
-            Different buffers. With ``beta = 0`` what ``out`` held does not matter, NaN included.
-        transposed : bool
-        alpha, beta : float
-        """
+        """``out = alpha A x + beta out``, or with A^T if ``transposed``."""
         batch, m, n = _matrices("matrix", matrix)
         if matrix.dtype != _F64:
             raise TypeError(f"matrix must be float64; got {matrix.dtype}")
@@ -186,8 +153,6 @@ class LinearAlgebra(Closing):
         ----------
         a, b, out : Buffer of float64, shapes that fit, two-dimensional or all with the same leading batch axis
             ``out`` is neither of the others. With ``beta = 0`` what it held does not matter.
-        transpose_a, transpose_b : bool
-        alpha, beta : float
         """
         batch, a_rows, a_columns = _matrices("a", a)
         _, b_rows, b_columns = _matrices("b", b)

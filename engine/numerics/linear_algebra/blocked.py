@@ -26,16 +26,7 @@ _LAPACK: Any = scipy.linalg.lapack
 
 
 def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: threading.Event) -> None:
-    """The lower triangle of ``A diag(theta) A^T`` into ``out``; unfinished if it is cancelled.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, n)
-    theta : ndarray, shape (n,)
-    out : ndarray, shape (m, m)
-    cancelled : threading.Event
-        Looked at before each block.
-    """
+    """The lower triangle of ``A diag(theta) A^T`` into ``out``; unfinished if it is cancelled."""
     m, n = matrix.shape
     out[:] = 0.0
     step = max(_COLUMNS, _OPERATIONS // (m * m))

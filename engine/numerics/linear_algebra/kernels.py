@@ -39,7 +39,6 @@ class Kernels(LinearAlgebra):
 
     Parameters
     ----------
-    device : Device
     block : {1, 256}, optional
         Work-items a group: 1 for kernels made for CPUs; the device's own choice by default.
     """
@@ -113,12 +112,10 @@ class Kernels(LinearAlgebra):
             Buffer, first element, row length, and the distance of one matrix of the batch from the next.
         scale : Buffer or None
             Factors of the inner dimension, ``scale_batch`` of them a matrix; they are not used if it is None.
-        scale_batch : int
         sizes : tuple of int
             Matrices of the batch, rows and columns of C, and the inner dimension.
         lower : bool
             Whether only the lower triangle of a square C is written.
-        transpose_a, transpose_b : bool
         alpha, beta : float
             C is not read if beta is 0.
         """

@@ -19,11 +19,6 @@ __all__ = ["quiet_highs"]
 def quiet_highs(**options: Any) -> Any:
     """A new ``highspy.Highs`` without output.
 
-    Parameters
-    ----------
-    **options
-        Further options of HiGHS.
-
     Raises
     ------
     RuntimeError

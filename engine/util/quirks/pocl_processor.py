@@ -36,15 +36,6 @@ _NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
 def name_processor(address: int, version: str, system: Path = Path("/proc")) -> str | None:
     """Give PoCL the name of a processor that its LLVM does not know, or takes for an older one.
 
-    Parameters
-    ----------
-    address : int
-        The device, as OpenCL hands it out: where PoCL's description of it begins.
-    version : str
-        The device's version (``CL_DEVICE_VERSION``), which ends with the processor's name.
-    system : Path
-        Where the kernel describes the processor and shows the memory of this process.
-
     Returns
     -------
     str or None
