@@ -17,6 +17,7 @@ from ..errors import InputError, RunFolderError
 from ..runs.folder.run_folder import RunFolder
 from ..runs.run import Observer, wait_or_stop
 from ..solvers import discover, problem_classes
+from ..util.files import reason_of
 from .engine import Engine
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def load(path: str | Path) -> Result:
     try:
         return read_result(path, classes)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from error
     except Exception as error:  # zipfile and NumPy raise many kinds for damaged files
         raise InputError(f"{path} is not a saved result, or damaged: {error}") from error
 

@@ -7,6 +7,7 @@ from ..errors import RunFolderError
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import Recorder
 from ..settings import config
+from ..util.files import reason_of
 
 __all__ = ["earlier_result", "recorder_of", "resumed_settings"]
 
@@ -27,7 +28,7 @@ def recorder_of(folder: RunFolder) -> Recorder:
     try:
         return Recorder(path)
     except OSError as error:
-        raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
+        raise RunFolderError(f"cannot write to {folder.events_path}: {reason_of(error)}") from error
 
 
 def resumed_settings(folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None) -> config.Settings:

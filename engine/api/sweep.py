@@ -18,14 +18,13 @@ from __future__ import annotations
 import glob
 import itertools
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, nearest
-from ..util.files import read_utf8
+from ..util.files import read_toml
 from ..util.text import number_text
 
 __all__ = ["Sweep", "SweepRun", "is_sweep", "parse_seeds", "read_sweep"]
@@ -125,8 +124,8 @@ def is_sweep(path: Path) -> bool:
     if path.suffix.lower() != ".toml":
         return False
     try:
-        return path.is_file() and "problems" in tomllib.loads(read_utf8(path))
-    except (OSError, ValueError, RecursionError):
+        return path.is_file() and "problems" in read_toml(path, InputError)[0]
+    except (OSError, InputError):
         return False
 
 
@@ -145,12 +144,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
         If the file cannot be read, a key is unknown, or a problem does not exist.
     """
     path = Path(path)
-    try:
-        content = tomllib.loads(read_utf8(path))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}") from error
+    content, _ = read_toml(path, InputError)
     known = (*_KEYS, *settings)
     for name in content:
         if name not in known:

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..errors import ClusterError, OptionError, OutputError, QuintetError
+from ..util.files import reason_of
 from ..util.paths import PACKAGE
 from ..util.text import number_text, printable
 
@@ -106,7 +107,7 @@ def _invoke(words: Sequence[str], debug: bool) -> int:
             return _fail(OptionError(error.format_message().rstrip(".")), lines, debug)
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
-                raise OutputError(f"standard output cannot be written: {error.strerror}") from error
+                raise OutputError(f"standard output cannot be written: {reason_of(error)}") from error
             return _fail(error, lines, debug)
 
 

@@ -19,6 +19,7 @@ from ..errors import InputError, OptionError, QuintetError, nearest
 from ..runs.observers import ProgressBar
 from ..settings import config
 from ..solvers import discover
+from ..util.files import reason_of
 from ..util.text import number_text, printable
 from . import tables
 from .control import Controls
@@ -149,7 +150,7 @@ def generate(context: click.Context, /, kind: str, output: str | None) -> int:
         try:
             generator.write(problem, Path(output))
         except OSError as error:
-            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+            raise InputError(f"cannot write {output}: {reason_of(error)}") from error
         print(printable(f"{problem.describe()} -> {output}"), file=sys.stderr)
         return 0
     with tempfile.TemporaryDirectory(prefix="quintet-") as folder:

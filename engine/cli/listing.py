@@ -19,6 +19,7 @@ from ..errors import DeviceError
 from ..execution.hosts import host_named, ssh_words
 from ..settings import config
 from ..solvers import discover, solver_named
+from ..util.files import reason_of
 from ..util.text import bytes_text, printable
 from . import tables
 from .options import backend_option, config_option, debug_option, devices_option, insecure_option, json_option, options
@@ -91,7 +92,7 @@ def _host_devices(name: str, json_output: IO[str] | None) -> int:
     try:
         done = subprocess.run(words, check=False, stdout=subprocess.PIPE, text=True)
     except OSError as error:
-        raise DeviceError(f"ssh cannot be started: {error.strerror or error}") from error
+        raise DeviceError(f"ssh cannot be started: {reason_of(error)}") from error
     print(done.stdout, end="", file=json_output)
     code = done.returncode
     return code if code in (0, 2, 3) else DeviceError.exit_code  # ssh's own codes

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from ..base.option_models import is_flag
 from ..devices.backends import backends
 from ..errors import OptionError, OutputError, nearest
+from ..util.files import reason_of
 from ..util.text import option_text
 
 __all__ = [
@@ -101,7 +102,7 @@ def own_output() -> Iterator[IO[str]]:
     except BrokenPipeError:
         pass
     except OSError as error:
-        raise OutputError(f"standard output cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"standard output cannot be written: {reason_of(error)}") from error
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()

@@ -27,7 +27,7 @@ from ..runs.observers import JsonLines, ProgressBar
 from ..runs.replay import Replay
 from ..runs.run import Observer, Run
 from ..settings import config
-from ..util.files import write_to
+from ..util.files import reason_of, write_to
 from ..util.text import in_utf8
 from . import tables
 from .control import Controls
@@ -236,7 +236,7 @@ def _observers(events: str | None, lines: JsonLines | None, controls: Controls) 
             try:
                 stream = open(events, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - see _close
             except OSError as error:
-                raise OptionError(f"cannot write the events to {events}: {error.strerror or error}") from error
+                raise OptionError(f"cannot write the events to {events}: {reason_of(error)}") from error
             watching.append(JsonLines(stream))
             stack.callback(_close, stream)
         bar = ProgressBar()
@@ -280,7 +280,7 @@ def _require_folder(path: Path | None) -> None:
     try:
         fault = "it is a folder" if path.is_dir() else "" if path.parent.is_dir() else "there is no such folder"
     except OSError as error:  # such as a name that is too long
-        fault = error.strerror or str(error)
+        fault = reason_of(error)
     if fault:
         raise OptionError(f"cannot write the solution to {path}: {fault}")
 
@@ -300,7 +300,7 @@ def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
     try:
         write_to(path, text.encode())
     except OSError as error:
-        raise OutputError(f"cannot write the solution to {path}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write the solution to {path}: {reason_of(error)}") from error
     return True
 
 

@@ -12,7 +12,7 @@ import click
 from ..api.engine import Engine
 from ..errors import InputError, ProofError
 from ..solvers import solver_named
-from ..util.files import read_regular
+from ..util.files import read_regular, reason_of
 from ..util.text import in_utf8, printable
 from ..verification import REFUTED, is_archive
 from ..verification import verify as verify_run
@@ -72,6 +72,6 @@ def _solver_name(path: Path) -> str:
         found = json.loads(read_regular(path))
         return str(found["solver"])
     except OSError as error:
-        raise ProofError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise ProofError(f"{path} cannot be read: {reason_of(error)}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ProofError(f"{path} is not a proof file, nor a run folder") from error

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..base.option_models import Given, validated
 from ..errors import OptionError
-from ..util.files import read_utf8, write_whole
+from ..util.files import read_toml, reason_of, write_whole
 from ..util.paths import user_folder
 
 __all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
@@ -65,12 +64,7 @@ def host_named(name: str) -> Host:
     if path is None:
         return validated(Host, {"destination": Given(name, "argument")}, what="host")
     origin = f"file {path}"
-    try:
-        content = tomllib.loads(read_utf8(path))
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    content, _ = read_toml(path, OptionError)
     given = {"destination": name, **content}
     return validated(Host, {key: Given(value, origin) for key, value in given.items()}, what="host")
 
@@ -97,7 +91,7 @@ def save_host(name: str, host: Host) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, "".join(lines).encode())
     except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}") from error
+        raise OptionError(f"cannot write {path}: {reason_of(error)}") from error
     return path
 
 

@@ -19,7 +19,7 @@ from ..errors import DeviceError
 from ..runs.child.far_run import FarRun
 from ..runs.executor import Executor
 from ..runs.run import Run
-from ..util.files import reason
+from ..util.files import reason_of
 from ..util.processes import ChildProcess
 from ..util.text import printable
 from .hosts import host_named, ssh_words
@@ -124,4 +124,4 @@ def _connected(words: list[str]) -> ChildProcess:
     try:
         return ChildProcess(words, stderr=subprocess.PIPE, own_group=False)
     except OSError as error:
-        raise DeviceError(f"ssh cannot be started: {reason(error)}") from error
+        raise DeviceError(f"ssh cannot be started: {reason_of(error)}") from error

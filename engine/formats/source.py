@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import ProblemError
-from ..util.files import open_regular, write_to
+from ..util.files import open_regular, reason_of, write_to
 from ..util.memory import total_memory
 from ..util.text import bytes_text
 
@@ -130,7 +130,7 @@ def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
             require_memory(memory_per_byte * size, f"reading {what}", path)
             return stream.read()
     except OSError as error:
-        raise ProblemError(f"{what} cannot be read: {error.strerror or error}", path) from error
+        raise ProblemError(f"{what} cannot be read: {reason_of(error)}", path) from error
     except ProblemError:
         raise
     except ValueError as error:  # a name that no file can have
@@ -268,4 +268,4 @@ def write_text(path: str | Path, text: str, what: str) -> None:
     try:
         write_to(path, text.encode())
     except OSError as error:
-        raise ProblemError(f"{what} cannot be written: {error.strerror or error}", path) from error
+        raise ProblemError(f"{what} cannot be written: {reason_of(error)}", path) from error

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProblemError
+from ..util.files import reason_of
 from .source import lines_of, read_bytes, read_head, read_text, require_memory, without_compression
 
 __all__ = [
@@ -202,7 +203,7 @@ def read(path: str | Path, target: str | int | None = None, encode: bool = False
     try:
         head = read_head(path, 1 << 16)
     except OSError as error:
-        raise ProblemError(f"the table cannot be read: {error.strerror or error}", path) from error
+        raise ProblemError(f"the table cannot be read: {reason_of(error)}", path) from error
     except ValueError as error:
         raise ProblemError(f"the table cannot be read: {error}", repr(str(path))) from error
     plain = without_compression(path)

@@ -16,7 +16,7 @@ from rich.text import Text as ScreenText
 
 from ..devices import available
 from ..errors import OptionError
-from ..util.files import write_whole
+from ..util.files import reason_of, write_whole
 from .machine import describe_machine
 from .report import Report, Section, Table, Text
 
@@ -87,7 +87,7 @@ def recording(name: str, arguments: Sequence[str], path: Path) -> Iterator[None]
         try:
             write_whole(path, (json.dumps(report.to_dict(), indent=1) + "\n").encode())
         except OSError as error:
-            raise OptionError(f"cannot write the record {path}: {error.strerror or error}") from error
+            raise OptionError(f"cannot write the record {path}: {reason_of(error)}") from error
 
 
 def _add(block: Table | Text) -> None:

@@ -17,6 +17,7 @@ from ..api.engine import Engine
 from ..cli.options import pool_options, run_command
 from ..devices import DeviceInfo, select
 from ..errors import OptionError
+from ..util.files import reason_of
 from .figures import can_draw, draw_svg
 from .machine import describe_machine
 from .report import Figure, Finding, Report, Section, Table, Text
@@ -236,5 +237,5 @@ def _new_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"cannot make the folder {path}: {error.strerror or error}") from error
+        raise OptionError(f"cannot make the folder {path}: {reason_of(error)}") from error
     return path

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +33,7 @@ from ..devices.backends import backends
 from ..errors import OptionError, nearest
 from ..formats.source import DEFAULT_LIMIT
 from ..solvers import discover
-from ..util.files import read_utf8
+from ..util.files import read_toml
 from ..util.paths import user_folder
 
 __all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
@@ -261,13 +260,7 @@ def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | 
 
 def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]], Path | None]:
     """Settings, solver options and problem of a file; names are checked, values are not yet."""
-    try:
-        text = read_utf8(path)
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise OptionError(f"cannot read the configuration file {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    content, text = read_toml(path, OptionError, "the configuration file ")
     origin = f"file {path}"
     given: dict[str, Given] = {}
     options: dict[str, dict[str, Given]] = {}

@@ -17,6 +17,7 @@ from ..base.problem import Problem
 from ..base.solver import Solver
 from ..errors import InputError, OptionError, ProblemError, nearest
 from ..formats.source import read_beginning, without_compression
+from ..util.files import reason_of
 
 __all__ = [
     "class_named",
@@ -121,7 +122,7 @@ def recognize(path: Path, advice: Callable[[], str] = str) -> type[Problem]:
     try:
         head = read_beginning(path)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from error
     except ValueError as error:  # a name that no file can have
         raise InputError(f"cannot read {str(path)!r}: {error}") from error
     for problem in problem_classes().values():

@@ -15,15 +15,16 @@ import time
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 __all__ = [
     "LARGEST_TEXT",
     "make_folders",
     "open_regular",
     "read_regular",
+    "read_toml",
     "read_utf8",
-    "reason",
+    "reason_of",
     "remove_temporaries",
     "sync_folder",
     "temporary_beside",
@@ -40,7 +41,7 @@ _DISK_FAILS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a flush that leave it open whether what was written is on disk; others say that there is no flush."""
 
 
-def reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Why a file could not be used, as the end of a sentence: without its name and the number of the error."""
     return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
@@ -81,6 +82,28 @@ def read_utf8(path: str | Path) -> str:
     """
     with open(path, "rb") as stream:
         return _limited(stream, path, LARGEST_TEXT).decode("utf-8-sig")
+
+
+def read_toml(path: Path, error: type[Exception], what: str = "") -> tuple[dict[str, Any], str]:
+    """The content of a TOML file, and its text.
+
+    Parameters
+    ----------
+    path : Path
+    error : type
+        Raised if the file cannot be read.
+    what : str
+        What it is, such as ``"the cluster file "``, for the message.
+    """
+    import tomllib  # few files are
+
+    try:
+        text = read_utf8(path)
+        return tomllib.loads(text), text
+    except OSError as fault:
+        raise error(f"cannot read {what}{path}: {reason_of(fault)}") from fault
+    except (ValueError, RecursionError) as fault:
+        raise error(f"{path} is not a TOML file: {fault}") from fault
 
 
 def _limited(stream: BufferedReader, path: str | Path, most: int) -> bytes:

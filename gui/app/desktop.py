@@ -11,7 +11,7 @@ from pathlib import Path
 
 import engine
 from engine.errors import InputError
-from engine.util.files import write_whole
+from engine.util.files import reason_of, write_whole
 
 __all__ = ["install", "uninstall"]
 
@@ -72,7 +72,7 @@ def install() -> list[Path]:
             places[what].parent.mkdir(parents=True, exist_ok=True)
             write_whole(places[what], text.encode())
         except OSError as error:
-            raise InputError(f"cannot write {places[what]}: {error.strerror or error}") from error
+            raise InputError(f"cannot write {places[what]}: {reason_of(error)}") from error
     _update_databases(places)
     return list(places.values())
 
@@ -91,7 +91,7 @@ def uninstall() -> list[Path]:
         try:
             path.unlink()
         except OSError as error:
-            raise InputError(f"cannot remove {path}: {error.strerror or error}") from error
+            raise InputError(f"cannot remove {path}: {reason_of(error)}") from error
     _update_databases(places)
     return removed
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
+from engine.util.files import reason_of
 from gui.app.theme import Theme
 from gui.plot.tables import Table
 
@@ -146,5 +147,5 @@ class FigureExport:
             try:
                 write(path)
             except OSError as error:
-                message = f"{path} could not be written: {error.strerror or error}"
+                message = f"{path} could not be written: {reason_of(error)}"
                 QMessageBox.warning(self._figure.widget, "Not saved", message)

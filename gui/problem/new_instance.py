@@ -27,6 +27,7 @@ from engine.base.option_models import Given, validated
 from engine.base.solver import Generator
 from engine.errors import InputError
 from engine.solvers import discover
+from engine.util.files import reason_of
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area
 
@@ -56,7 +57,7 @@ def make_instance(request: InstanceRequest) -> Path:
         request.generator.write(problem, temporary)
         os.replace(temporary, request.path)
     except OSError as error:
-        raise InputError(f"cannot write {request.path}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {request.path}: {reason_of(error)}") from error
     finally:
         temporary.unlink(missing_ok=True)
     return request.path

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from engine.errors import QuintetError, RunFolderError
 from engine.formats.source import limit
 from engine.runs.folder.run_folder import RunFolder
+from engine.util.files import reason_of
 from engine.util.text import bytes_text, in_utf8
 
 __all__ = ["unpack_run", "write_zip"]
@@ -71,7 +72,7 @@ def unpack_run(archive: Path, runs: Path) -> Path:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise RunFolderError(f"{archive} is no zip archive that can be read: {error}") from error
     except OSError as error:
-        raise RunFolderError(f"{archive} cannot be unpacked: {error.strerror or error}") from error
+        raise RunFolderError(f"{archive} cannot be unpacked: {reason_of(error)}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import QuintetError, RunFolderError
-from engine.util.files import read_regular, remove_temporaries, write_whole
+from engine.util.files import read_regular, reason_of, remove_temporaries, write_whole
 from engine.util.paths import user_folder
 from gui.runs.model import RunModel
 from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
@@ -57,7 +57,7 @@ def read_folder(folder: Path) -> RunNote:
     try:
         return described(folder, folder.name, COLOURS[0])
     except OSError as error:
-        raise RunFolderError(f"{folder} cannot be read: {error.strerror or error}") from error
+        raise RunFolderError(f"{folder} cannot be read: {reason_of(error)}") from error
 
 
 class Library:

@@ -139,7 +139,7 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
 
 
 def test_help_shows_how_an_engine_is_made() -> None:
-    expected = ["backend", "devices", "config_file", "cluster", "executor"]
+    expected = ["backend", "devices", "config_file", "cluster", "host", "executor"]
     assert list(inspect.signature(engine.Engine).parameters) == expected
 
 

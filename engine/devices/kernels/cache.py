@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...errors import StorageWarning, issue_warning
-from ...util.files import write_whole
+from ...util.files import reason_of, write_whole
 from ...util.paths import user_folder
 from ...util.version import version
 
@@ -59,7 +59,7 @@ def _writable(wanted: Path) -> Path:
         private = Path(tempfile.mkdtemp(prefix="quintet-"))
         atexit.register(shutil.rmtree, private, ignore_errors=True)
         _warn(
-            f"compiled kernels cannot be kept in {wanted} ({error.strerror or error}): they are compiled anew in each "
+            f"compiled kernels cannot be kept in {wanted} ({reason_of(error)}): they are compiled anew in each "
             "process; set XDG_CACHE_HOME to a folder that can be written"
         )
         return private

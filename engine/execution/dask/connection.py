@@ -23,6 +23,7 @@ from distributed import Client
 
 from ...devices import DeviceInfo
 from ...errors import ClusterError, InputError
+from ...util.files import reason_of
 from ...util.version import version
 from ..clusters import saved_clusters
 from . import jobs
@@ -461,7 +462,7 @@ def _require_reachable(address: str) -> None:
         try:
             socket.getaddrinfo(parts.hostname, parts.port)
         except OSError as error:
-            raise ClusterError(f"cannot connect to the scheduler {address}: {error.strerror or error}") from error
+            raise ClusterError(f"cannot connect to the scheduler {address}: {reason_of(error)}") from error
 
 
 def _is_here(host: str) -> bool:

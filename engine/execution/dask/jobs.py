@@ -33,7 +33,6 @@ import shutil
 import signal
 import threading
 import time
-import tomllib
 import warnings
 from pathlib import Path
 from typing import Any, Literal
@@ -42,7 +41,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...devices.host import host_cores
 from ...errors import ClusterError, InputError, OptionError
-from ...util.files import read_utf8
+from ...util.files import read_toml
 
 __all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
 
@@ -108,12 +107,7 @@ def read_file(path: Path) -> ClusterFile:
     engine.errors.OptionError
         If it cannot be read, or a value is unknown or not allowed.
     """
-    try:
-        content = tomllib.loads(read_utf8(path))
-    except OSError as error:
-        raise OptionError(f"cannot read the cluster file {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    content, _ = read_toml(path, OptionError, "the cluster file ")
     try:
         found = ClusterFile.model_validate(content)
     except ValidationError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...errors import RunFolderError
-from ...util.files import read_regular
+from ...util.files import read_regular, reason_of
 from .storage import text_digest
 
 __all__ = ["FORMAT", "read_description"]
@@ -58,7 +58,7 @@ def read_description(file: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise RunFolderError(f"{file.parent} is not a run folder: it has no run.toml") from error
     except (OSError, ValueError) as error:
-        raise RunFolderError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise RunFolderError(f"{file} cannot be read: {reason_of(error)}") from error
     return _checked(file, text)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import RunFolderError
+from ...util.files import reason_of
 
 try:
     import fcntl
@@ -47,7 +48,7 @@ class FolderLock:
         try:
             self._descriptor: int | None = self._acquire()
         except OSError as error:
-            reason = f"{_NAME} in it is a link" if error.errno == errno.ELOOP else error.strerror or error
+            reason = f"{_NAME} in it is a link" if error.errno == errno.ELOOP else reason_of(error)
             raise RunFolderError(f"cannot write to the run folder {folder}: {reason}") from error
 
     def _acquire(self) -> int:

@@ -40,7 +40,15 @@ from ...base.solver import Solver
 from ...errors import InputError, QuintetError, RunFolderError, UntrustedCode
 from ...solvers import discover, recognize
 from ...util import trust as trusted
-from ...util.files import make_folders, read_regular, remove_temporaries, sync_folder, temporary_beside, write_whole
+from ...util.files import (
+    make_folders,
+    read_regular,
+    reason_of,
+    remove_temporaries,
+    sync_folder,
+    temporary_beside,
+    write_whole,
+)
 from ...util.text import in_utf8
 from ...util.trust import ForeignCode
 from ...util.version import version
@@ -78,7 +86,7 @@ def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = N
     try:
         is_folder = path.is_dir()
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from error
     if is_folder:
         return RunFolder.open(path).problem(trust=trust)
     kind = kind or recognize(path)
@@ -169,8 +177,7 @@ class RunFolder(RunFiles):
                 shutil.rmtree(temporary, ignore_errors=True)
                 raise
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise RunFolderError(f"cannot make the run folder {path}: {reason}") from error
+            raise RunFolderError(f"cannot make the run folder {path}: {reason_of(error)}") from error
         made = cls(path, full)
         made.resumed = False
         return made
@@ -182,8 +189,7 @@ class RunFolder(RunFiles):
         try:
             taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise RunFolderError(f"cannot make the run folder {path}: {reason}") from error
+            raise RunFolderError(f"cannot make the run folder {path}: {reason_of(error)}") from error
         if taken:
             raise RunFolderError(f"the run folder {path} exists and is not empty; resume it or name another")
 
@@ -372,8 +378,7 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
     try:
         content = read_regular(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise RunFolderError(f"{path}, which defines {name}, cannot be read: {reason}") from error
+        raise RunFolderError(f"{path}, which defines {name}, cannot be read: {reason_of(error)}") from error
     digest = hashlib.sha256(content).hexdigest()
     text = content.decode("utf-8", errors="replace")
     if not trusted.is_bundled(path):

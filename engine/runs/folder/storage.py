@@ -31,7 +31,7 @@ from ...base.result import Result
 from ...base.schema import Schema, SchemaError
 from ...errors import RunFolderError
 from ...events import Event, Failed, Finished, from_json
-from ...util.files import open_regular, read_regular, remove_temporaries, sync_folder, whole, write_whole
+from ...util.files import open_regular, read_regular, reason_of, remove_temporaries, sync_folder, whole, write_whole
 from ...util.parsing import parsed
 
 __all__ = ["RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
@@ -107,7 +107,7 @@ class RunFiles:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise RunFolderError(f"{self.events_path} cannot be read: {error.strerror or error}") from error
+            raise RunFolderError(f"{self.events_path} cannot be read: {reason_of(error)}") from error
 
     def first_event(self) -> Event:
         """The first whole event.
@@ -216,7 +216,7 @@ class RunFiles:
         try:
             names = [path.name for path in self.path.iterdir()]
         except OSError as error:
-            raise RunFolderError(f"{self.path} cannot be read: {error.strerror or error}") from error
+            raise RunFolderError(f"{self.path} cannot be read: {reason_of(error)}") from error
         return [int(match[1]) for name in names if (match := _CHECKPOINT.fullmatch(name))]
 
     def _newest_arrays(self) -> int:
@@ -252,7 +252,7 @@ class RunFiles:
                     path.unlink()
             sync_folder(self.path)
         except OSError as error:
-            raise RunFolderError(f"cannot begin again in {self.path}: {error.strerror or error}") from error
+            raise RunFolderError(f"cannot begin again in {self.path}: {reason_of(error)}") from error
 
     # --- result -------------------------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class RunFiles:
             text = read_regular(path, _LARGEST_JSON).decode("utf-8")
             content = json.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            raise RunFolderError(f"{path} cannot be read: {_reason(error)}") from error
+            raise RunFolderError(f"{path} cannot be read: {reason_of(error)}") from error
         if not isinstance(content, dict) or "digest" not in content:
             raise RunFolderError(f"{path} is damaged: it has no digest")
         head, found, tail = text.rpartition(',\n "digest": "')
@@ -387,7 +387,7 @@ def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]
     except RunFolderError:
         raise
     except Exception as error:  # whatever NumPy and zipfile raise for a file that is not theirs
-        raise RunFolderError(f"{path} cannot be read: {_reason(error)}") from error
+        raise RunFolderError(f"{path} cannot be read: {reason_of(error)}") from error
 
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
@@ -457,9 +457,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
-
-
-def _reason(error: BaseException) -> str:
-    """An error as the end of a sentence."""
-    strerror = getattr(error, "strerror", None)
-    return str(strerror or error) or type(error).__name__

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
 from ....errors import ProofError
-from ....util.files import write_whole
+from ....util.files import reason_of, write_whole
 
 __all__ = ["Instance", "Proof", "Subtree", "times_digest"]
 
@@ -123,7 +123,7 @@ class Proof(_Record):
             with path.open("rb") as stream:
                 content = stream.read(_LARGEST_FILE + 1)
         except OSError as error:
-            raise ProofError(f"{path} cannot be read: {error.strerror or error}") from error
+            raise ProofError(f"{path} cannot be read: {reason_of(error)}") from error
         if len(content) > _LARGEST_FILE:
             raise ProofError(f"{path} is larger than any proof file")
         try:
