@@ -6,10 +6,12 @@ back (Lamarckian). The gain of a gene is what its flip adds to the key; gains ar
 rule      "steepest": the largest gain, until none is positive; "first": the first positive gain from a random gene on;
           "tabu": the largest gain of genes that are not tabu, up or down, until the flips are used up;
           "walk": a gene of a random function that is below its maximum, see choose_walk
-pairwise  functions of at most two genes, as linear[i] + sum of coupling[j] over neighbours j at one; else tables
+form      "pairs": functions of at most two genes, as linear[i] + sum of coupling[j] over neighbours j at one; "tables"; or
+          "autocorrelation": minus the sum of squares of a sequence's correlations, which are kept up to date (n steps a flip)
 local_genes, local_functions  sizes of the arrays in local memory; 0: they are in the global array `scratch`
 </%doc>
 <%
+    pairwise, correlated = form == "pairs", form == "autocorrelation"
     walk, tabu = rule == "walk", rule == "tabu"
     keeps_best = walk or tabu
     space = "LOCAL" if local_genes else "GLOBAL"
@@ -38,7 +40,21 @@ typedef ${sum} sum_t;
 #define TIE_MASK 0xFFFFF
 #define NO_CANDIDATE (-((i64)1 << 62))
 ${philox.functions()}
-% if not pairwise:
+% if correlated:
+// What flipping element i adds to the key: correlation k changes by -2 s_i (s_(i+k) + s_(i-k)). signs[n + i] is s_i, others 0.
+FUNCTION i32 gain_of(const LOCAL i32* sums, const LOCAL i32* signs, i32 n, i32 i)
+{
+    const LOCAL i32* here = signs + n + i;
+    const i32 own = here[0];
+    i32 gain = 0;
+    for (i32 k = 1; k < n; ++k) {
+        const i32 both = here[k] + here[-k];
+        gain += both * (own * sums[k] - both);
+    }
+    return 4 * gain;
+}
+
+% elif not pairwise:
 FUNCTION i32 table_index(const GLOBAL i32* RESTRICT scope, i32 width, const ${space} u32* bits)
 {
     i32 index = 0;
@@ -49,24 +65,24 @@ FUNCTION i32 table_index(const GLOBAL i32* RESTRICT scope, i32 width, const ${sp
 
 % endif
 KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip, i32 last_flip, i32 tenure,
-    i32 tenure_spread, u64 seed, u32 stream, u32 step, GLOBAL i64* status, i32 work_field,
+    i32 tenure_spread,
 % if pairwise:
     const GLOBAL sum_t* RESTRICT linear, const GLOBAL i32* RESTRICT neighbour_starts, const GLOBAL i32* RESTRICT neighbours,
-    const GLOBAL sum_t* RESTRICT couplings\
-% else:
+    const GLOBAL sum_t* RESTRICT couplings,
+% elif not correlated:
     const GLOBAL i32* RESTRICT genes, const GLOBAL i32* RESTRICT scope_starts, const GLOBAL i32* RESTRICT table_starts,
-    const GLOBAL sum_t* RESTRICT tables, const GLOBAL i32* RESTRICT incident_starts, const GLOBAL i32* RESTRICT incidents\
+    const GLOBAL sum_t* RESTRICT tables, const GLOBAL i32* RESTRICT incident_starts, const GLOBAL i32* RESTRICT incidents,
 % endif
 % if walk:
-, const GLOBAL sum_t* RESTRICT maxima, i32 functions\
+    const GLOBAL sum_t* RESTRICT maxima, i32 functions,
 % endif
 % if keeps_best:
-, GLOBAL u32* states, i32 state_words, i32 keeps_state\
+    GLOBAL u32* states, i32 state_words, i32 keeps_state,
 % endif
 % if not local_genes:
-, GLOBAL u32* scratch, i32 scratch_words\
+    GLOBAL u32* scratch, i32 scratch_words,
 % endif
-)
+    u64 seed, u32 stream, u32 step, GLOBAL i64* status, i32 work_field)
 {
     if (status[0] != 0)
         return;
@@ -80,6 +96,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
 % if keeps_best:
     LOCAL_ARRAY(u32, best_bits, ${local_genes // 32});
     LOCAL_ARRAY(i32, free_from, ${local_genes});
+% endif
+% if correlated:
+    LOCAL_ARRAY(i32, sums, ${local_genes});
+    LOCAL_ARRAY(i32, signs, ${3 * local_genes});
 % endif
 % if walk:
     LOCAL_ARRAY(u32, unsatisfied, ${local_functions // 32});
@@ -125,6 +145,18 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
             unsatisfied[w] = 0;
 % endif
         BARRIER();
+% if correlated:
+        for (i32 i = LOCAL_ID; i < 3 * n; i += ${block})
+            signs[i] = i < n || i >= 2 * n ? 0 : 2 * (i32)BIT_OF(bits, i - n) - 1;
+        BARRIER();
+        for (i32 k = LOCAL_ID; k < n; k += ${block}) {
+            i32 sum = 0;
+            for (i32 i = 0; i + k < n; ++i)
+                sum += signs[n + i] * signs[n + i + k];
+            sums[k] = sum;
+        }
+        BARRIER();
+% endif
         // In rounds that every work-item takes: if the loop began at LOCAL_ID, PoCL 3.0 would let the last work-item, which may
         // have no gene, decide for all whether to enter it.
         for (i32 base = 0; base < n; base += ${block}) {
@@ -136,6 +168,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
                 for (i32 at = neighbour_starts[i]; at < neighbour_starts[i + 1]; ++at)
                     gain += BIT_OF(bits, neighbours[at]) ? couplings[at] : 0;
                 gain = BIT_OF(bits, i) ? -gain : gain;
+% elif correlated:
+                gain = gain_of(sums, signs, n, i);
 % else:
                 for (i32 at = incident_starts[i]; at < incident_starts[i + 1]; ++at) {
                     const i32 f = incidents[at] >> 4;
@@ -193,13 +227,18 @@ ${choose_by_gain()}
                 is_saved = 0;
             }
 % endif
+% if not correlated:
             const u32 old = BIT_OF(bits, gene);
+% endif
 % if pairwise:
             for (i32 at = neighbour_starts[gene] + LOCAL_ID; at < neighbour_starts[gene + 1]; at += ${block}) {
                 const i32 other = neighbours[at];
                 const sum_t coupling = couplings[at];
                 gains[other] += BIT_OF(bits, other) == old ? coupling : -coupling;
             }
+% elif correlated:
+            for (i32 k = LOCAL_ID; k < n; k += ${block})
+                sums[k] -= k ? 2 * signs[n + gene] * (signs[n + gene + k] + signs[n + gene - k]) : 0;
 % else:
             for (i32 at = incident_starts[gene] + LOCAL_ID; at < incident_starts[gene + 1]; at += ${block}) {
                 const i32 f = incidents[at] >> 4;
@@ -240,6 +279,14 @@ ${choose_by_gain()}
             if (${"flips && " if tabu else ""}LOCAL_ID == 0)
                 bits[gene >> 5] ^= 1u << (gene & 31);
             work += ${"flips" if tabu else "1"};
+% if correlated:
+            if (flips && LOCAL_ID == 0)
+                signs[n + gene] = -signs[n + gene];
+            BARRIER();
+            for (i32 base = 0; base < n; base += ${block})
+                if (base + LOCAL_ID < n)
+                    gains[base + LOCAL_ID] = gain_of(sums, signs, n, base + LOCAL_ID);
+% endif
         }
         BARRIER();
 % if keeps_best:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .fitness import Bits, Fitness, Function, Keys
+from .fitness.autocorrelation import Autocorrelation
 from .fitness.tables import Decomposable
 from .options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
 
@@ -59,7 +60,7 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
     rule = options.local_search
     if rule == "auto" and isinstance(fitness, Function) and fitness.each and fitness.processes == 1:
         rule = "first"
-    if isinstance(fitness, Decomposable) or rule not in ("first", "steepest"):
+    if isinstance(fitness, (Autocorrelation, Decomposable)) or rule not in ("first", "steepest"):
         return None
     tries = options.flips or (4 * fitness.n if rule == "first" else max(4, fitness.n // 2) * fitness.n)
     return Improvement(rule, tries, 0, 1, options.local_search_share or 0.0)

@@ -14,6 +14,7 @@ from ...util.text import bytes_text
 from .device.local_search import choose_improvement, is_pairwise
 from .device.memory import largest_buffer, node_bytes, required_bytes
 from .fitness import Fitness
+from .fitness.autocorrelation import Autocorrelation
 from .fitness.reduction import Reduced, reduced
 from .fitness.tables import Decomposable
 from .options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
@@ -52,6 +53,8 @@ _MOST_SEARCHED = 256
 Half of them for annealing with partition crossover: at equal work, few individuals with many sweeps came further.
 """
 
+
+_SEQUENCES = 1024  # of low autocorrelation, in the first population: many short searches
 
 _MOST_WALKED, _FEWEST_WALKED, _WALKED_GENES = 64, 16, 160_000
 """The same for walks: of 5000 variables 32 individuals came further than 16, 64, 128 or 256 with as many flips."""
@@ -142,6 +145,10 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
 def _check_local_search(problem: BOA, options: Options) -> None:
     rule, fitness = options.local_search, problem.fitness
     if rule in ("auto", "none"):
+        return
+    if isinstance(fitness, Autocorrelation):
+        if rule != "tabu":
+            raise OptionError(f"local_search = {rule} is not for sequences of low autocorrelation; use tabu or auto")
         return
     if isinstance(fitness, Decomposable):
         if rule == "anneal" and not is_pairwise(fitness):
@@ -238,6 +245,8 @@ def first_population(problem: BOA, options: Options) -> int:
             elif improvement.rule in ("steepest", "first") and mixes:
                 each, most = _MIXED_PER_GENE, _MOST_MIXED
         size = max(_SMALLEST, min(int(each * problem.n), most))
+        if isinstance(problem.fitness, Autocorrelation):
+            size = _SEQUENCES
         if improvement is not None and improvement.rule == "walk":
             size = max(_FEWEST_WALKED, min(_MOST_WALKED, _WALKED_GENES // problem.n))
         size = min(max(size, 2 * known), MOST_INDIVIDUALS)

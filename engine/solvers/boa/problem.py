@@ -17,6 +17,7 @@ from ...formats.instances import located
 from ...util.text import counted, number_text
 from ...util.trust import is_bundled, native_code_of, require_trust
 from .fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
+from .fitness.autocorrelation import Autocorrelation
 from .fitness.files import from_parsed
 from .fitness.landscapes import random_ising, random_nk
 from .fitness.tables import Decomposable
@@ -415,6 +416,8 @@ class BOA(Problem):
         fitness: Fitness
         if "tables" in arrays:
             fitness = Decomposable.from_arrays(arrays)
+        elif "autocorrelation" in arrays:
+            fitness = Autocorrelation(numbers[0])
         elif "hierarchy" in arrays:
             fitness = Hierarchy(str(arrays["hierarchy"]), numbers[0])
         else:

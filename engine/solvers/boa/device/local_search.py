@@ -18,12 +18,13 @@ from ....devices import Buffer
 from ....devices.pool.slices import SliceLength
 from ....numerics.philox import stream_word
 from ..fitness import Fitness
+from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable, quadratic_form, starts_of
 from ..options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
 from .annealing import annealing_arrays
 from .memory import PopulationMemory
 from .partition import PartitionCrossover
-from .programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
+from .programs import HISTORY_FIELDS, Form, LocalSearchProgram, Programs, improve_bytes
 
 __all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
 
@@ -31,6 +32,7 @@ _MOST_FLIPS = (1 << 24) - 1
 _PART_WORK, _LEAST_PART = 1 << 22, 16  # gains to look through in the first of several launches; flips in each
 _STATE_HEADER = 6  # words of an individual's state before its genes, see improve.mako
 _FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "first": 4, "tabu": 20, "anneal": 1000, "walk": 20}
+_FLIPS_OF_SEQUENCES = 20  # per element
 _LARGE, _SPARSE = 500, 64  # genes, and mean neighbours of a gene: what annealing is chosen for
 
 
@@ -50,9 +52,12 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     options : Options
     """
     rule = options.local_search
+    n = fitness.n
+    if isinstance(fitness, Autocorrelation) and rule in ("auto", "tabu"):
+        flips = min(options.flips or _FLIPS_OF_SEQUENCES * n, _MOST_FLIPS)
+        return Improvement("tabu", flips, max(1, n // 8), max(1, n // 4), options.local_search_share or 1.0)
     if rule == "none" or not isinstance(fitness, Decomposable):
         return None
-    n = fitness.n
     if rule == "auto":
         if not is_pairwise(fitness) and _share_of_maxima(fitness) >= 0.5:
             rule = "walk"
@@ -91,20 +96,22 @@ def _share_of_maxima(fitness: Decomposable) -> float:
     return float((np.add.reduceat((fitness.tables == largest).astype(np.int64), starts) / sizes).mean())
 
 
-def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
+def improve_program(fitness: Decomposable | Autocorrelation, improvement: Improvement) -> LocalSearchProgram:
     """What the kernel is compiled for.
 
     Parameters
     ----------
-    fitness : Decomposable
+    fitness : Decomposable or Autocorrelation
     improvement : Improvement
     """
-    pairwise = is_pairwise(fitness) and improvement.rule != "walk"
+    if isinstance(fitness, Autocorrelation):
+        return LocalSearchProgram("tabu", "autocorrelation", False, fitness.n, 0)
+    form: Form = "pairs" if is_pairwise(fitness) and improvement.rule != "walk" else "tables"
     wide = 4 * fitness.largest_sum >= 2**31
-    return LocalSearchProgram(improvement.rule, pairwise, wide, fitness.n, len(fitness.table_starts))
+    return LocalSearchProgram(improvement.rule, form, wide, fitness.n, len(fitness.table_starts))
 
 
-def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str, NDArray[Any]]:
+def gain_arrays(fitness: Decomposable | Autocorrelation, program: LocalSearchProgram) -> dict[str, NDArray[Any]]:
     """The kernel's arrays by the names of its parameters.
 
     Parameters
@@ -113,8 +120,10 @@ def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str,
     program : LocalSearchProgram
         Of this fitness.
     """
+    if isinstance(fitness, Autocorrelation):
+        return {}
     sums = np.int64 if program.wide else np.int32
-    if program.pairwise:
+    if program.form == "pairs":
         linear, starts, neighbours, couplings = quadratic_form(fitness)
         return {
             "linear": linear.astype(sums),
@@ -158,7 +167,7 @@ class LocalSearch:
         memory: PopulationMemory,
         programs: Programs,
         parameters: Parameters,
-        fitness: Decomposable,
+        fitness: Decomposable | Autocorrelation,
         program: LocalSearchProgram,
         interrupted: Callable[[], bool],
     ) -> None:
@@ -188,7 +197,7 @@ class LocalSearch:
         if program.rule == "walk":
             self._arguments["functions"] = program.functions
         self._crossover = None
-        if parameters.mixes:
+        if parameters.mixes and isinstance(fitness, Decomposable):
             self._crossover = PartitionCrossover(memory, programs, parameters, fitness)
         self._interrupted = interrupted
         self._groups = programs.shapes.improve_groups

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
 from ....devices.kernels.variants import unique_variants
 from ..fitness import Fitness, Hierarchy, Snippet
+from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable, onemax, trap
 from ..options import RULES, Counting, Rule
 from ..scores import ENTROPY_UNIT
@@ -156,6 +157,9 @@ def shapes_for(capabilities: Capabilities) -> Shapes:
     return Shapes(True, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units, local)
 
 
+Form = Literal["pairs", "tables", "autocorrelation"]
+
+
 @dataclass(frozen=True)
 class LocalSearchProgram:
     """What the local search of a function given by tables is compiled for.
@@ -163,15 +167,15 @@ class LocalSearchProgram:
     Attributes
     ----------
     rule : {"steepest", "first", "tabu", "anneal", "walk"}
-    pairwise : bool
-        Whether the functions are of at most two genes, and given as couplings of genes.
+    form : {"pairs", "tables", "autocorrelation"}
+        How the function is given: by couplings of genes, by tables, or as that of a sequence's correlations.
     wide : bool
         Whether gains need 64 bits.
     genes, functions : int
     """
 
     rule: Rule
-    pairwise: bool
+    form: Form
     wide: bool
     genes: int
     functions: int
@@ -232,7 +236,7 @@ def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec
         return "evaluate_tables", {"block": shapes.evaluate_block, "sum": sum_type, "width": width}
     if isinstance(fitness, Hierarchy):
         return "evaluate_hierarchy", {"block": shapes.block, "flips": flips, **fitness.constants}
-    assert isinstance(fitness, Snippet)
+    assert isinstance(fitness, (Autocorrelation, Snippet))
     sign = "-" if fitness.minimize else ""
     constants = {"block": shapes.block, "flips": flips, "n": fitness.n, "code": fitness.code, "sign": sign}
     return "evaluate_snippet", constants
@@ -404,7 +408,8 @@ def improve_bytes(search: LocalSearchProgram, genes: int, functions: int) -> int
     """
     keeps_best, walk = search.rule in ("tabu", "walk"), search.rule == "walk"
     gene_bytes = (8 if search.wide else 4) + 4 * keeps_best
-    return genes * gene_bytes + genes // 8 * (1 + keeps_best) + walk * functions // 8
+    correlations = 16 * genes if search.form == "autocorrelation" else 0
+    return genes * gene_bytes + genes // 8 * (1 + keeps_best) + walk * functions // 8 + correlations
 
 
 def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
@@ -426,7 +431,7 @@ def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
     return "improve", {
         "block": shapes.improve_block(search.genes),
         "rule": search.rule,
-        "pairwise": search.pairwise,
+        "form": search.form,
         "sum": "i64" if search.wide else "i32",
         "local_genes": genes if fits else 0,
         "local_functions": (functions if fits else 0) if search.rule == "walk" else 0,
@@ -449,12 +454,16 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     yield from _specs(shapes, 3, False, 2, None, linked=True).values()
     yield from _specs(shapes, 3, False, 2, None, pair_table=False).values()
     fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
-    fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
+    fitnesses += [
+        Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]),
+        Snippet("fitness = BIT(0);", 4),
+        Autocorrelation(4),
+    ]
     for fitness in fitnesses:
         yield _fitness_spec(fitness, shapes)
         if isinstance(fitness, Decomposable):
             yield _partition_spec(shapes, fitness)
-        else:
+        elif not isinstance(fitness, Autocorrelation):
             yield _fitness_spec(fitness, shapes, flips=True)
     ways: list[Counting] = ["histogram", "popcount"]
     if capabilities.bit_tensor_cores or capabilities.inline_ptx:
@@ -463,7 +472,10 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
         for each in (shapes.count_each, shapes.count_each // 2):
             yield _counting_spec(shapes, way, 3, each)
     rules: tuple[Rule, ...] = ("steepest", "tabu", "anneal", "walk")
-    searches = [LocalSearchProgram(rule, rule != "walk", False, 100, 300) for rule in RULES]
-    searches += [LocalSearchProgram(rule, rule == "anneal", True, 20_000, 60_000) for rule in rules]
+    searches = [LocalSearchProgram(rule, "tables" if rule == "walk" else "pairs", False, 100, 300) for rule in RULES]
+    searches += [
+        LocalSearchProgram(rule, "pairs" if rule == "anneal" else "tables", True, 20_000, 60_000) for rule in rules
+    ]
+    searches.append(LocalSearchProgram("tabu", "autocorrelation", False, 60, 0))
     for search in searches:
         yield improve_spec(shapes, search)

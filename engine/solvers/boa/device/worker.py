@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ....devices import Device
 from ....numerics.philox import stream_word
 from ..fitness import Fitness, Function
+from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable
 from ..network import Network, bit_planes
 from ..options import PHASES, STREAM_INITIAL, STREAM_OFFSPRING, Counting, Parameters
@@ -63,7 +64,7 @@ class DevicePopulation:
         self.memory = PopulationMemory(device, parameters, fitness, slots, history)
         improvement = parameters.improvement
         search = None
-        if improvement is not None and isinstance(fitness, Decomposable):
+        if improvement is not None and isinstance(fitness, (Autocorrelation, Decomposable)):
             search = improve_program(fitness, improvement)
         self.programs = Programs(
             device,
@@ -84,7 +85,7 @@ class DevicePopulation:
         self.evaluation = Evaluation(self.memory, self.programs, parameters, fitness, interrupted)
         self._sampling = Parts(device, 32 * parameters.n, interrupted, unit=shapes.sample_words)
         self._local_search = None
-        if search is not None and isinstance(fitness, Decomposable):
+        if search is not None and isinstance(fitness, (Autocorrelation, Decomposable)):
             self._local_search = LocalSearch(*(self.memory, self.programs, parameters, fitness, search), interrupted)
 
     def close(self) -> None:
