@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from ..solvers.linprog.interior.shard import ShardData
+from ..solvers.linprog.interior.shard import Shard, ShardData
 from ..solvers.linprog.problem import sp
 
 __all__ = ["HostShard"]
@@ -22,8 +23,8 @@ __all__ = ["HostShard"]
 Vector = NDArray[np.float64]
 
 
-class HostShard:
-    """See the module; every method is described in :class:`~engine.solvers.linprog.interior.shard.Shard`."""
+class HostShard(Shard):
+    """The operations of a shard, one after the other, as the formulas have them."""
 
     def __init__(self, data: ShardData) -> None:
         self.data = data
@@ -57,20 +58,20 @@ class HostShard:
         return np.concatenate([head, data.slack_signs * y[:, data.slack_rows]], axis=1)
 
     # the point
+    @override
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        """See :class:`Shard`."""
         self.x, self.s, self.w, self.z = x.copy(), s.copy(), w.copy(), z.copy()
 
+    @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """See :class:`Shard`."""
         return self.x.copy(), self.s.copy(), self.w.copy(), self.z.copy()
 
+    @override
     def transposed(self, y: Vector) -> Vector:
-        """See :class:`Shard`."""
         return self._transposed(y)
 
+    @override
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """See :class:`Shard`."""
         self.rd = (
             self.data.c - self._transposed(y) - np.where(self.lower, self.s, 0) + np.where(self.bounded, self.z, 0)
         )
@@ -83,24 +84,24 @@ class HostShard:
         spread = self.scale(rho, rho_free)
         return self._times(self.x), np.concatenate([np.stack([xs + wz, cx, uz, *largest], axis=1), spread], axis=1)
 
+    @override
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """See :class:`Shard`."""
         inverse = np.where(self.lower, self.s / self.x, 0.0) + np.where(self.bounded, self.z / self.w, 0.0)
         inverse += np.where(self.lower | self.bounded, rho[:, None], rho_free[:, None])
         self.theta = 1.0 / inverse
         return np.stack([self.theta.min(axis=1, initial=np.inf), self.theta.max(axis=1, initial=0.0)], axis=1)
 
+    @override
     def unit_scale(self) -> None:
-        """See :class:`Shard`."""
         self.theta = np.ones(self.data.c.shape)
 
+    @override
     def get_theta(self) -> Vector:
-        """See :class:`Shard`."""
         return self.theta.copy()
 
     # the normal equations
+    @override
     def form(self) -> None:
-        """See :class:`Shard`."""
         data = self.data
         theta = self.theta[:, : data.n]
         if sp.issparse(data.A):
@@ -113,7 +114,7 @@ class HostShard:
         np.add.at(self.matrix, diagonal, self.theta[:, data.n :])
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """See :class:`Shard`."""
+        """Cholesky factors of the regularized normal equations; LAPACK's ``info`` of each."""
         status = np.zeros(self.data.batch, np.int32)
         self.factors = []
         for k, matrix in enumerate(self.matrix):
@@ -126,16 +127,16 @@ class HostShard:
         return status
 
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Shard`."""
+        """Solve with the factors."""
         return np.stack([scipy.linalg.lapack.dpotrs(f, r, lower=0)[0] for f, r in zip(self.factors, rhs, strict=True)])
 
+    @override
     def normal(self, p: Vector) -> Vector:
-        """See :class:`Shard`."""
         return self._times(self.theta * self._transposed(p))
 
     # directions
+    @override
     def target(self, kind: str, sigma_mu: Vector, first: Vector, second: Vector) -> Vector:
-        """See :class:`Shard`."""
         d = self.steps[self.slot]
         m = sigma_mu[:, None]
         if kind == "affine":
@@ -156,18 +157,18 @@ class HostShard:
         self.g -= np.where(self.bounded, (self.rwz - self.z * self.ru) / self.w, 0.0)
         return self._times(self.theta * self.g)
 
+    @override
     def swap_slots(self) -> None:
-        """See :class:`Shard`."""
         self.slot = 1 - self.slot
 
+    @override
     def direction(self, dy: Vector) -> Vector:
-        """See :class:`Shard`."""
         d = self.steps[self.slot]
         d["dx"] = self.theta * (self._transposed(dy) + self.g)
         return self._times(d["dx"])
 
+    @override
     def complete(self) -> Vector:
-        """See :class:`Shard`."""
         d = self.steps[self.slot]
         dx = d["dx"]
         d["ds"] = np.where(self.lower, (self.rxs - self.s * dx) / self.x, 0.0)
@@ -189,8 +190,8 @@ class HostShard:
         )
         return np.stack([primal, dual, *sums], axis=1)
 
+    @override
     def advance(self, primal: Vector, dual: Vector) -> None:
-        """See :class:`Shard`."""
         d = self.steps[self.slot]
         ap, ad = primal[:, None], dual[:, None]
         self.x = self.x + ap * d["dx"]
@@ -198,6 +199,6 @@ class HostShard:
         self.w = np.where(self.bounded, self.w + ap * d["dw"], 1.0)
         self.z = np.where(self.bounded, self.z + ad * d["dz"], 1.0)
 
+    @override
     def times(self, v: Vector) -> Vector:
-        """See :class:`Shard`."""
         return self._times(v)

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
+from typing_extensions import override
 
 from engine.errors import QuintetError
 from engine.settings.config import resolve
@@ -407,8 +408,8 @@ class MainWindow(QMainWindow):
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
+    @override
     def dropEvent(self, event: QDropEvent) -> None:
-        """See :meth:`gui.window.problems.Problems.open_path`."""
         self.problems.drop(event)
 
     def childEvent(self, event: QChildEvent) -> None:
@@ -427,8 +428,8 @@ class MainWindow(QMainWindow):
         if self.isVisible():
             self._adapt()
 
+    @override
     def showEvent(self, event: QShowEvent) -> None:
-        """See :meth:`resizeEvent`."""
         super().showEvent(event)
         self._adapt()
 

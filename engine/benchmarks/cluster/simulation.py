@@ -15,8 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import override
+
 from ...errors import ClusterError
-from ...execution.dask.transport import Answered, Lost, Message, Reported
+from ...execution.dask.transport import Answered, Lost, Message, Reported, Transport
 
 __all__ = ["Compute", "Mishaps", "SimulatedTransport"]
 
@@ -66,8 +68,8 @@ class _Task:
     reported: bool = False
 
 
-class SimulatedTransport:
-    """See :class:`engine.execution.dask.transport.Transport`.
+class SimulatedTransport(Transport):
+    """Simulated workers in place of a cluster.
 
     Parameters
     ----------
@@ -116,19 +118,21 @@ class SimulatedTransport:
 
     # --- the transport --------------------------------------------------------------------------------------------
 
+    @override
     def workers(self) -> list[str]:
-        """See :class:`Transport`."""
         if self._labels is None:
             self._labels = [one.label for one in self._workers.values() if one.alive and one.label not in self._avoided]
         return self._labels
 
+    @override
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """See :class:`Transport`; an idle worker begins at once, else it is queued on a short queue."""
+        """An idle worker begins at once, else it is queued on a short queue."""
         task = _Task(number, work, seconds, shared)
         self._at(self._latency, lambda: self._place(task))
 
+    @override
     def messages(self, timeout: float) -> list[Message]:
-        """See :class:`Transport`; the virtual clock goes on to the first message, or by ``timeout``."""
+        """The virtual clock goes on to the first message, or by ``timeout``."""
         until = self.now + timeout
         while not self._arrived and self._events and self._events[0][0] <= until:
             self._step()
@@ -139,22 +143,23 @@ class SimulatedTransport:
         found, self._arrived = self._arrived, []
         return found
 
-    def share(self, value: Any) -> None:
-        """See :class:`Transport`."""
+    @override
+    def share(self, value: Any) -> None: ...
 
+    @override
     def end(self, numbers: list[int]) -> None:
-        """See :class:`Transport`; the tasks end one latency later."""
+        """The tasks end one latency later."""
         chosen = list(numbers)
         self._at(self._latency, lambda: self._ended.update(chosen))
         for number in chosen:
             self._at(2 * self._latency, functools.partial(self._finish_early, number))
 
+    @override
     def forget(self, number: int) -> None:
-        """See :class:`Transport`."""
         self._ended.discard(number)
 
+    @override
     def avoid(self, worker: str) -> None:
-        """See :class:`Transport`."""
         self._avoided.add(worker)
         self._labels = None
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
+from typing_extensions import override
 
 from ...cli.options import pool_options, run_command
 from ...devices import DeviceInfo, DevicePool, select
@@ -42,8 +43,9 @@ _FOLLOWED = 20
 class Repeated(Design):
     """A design of any number of rows, made of one block again and again, so that making it takes no time."""
 
+    @override
     def rows(self, begin: int, end: int) -> NDArray[Any]:
-        """See :meth:`Design.rows`: the block's rows from where this row is in it, zeros from N on."""
+        """The block's rows from where this row is in it, zeros from N on."""
         first = begin % _BLOCK_ROWS
         out = _block(self)[first : first + end - begin]
         if end > self.layout.rows:

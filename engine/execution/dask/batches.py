@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import cloudpickle
+from typing_extensions import override
 
 from ...api.engine import Engine
 from ...api.map import BatchProgress, Entries, read_items, solve_items
@@ -48,8 +49,8 @@ class MapRun(DividedRun):
         self._taken = {"items": 0, "seconds": 0.0}
 
     @property
+    @override
     def finished(self) -> bool:
-        """See :class:`DividedRun`."""
         return len(self.entries) == len(self._items)
 
     @property
@@ -71,8 +72,8 @@ class MapRun(DividedRun):
         chosen, self._open = self._open[:count], self._open[count:]
         return {"indices": chosen, "items": _dump_items([self._items[index] for index in chosen])}
 
+    @override
     def put_back(self, work: dict[str, Any]) -> None:
-        """See :class:`DividedRun`."""
         self._open = [*work["indices"], *self._open]
 
     def accept(self, work: dict[str, Any], answer: bytes) -> None:

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
+from typing_extensions import override
 
 from ...errors import AuditError, ClusterError, DeviceError, InputError, ProblemError, QuintetError
-from .transport import Answered, Left, Lost, Message, Reported
+from .transport import Answered, Left, Lost, Message, Reported, Transport
 from .worker import compute, control
 
 __all__ = ["DaskTransport", "Roster"]
@@ -193,7 +194,7 @@ class Roster:
                     self.describe(address, found)
 
 
-class DaskTransport:
+class DaskTransport(Transport):
     """The way to the workers of one run; see :class:`engine.execution.dask.transport.Transport`.
 
     Parameters
@@ -227,12 +228,12 @@ class DaskTransport:
         for number in list(self._futures):
             self.forget(number)
 
+    @override
     def workers(self) -> list[str]:
-        """See :class:`Transport`."""
         return list(self._roster.usable().values())
 
+    @override
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """See :class:`Transport`."""
         attempt = self._attempts[number] = self._attempts.get(number, 0) + 1
         key = f"quintet-{self._run}-{number}-{attempt}-{next(self._keys)}"
         addresses = self._roster.candidates()
@@ -247,8 +248,8 @@ class DaskTransport:
         self._done.add(future)
         self._submitted.set()
 
+    @override
     def messages(self, timeout: float) -> list[Message]:
-        """See :class:`Transport`."""
         found: list[Message] = []
         with contextlib.suppress(queue.Empty):
             found.append(self._queue.get(timeout=timeout))
@@ -265,12 +266,12 @@ class DaskTransport:
         self._roster.heard(event["label"])
         self._queue.put(Reported(int(event["number"]), event["label"], dict(event["values"])))
 
+    @override
     def share(self, value: Any) -> None:
-        """See :class:`Transport`."""
         self._report([], value, True)
 
+    @override
     def end(self, numbers: list[int]) -> None:
-        """See :class:`Transport`."""
         if numbers:
             self._report(numbers, None, False)
 
@@ -283,16 +284,16 @@ class DaskTransport:
 
         threading.Thread(target=call, name="quintet-cluster-control", daemon=True).start()
 
+    @override
     def forget(self, number: int) -> None:
-        """See :class:`Transport`."""
         self._attempts.pop(number, None)
         for future in self._futures.pop(number, []):
             self._numbers.pop(future.key, None)
             with contextlib.suppress(Exception):
                 future.cancel(reason="answered")
 
+    @override
     def avoid(self, worker: str) -> None:
-        """See :class:`Transport`."""
         self._roster.avoid(worker)
 
     # --- the thread that collects answers -------------------------------------------------------------------------

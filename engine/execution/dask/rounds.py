@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from ...base.context import RunContext
 from ...base.division import DividedRun
 from ...base.result import Result, Status
@@ -25,20 +27,20 @@ class _Round(DividedRun):
         self.answers: dict[int, Any] = {}
 
     @property
+    @override
     def finished(self) -> bool:
-        """See :class:`DividedRun`."""
         return len(self.answers) == len(self._works)
 
     def take(self, slots: int, seconds: float) -> Any | None:
         """The next work."""
         return self._open.popleft() if self._open else None
 
+    @override
     def put_back(self, work: Any) -> None:
-        """See :class:`DividedRun`."""
         self._open.appendleft(work)
 
+    @override
     def accept(self, work: Any, answer: Any) -> None:
-        """See :class:`DividedRun`."""
         self.answers[self._places[id(work)]] = answer
 
     def checkpoint(self) -> None:

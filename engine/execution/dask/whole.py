@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from typing_extensions import override
+
 from ...api.engine import Engine
 from ...base.division import DividedRun, TaskControl, TaskRunner
 from ...base.problem import Problem
@@ -36,26 +38,26 @@ class WholeRun(DividedRun):
         self._result: Result | None = None
 
     @property
+    @override
     def finished(self) -> bool:
-        """See :class:`DividedRun`."""
         return self._result is not None and not self._result.status.stopped
 
+    @override
     def take(self, slots: int, seconds: float) -> str | None:
-        """See :class:`DividedRun`."""
         if self._is_out:
             return None
         self._is_out = True
         return "whole"
 
+    @override
     def accept(self, work: str, answer: bytes) -> None:
-        """See :class:`DividedRun`."""
         found = pickle.loads(answer)  # noqa: S301 - from a worker of the session
         if not isinstance(found, Result):
             raise AuditError("a run was answered with something else than a result")
         self._result, self._is_out = found, False
 
+    @override
     def put_back(self, work: str) -> None:
-        """See :class:`DividedRun`."""
         self._is_out = False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
@@ -74,8 +76,8 @@ class WholeRun(DividedRun):
         """None: what the worker has come to stays there."""
         return
 
+    @override
     def result(self, status: Status | None) -> Result:
-        """See :class:`DividedRun`."""
         found = self._result or Result(Status.INTERRUPTED, None, None, None)
         return found if status is None or not found.status.stopped else replace(found, status=status)
 
