@@ -1,7 +1,9 @@
 """``engine.minimize_bits`` and ``engine.maximize_bits``: a function of bit strings, a budget, and perhaps noise.
 
 For functions that are expensive or random, such as simulators: the number of evaluations is the limit, no population
-size is needed, no string is evaluated again unless that gives information, and of random values the means count.
+size is needed, no string is evaluated again unless that gives information, and of random values the means count. A
+function without noise is searched by :class:`engine.BitSearch`; one with noise, or with options of the Bayesian
+optimization algorithm, by that.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
@@ -19,9 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..api.engine import Engine
 from ..base.result import Result, Status
 from ..devices import Backend
-from ..errors import OptionError, ProblemError
+from ..errors import OptionError
 from ..runs.run import Run
+from ..solvers.boa.evaluator import Evaluator
 from ..solvers.boa.problem import BOA
+from ..solvers.boa.pyramid import BitSearch
 from ..util.display import Display, Displayed, entries_text
 from ..util.text import number_text
 
@@ -38,6 +44,8 @@ _GENERATIONS = 40  # that a budget should suffice for
 _GENERATIONS_WITH_NOISE = 12
 _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
+_PATIENCE, _LEAST_PATIENCE = 3, 100  # times the evaluations of the last improvement; at least so many for each bit
+_PYRAMID_OPTIONS = {"target", "initial"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,12 +64,16 @@ class BitsResult(Displayed):
         How often the function was evaluated, in total.
     strings : int
         How many different strings were evaluated.
+    algorithm : str
+        ``"population pyramid"`` or ``"Bayesian optimization algorithm"``, and why.
+    subsets : list of ndarray of int
+        Of the pyramid: bits that belong together, from small subsets to large ones.
     edges : ndarray of int, shape (e, 2)
         Of a network learned from good strings, from gene to gene: what depends on what. Of several runs of the solver
-        the network with the most edges, as a population that has become uniform has none.
+        the network with the most edges, as a population that has become uniform has none. The pyramid has none.
     status : Status
-        ``iteration_limit`` if the budget was spent.
-    run : Result
+        ``iteration_limit`` if the budget was spent; ``optimal`` if all strings have been evaluated.
+    run : Result or None
         Of the last run of the solver.
     """
 
@@ -71,9 +83,11 @@ class BitsResult(Displayed):
     samples: int
     evaluations: int
     strings: int
+    algorithm: str
+    subsets: list[NDArray[np.int64]]
     edges: NDArray[Any]
     status: Status
-    run: Result
+    run: Result | None
 
     def display(self) -> Display:
         """What is shown of it: the value, the string, and what they took."""
@@ -84,6 +98,7 @@ class BitsResult(Displayed):
             ("samples", str(self.samples)),
             ("evaluations", str(self.evaluations)),
             ("strings", str(self.strings)),
+            ("algorithm", self.algorithm),
         ]
         return Display(f"BitsResult {self.status}", facts)
 
@@ -114,14 +129,14 @@ class _Archive:
     """Every string that was evaluated; the function as the solver calls it."""
 
     def __init__(
-        self, function: Callable[[Any], Any], sign: int, batch: bool, samples: int, budget: float, reserve: float
+        self, evaluator: Evaluator, sign: int, batch: bool, samples: int, budget: float, reserve: float
     ) -> None:
         self.strings: dict[bytes, _String] = {}
         self.evaluations = 0
         self.run: Run | None = None
         self.started = threading.Event()
         self.until = math.inf
-        self._function, self._sign, self._batch, self._samples = function, sign, batch, samples
+        self._evaluate, self._sign, self._batch, self._samples = evaluator, sign, batch, samples
         self._budget, self._reserve = budget, reserve
 
     @property
@@ -172,15 +187,10 @@ class _Archive:
         if not strings:
             return
         rows = np.stack([string.bits for string in strings])
-        raw = self._function(rows) if self._batch else [self._function(row) for row in rows]
-        values = np.asarray(raw, np.float64)
-        if values.shape != (len(rows),):
-            raise ProblemError(f"the function must return {len(rows)} values; got an array of shape {values.shape}")
-        if not np.isfinite(values).all():
-            wrong = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ProblemError(
-                f"the function must return finite numbers; got {values[wrong]} for {rows[wrong].tolist()}"
-            )
+        values = self._evaluate(rows)
+        if np.isnan(values).any():  # what failed counts as the worst of all
+            known = [string.mean for string in self.strings.values() if string.count]
+            values[np.isnan(values)] = self._sign * max([*known, *(self._sign * values[~np.isnan(values)])])
         for string, value in zip(strings, values.tolist(), strict=True):
             string.add(self._sign * value)
         self.evaluations += len(strings)
@@ -212,6 +222,10 @@ def minimize_bits(
     seeds: ArrayLike | None = None,
     seed: int = 0,
     time_limit: float | None = None,
+    workers: int | Executor = 1,
+    failures: Literal["raise", "skip"] = "raise",
+    retries: int = 0,
+    checkpoint: str | Path | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     **options: Unpack[BOAOptions],
@@ -230,7 +244,8 @@ def minimize_bits(
         Whether the values of one string differ from call to call. Strings that seem good are then evaluated up to 8
         times (or so many times), and a tenth of the budget compares the best ones at the end.
     budget : int, optional
-        Most evaluations, at least 32; a repeated evaluation counts too. Needed with ``noise``.
+        Most evaluations; with ``noise``, where it is needed and a repeated evaluation counts too, at least 32. Without
+        one the search ends when three quarters of its evaluations have brought no improvement.
     seeds : array_like of 0 and 1, shape (s, n), optional
         Known strings to begin with.
     seed : int
@@ -238,11 +253,23 @@ def minimize_bits(
     time_limit : float, optional
         Seconds; with ``noise`` the last tenth is for comparing the best strings. A call of the function is not
         interrupted.
+    workers : int or concurrent.futures.Executor
+        Processes that evaluate at once, or what else runs calls, such as ``client.get_executor()`` of Dask. With
+        processes the function must be importable by name.
+    failures : {"raise", "skip"}
+        Whether the function's exceptions and values that are not finite end the search, or only count as worse than
+        all other values.
+    retries : int
+        How often a string that failed is evaluated again before that.
+    checkpoint : path-like, optional
+        File that every value is appended to at once. If it has values already, from a run that ended or was killed,
+        these are used instead of evaluations: with the same arguments the answer is the same.
     backend, devices
-        As for :func:`engine.solve`.
+        As for :func:`engine.solve`; the pyramid needs no device.
     **options
-        Of the solver. With a budget the population follows from it, and without noise the best individual of each
-        generation is improved by flips of single bits (``local_search="none"`` for the algorithm of the paper).
+        ``target``: the value to stop at. All others are of the Bayesian optimization algorithm, which is then used in
+        place of the pyramid: with a budget its population follows from that, and without noise the best individual of
+        each generation is improved by flips of single bits (``local_search="none"``: as in the paper).
 
     Returns
     -------
@@ -253,7 +280,7 @@ def minimize_bits(
     OptionError
         If there is noise and no budget, or a number makes no sense.
     ProblemError
-        If the function fails, or returns something else than finite numbers.
+        If the function fails, or returns something else than finite numbers, or the checkpoint is of another function.
 
     Examples
     --------
@@ -261,9 +288,12 @@ def minimize_bits(
     >>> engine.minimize_bits(lambda bits: bits.sum(axis=1), 30, budget=2000).value
     0.0
     """
-    return _optimize(
-        *(function, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
-    )
+    with Evaluator(
+        *(function, n), batch=batch, workers=workers, failures=failures, retries=retries, checkpoint=checkpoint
+    ) as evaluator:
+        return _optimize(
+            *(evaluator, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
+        )
 
 
 def maximize_bits(
@@ -276,6 +306,10 @@ def maximize_bits(
     seeds: ArrayLike | None = None,
     seed: int = 0,
     time_limit: float | None = None,
+    workers: int | Executor = 1,
+    failures: Literal["raise", "skip"] = "raise",
+    retries: int = 0,
+    checkpoint: str | Path | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     **options: Unpack[BOAOptions],
@@ -284,7 +318,8 @@ def maximize_bits(
 
     Parameters
     ----------
-    function, n, batch, noise, budget, seeds, seed, time_limit, backend, devices, **options
+    function, n, batch, noise, budget, seeds, seed, time_limit, workers, failures, retries, checkpoint, backend, \
+    devices, **options
         As for :func:`minimize_bits`.
 
     Examples
@@ -293,13 +328,16 @@ def maximize_bits(
     >>> engine.maximize_bits(lambda bits: bits.sum(axis=1), 30, budget=2000).value
     30.0
     """
-    return _optimize(
-        *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
-    )
+    with Evaluator(
+        *(function, n), batch=batch, workers=workers, failures=failures, retries=retries, checkpoint=checkpoint
+    ) as evaluator:
+        return _optimize(
+            *(evaluator, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
+        )
 
 
 def _optimize(
-    function: Callable[[Any], Any],
+    evaluator: Evaluator,
     n: int,
     sign: int,
     batch: bool,
@@ -313,8 +351,12 @@ def _optimize(
     options: dict[str, Any],
 ) -> BitsResult:
     samples = _checked_samples(noise, budget)
+    if samples == 1 and options.keys() <= _PYRAMID_OPTIONS:
+        return _climb(evaluator, n, sign, budget, seeds, seed, time_limit, **options)
+    if samples == 1 and budget is not None and budget < _LEAST_BUDGET:
+        raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations with these options; got {budget}")
     limit = math.inf if budget is None else float(budget)
-    archive = _Archive(function, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    archive = _Archive(evaluator, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
     target = -math.inf
     if options.get("target") is not None:
         target = sign * options["target"]
@@ -347,9 +389,64 @@ def _optimize(
         samples=best.count,
         evaluations=archive.evaluations,
         strings=len(archive.strings),
+        algorithm=f"Bayesian optimization algorithm ({'noise' if samples > 1 else 'options of it were given'})",
+        subsets=[],
         edges=edges,
         status=Status.ITERATION_LIMIT if archive.left < 1 else status,
         run=result,
+    )
+
+
+def _climb(
+    evaluator: Evaluator,
+    n: int,
+    sign: int,
+    budget: int | None,
+    seeds: ArrayLike | None,
+    seed: int,
+    time_limit: float | None,
+    target: float | None = None,
+    initial: Sequence[int] | None = None,
+) -> BitsResult:
+    """The pyramid, until the target, a limit, or for lack of improvement."""
+    given = [np.atleast_2d(np.asarray(rows)) for rows in (initial, seeds) if rows is not None]
+    first = np.concatenate(given) if given else None
+    search = BitSearch(n, minimize=sign > 0, seed=seed, parallel=evaluator.width, seeds=first)
+    evaluator.until = math.inf if time_limit is None else time.monotonic() + time_limit
+    improved, best = 0, search.best_value
+    status = Status.FEASIBLE
+    while target is None or best is None or sign * best > sign * target:
+        if budget is not None and search.evaluations >= budget:
+            status = Status.ITERATION_LIMIT
+            break
+        if time.monotonic() >= evaluator.until:
+            status = Status.TIME_LIMIT
+            break
+        if budget is None and search.evaluations > max(_LEAST_PATIENCE * n, (1 + _PATIENCE) * improved):
+            break
+        strings = search.ask()
+        if not len(strings):
+            status = Status.OPTIMAL
+            break
+        strings = strings[: None if budget is None else budget - search.evaluations]
+        values = evaluator(strings)
+        search.tell(strings[: len(values)], values)
+        if search.best_value != best:
+            improved, best = search.evaluations, search.best_value
+    if best is None or search.best is None:
+        raise OptionError(f"time_limit = {time_limit} has passed before the function was called")
+    return BitsResult(
+        solution=search.best,
+        value=best,
+        standard_error=0.0,
+        samples=1,
+        evaluations=search.evaluations,
+        strings=search.evaluations,
+        algorithm="population pyramid (known by its values only)",
+        subsets=search.subsets(),
+        edges=np.zeros((0, 2), np.int32),
+        status=status,
+        run=None,
     )
 
 
@@ -378,8 +475,9 @@ def _checked_samples(noise: bool | int, budget: int | None) -> int:
         raise OptionError(f"noise must be True, False, or at least 2 evaluations of a good string; got {noise!r}")
     if noise is not False and budget is None:
         raise OptionError("noise needs a budget: how many evaluations may be made in total")
-    if budget is not None and budget < _LEAST_BUDGET:
-        raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations; got {budget}")
+    least = 1 if noise is False else _LEAST_BUDGET
+    if budget is not None and budget < least:
+        raise OptionError(f"budget must be at least {least} evaluation{'s' * (least > 1)}; got {budget}")
     return 1 if noise is False else _SAMPLES if noise is True else int(noise)
 
 

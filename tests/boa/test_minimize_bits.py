@@ -98,7 +98,10 @@ def test_a_run_that_ends_by_itself_when_the_time_is_up_ended_at_the_limit(
         return result
 
     monkeypatch.setattr(minimize_bits, "_run", late)
-    result = engine.minimize_bits(Counted(), 12, budget=10**9, time_limit=0.5, devices=[device.info.id])
+    result = engine.minimize_bits(
+        *(Counted(), 12), budget=10**9, time_limit=0.5, population=48, devices=[device.info.id]
+    )
+    assert result.run is not None
     assert (result.status, result.run.status) == (engine.Status.TIME_LIMIT, engine.Status.FEASIBLE)
 
 
@@ -121,7 +124,9 @@ def test_learned_network_is_returned(device: Member) -> None:
             "noise must be True, False, or at least 2 evaluations of a good string; got 'x'",
         ),
         ({"noise": 1, "budget": 100}, "at least 2 evaluations of a good string; got 1"),
-        ({"budget": 10}, "budget must be at least 32 evaluations; got 10"),
+        ({"budget": 0}, "budget must be at least 1 evaluation; got 0"),
+        ({"noise": True, "budget": 10}, "budget must be at least 32 evaluations; got 10"),
+        ({"budget": 10, "population": 20}, "at least 32 evaluations with these options; got 10"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -129,11 +134,24 @@ def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], messa
         engine.minimize_bits(Counted(), 10, **arguments)
 
 
-def test_values_that_are_no_numbers_are_refused(device: Member) -> None:
-    with pytest.raises(ProblemError, match="must return finite numbers"):
-        engine.minimize_bits(lambda bits: np.full(len(bits), np.nan), 8, budget=100, devices=[device.info.id])
-    with pytest.raises(ProblemError, match="values; got an array of shape"):
-        engine.minimize_bits(lambda bits: bits.sum(), 8, budget=100, devices=[device.info.id])
+def _raises(bits: np.ndarray) -> np.ndarray:
+    raise RuntimeError("no licence")
+
+
+@pytest.mark.parametrize("options", [{}, {"population": 20}])
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda bits: np.full(len(bits), np.nan), "must return finite numbers; it returned nan for [01]{8}"),
+        (lambda bits: bits.sum(), r"must return \d+ values? for \d+ strings?; it returned an array of shape \(\)"),
+        (lambda bits: bits.sum(axis=1) * 1j, "must be real numbers: complex"),
+        (lambda bits: ["x"] * len(bits), "must be real numbers"),
+        (_raises, "the function failed; it raised RuntimeError: no licence for [01]{8}"),
+    ],
+)
+def test_functions_that_return_no_numbers_are_refused(function: Any, message: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError, match=message):
+        engine.minimize_bits(function, 8, budget=100, backend="opencl", **options)
 
 
 def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device: Member) -> None:

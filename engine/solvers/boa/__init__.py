@@ -18,7 +18,8 @@ __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
 kernel_variants = LazyImport(f"{__name__}.device.programs", "kernel_variants")
 PUBLIC = {
-    name: LazyImport(f"{__name__}.network", name) for name in ("network_dot", "network_graph", "population_image")
+    "BitSearch": LazyImport(f"{__name__}.pyramid", "BitSearch"),
+    **{name: LazyImport(f"{__name__}.network", name) for name in ("network_dot", "network_graph", "population_image")},
 }
 
 

@@ -127,7 +127,7 @@ class BOA(Problem):
         scopes : sequence of sequences of int
             The genes of each table, counted from 0.
         tables : sequence of array-like
-            The 2^k values of each table of k genes; the first gene is the highest bit of the index.
+            The 2^k values of each table of k genes; the first gene is the lowest bit of the index.
         **arguments
             Of ``Decomposable``.
 

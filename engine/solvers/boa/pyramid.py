@@ -1,0 +1,454 @@
+"""Search of a function that is known by its values only: the parameter-less population pyramid, to be asked and told.
+
+Each climber begins with a random string, improves it by flips of single bits, and mixes it with the strings of one
+level of the pyramid after another; a string that a level improved joins the next one. Sources: B. W. Goldman,
+W. F. Punch, "Fast and efficient black box optimization using the parameter-less population pyramid", Evolutionary
+Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011,
+617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
+kept; several climbers ask at once when the pyramid has many strings.
+
+A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from array import array
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import OptionError, OutputError, ProblemError
+from ...util.files import read_utf8, write_whole
+from .fitness import check_genes
+
+__all__ = ["BitSearch", "linkage_subsets"]
+
+_RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
+_GROWTH = 1.05  # of a level, at which its subsets are learned anew
+_DONOR_DRAWS = 8  # before all donors are looked through for one that differs
+_MOST_KNOWN = 1 << 22
+_CELLS_AT_ONCE = 1 << 18
+_FORMAT = "quintet bit search 1"
+
+Climb = Generator[int, float, tuple[int, float]]
+"""Yields strings, is sent their values, and returns the string it ends with and its value."""
+
+
+class BitSearch:
+    """A search that is asked for strings and told their values.
+
+    Parameters
+    ----------
+    n : int
+        Bits.
+    minimize : bool
+        Whether the least value is sought.
+    seed : int
+    parallel : int
+        How many strings are wanted at once from the beginning, as for so many processes. Beyond 1 this costs
+        evaluations: that many searches begin independently.
+    seeds : array_like of 0 and 1, shape (s, n), optional
+        Known strings to begin with.
+
+    Attributes
+    ----------
+    best : ndarray of uint8, shape (n,), or None
+    best_value : float or None
+        Of the strings told so far.
+    evaluations : int
+        Values told so far.
+
+    Raises
+    ------
+    OptionError, ProblemError
+        If a number makes no sense, or the seeds are not n bits each.
+
+    Examples
+    --------
+    >>> import engine
+    >>> search = engine.BitSearch(20)
+    >>> while search.best_value != 20:
+    ...     strings = search.ask()
+    ...     search.tell(strings, strings.sum(axis=1))
+    >>> search.evaluations < 100
+    True
+    """
+
+    def __init__(
+        self, n: int, *, minimize: bool = False, seed: int = 0, parallel: int = 1, seeds: ArrayLike | None = None
+    ) -> None:
+        self.n, self.minimize, self.seed, self.parallel = check_genes(n), bool(minimize), int(seed), int(parallel)
+        if self.parallel < 1:
+            raise OptionError(f"parallel must be at least 1 string; got {parallel}")
+        self.evaluations = 0
+        self._random = random.Random(self.seed)  # noqa: S311
+        self._flips = [1 << gene for gene in range(self.n)]
+        self._starts = deque(self._strings(np.zeros((0, self.n)) if seeds is None else seeds))
+        self._given = list(self._starts)
+        self._levels: list[_Level] = []
+        self._members: set[int] = set()
+        self._known: dict[int, float] = {}
+        self._waiting: dict[int, list[Climb]] = {}
+        self._ready: deque[int] = deque()
+        self._restarts = self._climbers = self._unseen = 0
+        self._best: tuple[float, int] | None = None
+        self._events, self._told, self._values = array("q"), list[int](), array("d")
+
+    @property
+    def best(self) -> NDArray[np.uint8] | None:
+        """The best string told so far."""
+        return None if self._best is None else self._rows([self._best[1]])[0]
+
+    @property
+    def best_value(self) -> float | None:
+        """Its value."""
+        return None if self._best is None else self._sign * self._best[0] + 0.0
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.minimize else 1
+
+    # --- asking and telling -------------------------------------------------------------------------------------
+
+    def ask(self, count: int | None = None) -> NDArray[np.uint8]:
+        """Strings to evaluate next, none of which was asked for before.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many; by default as many as cost no evaluations to speak of: one at first, more as the search goes on.
+
+        Returns
+        -------
+        ndarray of uint8, shape (m, n)
+            Fewer than ``count`` only if there are no more strings.
+        """
+        if count is not None and count < 1:
+            raise OptionError(f"count must be at least 1 string; got {count}")
+        return self._rows(self._ask(count))
+
+    def tell(self, strings: ArrayLike, values: ArrayLike) -> None:
+        """The values of some strings, in any order: of those asked for, or of others, from which climbers then begin.
+
+        Parameters
+        ----------
+        strings : array_like of 0 and 1, shape (m, n)
+        values : array_like of float, shape (m,)
+            ``nan`` for a string that could not be evaluated: it counts as worse than all others.
+
+        Raises
+        ------
+        ProblemError
+            If the shapes do not fit, or a value is no real number.
+        """
+        told, numbers = self._strings(strings), real_values(values, "values")
+        if numbers.shape != (len(told),):
+            raise ProblemError(f"there must be {len(told)} values, one for each string; got shape {numbers.shape}")
+        self._tell(told, numbers.tolist())
+
+    def _ask(self, count: int | None) -> list[int]:
+        self._events.append(0 if count is None else count)
+        width = max(self.parallel, self._restarts // _RESTARTS_A_CLIMBER)
+        while len(self._known) + len(self._waiting) < 1 << self.n:
+            if len(self._ready) >= (1 if count is None else count) and (count or self._climbers >= width):
+                break
+            self._restarts += 1
+            self._climbers += 1
+            self._advance(self._climb(), None)
+        return [self._ready.popleft() for _ in range(min(count or len(self._ready), len(self._ready)))]
+
+    def _tell(self, strings: Sequence[int], values: Iterable[float]) -> None:
+        before = len(self._told)
+        for string, value in zip(strings, values, strict=True):
+            self._told.append(string)
+            self._values.append(value)
+            fitness = -math.inf if math.isnan(value) else self._sign * value
+            self._known[string] = fitness
+            if self._best is None or fitness > self._best[0]:
+                self._best = fitness, string
+        self.evaluations = len(self._told)
+        self._events.append(before - self.evaluations)
+        for string in strings:
+            climbers = self._waiting.pop(string, None)
+            if climbers is None:
+                self._starts.append(string)
+            for climber in climbers or ():
+                self._advance(climber, self._known[string])
+        if len(self._known) > _MOST_KNOWN:
+            kept = list(self._known.items())[_MOST_KNOWN // 2 :]
+            self._known = dict(kept)
+
+    def _advance(self, climber: Climb, value: float | None) -> None:
+        """Send a value to a climber, and all further ones that are known, until it needs one that is not."""
+        known, send = self._known, climber.send
+        try:
+            string = send(value)  # type: ignore[arg-type]
+            while (value := known.get(string)) is not None:
+                string = send(value)
+        except StopIteration:
+            self._climbers -= 1
+            return
+        waiting = self._waiting.setdefault(string, [])
+        if not waiting:
+            self._ready.append(string)
+        waiting.append(climber)
+
+    # --- the search ---------------------------------------------------------------------------------------------
+
+    def _climb(self) -> Climb:
+        """One iteration of the pyramid."""
+        string = self._start()
+        value = yield string
+        string, value = yield from self._flip(string, value)
+        self._add(string, value, 0)
+        level = 0
+        while level < len(self._levels):
+            before = value
+            string, value = yield from self._mix(string, value, self._levels[level])
+            level += 1
+            if value > before:
+                self._add(string, value, level)
+        return string, value
+
+    def _start(self) -> int:
+        if self._starts:
+            return self._starts.popleft()
+        for _ in range(_DONOR_DRAWS):
+            string = self._random.getrandbits(self.n)
+            if string not in self._known:
+                return string
+        while self._unseen in self._known and self._unseen + 1 < 1 << self.n:
+            self._unseen += 1
+        return self._unseen
+
+    def _add(self, string: int, value: float, level: int) -> None:
+        if string in self._members or value == -math.inf:
+            return
+        self._members.add(string)
+        if level == len(self._levels):
+            self._levels.append(_Level(self.n))
+        self._levels[level].add(string, self._rows([string])[0])
+
+    def _flip(self, string: int, value: float) -> Climb:
+        """First improvement by flips of single bits, in random order, until none improves.
+
+        After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
+        last those that made the string worse.
+        """
+        untried = self._flips.copy()
+        self._random.shuffle(untried)
+        worse: list[int] = []
+        equal_now: list[int] = []
+        worse_now: list[int] = []
+        while untried or worse:
+            flip = untried.pop() if untried else worse.pop()
+            found = yield string ^ flip
+            if found > value:
+                string ^= flip
+                value = found
+                untried = equal_now + untried
+                worse = worse_now + worse
+                equal_now, worse_now = [], [flip]
+            elif found == value:
+                string ^= flip
+                equal_now.append(flip)
+            else:
+                worse_now.append(flip)
+        return string, value
+
+    def _mix(self, string: int, value: float, level: _Level) -> Climb:
+        """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
+        draw = self._random.random
+        donors = level.strings
+        for subset in level.subsets(self._random):
+            if not subset & ((level.ones & ~string) | (string & level.zeros)):
+                continue
+            for _ in range(_DONOR_DRAWS):
+                change = (donors[int(draw() * len(donors))] ^ string) & subset
+                if change:
+                    break
+            else:
+                different = [(donor ^ string) & subset for donor in donors]
+                change = self._random.choice([change for change in different if change])
+            found = yield string ^ change
+            if found >= value:
+                string ^= change
+                value = found
+        return string, value
+
+    def subsets(self) -> list[NDArray[np.int64]]:
+        """The bits that are mixed together: of the level with the most strings, from small subsets to large ones."""
+        level = max(self._levels, key=lambda level: len(level.strings), default=None)
+        return [] if level is None else [np.flatnonzero(row) for row in self._rows(level.learned)]
+
+    # --- strings and rows ---------------------------------------------------------------------------------------
+
+    def _rows(self, strings: Sequence[int]) -> NDArray[np.uint8]:
+        size = (self.n + 7) // 8
+        packed = np.frombuffer(b"".join([string.to_bytes(size, "little") for string in strings]), np.uint8)
+        return np.unpackbits(packed.reshape(-1, size), axis=1, bitorder="little", count=self.n)
+
+    def _strings(self, rows: ArrayLike) -> list[int]:
+        raw = np.asarray(rows)
+        if raw.ndim != 2 or raw.shape[1] != self.n or not ((raw == 0) | (raw == 1)).all():
+            raise ProblemError(f"strings must be rows of {self.n} zeros and ones; got an array of shape {raw.shape}")
+        packed = np.packbits(raw.astype(np.uint8), axis=1, bitorder="little")
+        return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+    # --- saving -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the search to a file: what it was asked and told, from which :meth:`load` repeats it.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        whole = {
+            "format": _FORMAT,
+            **{name: getattr(self, name) for name in ("n", "minimize", "seed", "parallel")},
+            "seeds": [f"{string:x}" for string in self._given],
+            "events": self._events.tolist(),
+            "strings": [f"{string:x}" for string in self._told],
+            "values": self._values.tolist(),
+        }
+        try:
+            write_whole(Path(path), json.dumps(whole).encode())
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The search that was saved; strings that were asked for and not told yet are given by the next :meth:`ask`.
+
+        Raises
+        ------
+        ProblemError
+            If the file is not a saved search.
+        """
+        try:
+            whole: dict[str, Any] = json.loads(read_utf8(path))
+            if whole["format"] != _FORMAT:
+                raise ValueError(f"its format is {whole['format']!r}")
+            search = cls(whole["n"], minimize=whole["minimize"], seed=whole["seed"], parallel=whole["parallel"])
+            search._given = [int(string, 16) for string in whole["seeds"]]
+            search._starts = deque(search._given)
+            told = [int(string, 16) for string in whole["strings"]]
+            for event in whole["events"]:
+                if event >= 0:
+                    search._ask(event or None)
+                else:
+                    done = search.evaluations
+                    search._tell(told[done : done - event], whole["values"][done : done - event])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ProblemError(f"{path} is not a saved search of bit strings: {error}") from error
+        search._ready = deque(search._waiting)
+        return search
+
+
+class _Level:
+    """A level of the pyramid: its strings, and the subsets of bits learned from them."""
+
+    def __init__(self, n: int) -> None:
+        self.strings: list[int] = []
+        self.ones = 0
+        self.zeros = 0
+        self.learned: list[int] = []
+        self._all = (1 << n) - 1
+        self._learned_from = 0
+        self._rows = np.zeros((8, n), np.float32)
+
+    def add(self, string: int, row: NDArray[np.uint8]) -> None:
+        if len(self.strings) == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[len(self.strings)] = row
+        self.strings.append(string)
+        self.ones |= string
+        self.zeros |= self._all ^ string
+
+    def subsets(self, random: random.Random) -> list[int]:
+        count = len(self.strings)
+        if count > self._learned_from * _GROWTH:
+            self.learned = linkage_subsets(self._rows[:count], random)
+            self._learned_from = count
+        return self.learned
+
+
+def linkage_subsets(rows: NDArray[np.float32], random: random.Random) -> list[int]:
+    """Subsets of genes that good strings treat alike: the nodes of a linkage tree, from small to large.
+
+    The distance of two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the rows; clusters are joined by
+    their mean distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
+
+    Parameters
+    ----------
+    rows : ndarray of 0 and 1, shape (m, n)
+    random : random.Random
+        Decides between equal distances, and the order of subsets of one size.
+
+    Returns
+    -------
+    list of int
+        Bit i of each for gene i.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    count, n = rows.shape
+    order = random.sample(range(n), n)
+    if n == 1:
+        return []
+    shuffled = rows[:, order]
+    share = np.arange(1, count + 1) / count
+    term = np.concatenate([[0.0], -share * np.log2(share)])
+    ones = shuffled.sum(axis=0).astype(np.int64)
+    entropy = term[ones] + term[count - ones]
+    distances = np.empty(n * (n - 1) // 2)
+    done, height = 0, max(1, _CELLS_AT_ONCE // n)
+    for first in range(0, n - 1, height):
+        last = min(first + height, n - 1)
+        both = (shuffled[:, first:last].T @ shuffled[:, first + 1 :]).astype(np.int64)
+        own, other = ones[first:last, None], ones[None, first + 1 :]
+        joint = term[both] + term[own - both] + term[other - both] + term[count - own - other + both]
+        single = entropy[first:last, None] + entropy[None, first + 1 :]
+        ratio = np.divide(single, joint, out=np.full_like(joint, 2.0), where=joint > 0)
+        upper = (2.0 - ratio)[np.triu(np.ones(joint.shape, bool))]
+        distances[done : done + len(upper)] = upper
+        done += len(upper)
+    subsets = [1 << gene for gene in order]
+    sizes = [1] * n
+    useful = [True] * (2 * n - 1)
+    for first, second, distance, size in linkage(np.maximum(distances, 0.0), "average").tolist():
+        first, second = int(first), int(second)
+        if distance < 1e-9:
+            useful[first] = useful[second] = False
+        subsets.append(subsets[first] | subsets[second])
+        sizes.append(int(size))
+    kept = [place for place in range(2 * n - 2) if useful[place]]
+    random.shuffle(kept)
+    kept.sort(key=sizes.__getitem__)
+    return [subsets[place] for place in kept]
+
+
+def real_values(raw: Any, name: str) -> NDArray[np.float64]:
+    """Values as doubles.
+
+    Raises
+    ------
+    ProblemError
+        If they are complex, or no numbers.
+    """
+    try:
+        values = np.asarray(raw)
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers have no order")
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"{name} must be real numbers: {error}") from error
