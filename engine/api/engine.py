@@ -384,7 +384,7 @@ class Engine(Displayed):
         arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
         resolved = self._resolved.with_arguments(arguments)
         chosen = config.solver_options(solver, resolved, options, type(problem))
-        found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit)
+        found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit, self.is_open)
         if found is None:
             return None
         return replace(found, seed=resolved.settings.seed, backend="host", seconds=time.perf_counter() - began)

@@ -161,9 +161,9 @@ class Solver:
         :class:`~engine.errors.OptionError`, :class:`~engine.errors.ProblemError`) or
         :class:`engine.errors.OutOfDeviceMemory`.
     solve_on_host : callable, optional
-        ``solve_on_host(problem, options, time_limit) -> Result | None`` solves problems so small that no run is worth
-        its start, without a device; None leaves the problem to :attr:`solve`. Called by :meth:`engine.Engine.solve`
-        where nobody names devices, watches, or keeps the run.
+        ``solve_on_host(problem, options, time_limit, is_open) -> Result | None`` solves problems so small that no run
+        is worth its start, or no device its opening unless ``is_open``; None leaves the problem to :attr:`solve`.
+        Called by :meth:`engine.Engine.solve` where nobody names devices, watches, or keeps the run.
     schema : Schema, optional
         What its results and checkpoints contain; run folders check it when they read and write.
     estimate : callable, optional
@@ -200,7 +200,7 @@ class Solver:
     bench: Callable[[list[str]], int] | None = None
     tune: Callable[[list[str]], int] | None = None
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
-    solve_on_host: Callable[[Any, Any, float | None], Result | None] | None = None
+    solve_on_host: Callable[[Any, Any, float | None, bool], Result | None] | None = None
     schema: Schema | None = None
     estimate: Callable[[Any, Any, DevicePool, int, float], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)

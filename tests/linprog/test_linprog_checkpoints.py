@@ -46,7 +46,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             patched.setattr(interior, "SLICE_SECONDS", 0.0)
             patched.setattr(pdhg, "_PERIOD", 4)
             patched.setattr(Run, "metric", stop)
-            patched.setattr(racing, "_THREAD_NONZEROS", -1)
+            patched.setattr(racing, "THREAD_NONZEROS", -1)
             patched.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
             result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
         assert result.status == "interrupted"

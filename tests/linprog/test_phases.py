@@ -39,7 +39,7 @@ def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: 
 
         return slow
 
-    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
     monkeypatch.setattr(solve, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     monkeypatch.setattr(solve._Solving, "_await_highs", takes(50.0, lambda *_: None))

@@ -23,8 +23,8 @@ from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
 from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.racers import at_once, start
 from engine.solvers.linprog.racers import highs as racer
-from engine.solvers.linprog.racers import start
 from engine.solvers.linprog.racers.base import MethodUpdate
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
@@ -43,7 +43,7 @@ def owner(device: Member) -> Iterator[engine.Engine]:
 @pytest.fixture
 def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS work in child processes, and decide nothing before all have begun: small programs are solved before."""
-    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(solve, "head_start", lambda *_: 0.0)
     monkeypatch.setattr(solve._Solving, "_poll_race", lambda self, *futures: (self._poll(), wait(futures, 0.05)))
@@ -139,6 +139,22 @@ def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simpl
     assert result.counters["highs_iterations"] > 0
     settle(owner)
     assert children() <= before
+
+
+@pytest.mark.parametrize("patience", [60.0, 0.0])
+def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr(at_once, "_NONZEROS", -1)
+    monkeypatch.setattr(at_once, "_PATIENCE", patience)
+    problem = sparse_program(3)
+    with engine.Engine() as closed:
+        result = closed.solve(problem)
+        assert closed.is_open == (patience == 0.0)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert (result.backend == "host") == (patience > 0.0)
+    assert (result.arrays["racer_outcomes"][0], result.arrays["racers"].size > 0) == ("won", True)
 
 
 @pytest.mark.parametrize("part", [False, True])

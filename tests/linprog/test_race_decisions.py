@@ -79,7 +79,7 @@ def test_highs_decides_a_race_whatever_the_others_do(
     def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
         return blocked(*given, **named)
 
-    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(start, "host_cores", lambda: 8)
     monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
     monkeypatch.setattr(HighsRacer, "_request", request)
@@ -130,7 +130,7 @@ def test_a_run_begins_once_the_race_before_has_left_the_devices(
     with owner.exclusive() as pool:
         free = pool.members[0].allocated_bytes
     with monkeypatch.context() as patched:
-        patched.setattr(start, "_THREAD_NONZEROS", -1)
+        patched.setattr(start, "THREAD_NONZEROS", -1)
         patched.setattr(interior, "iterate", blocked)
         patched.setattr(
             HighsRacer,

@@ -55,6 +55,7 @@ Vector = NDArray[np.float64]
 
 _PDHG_WAIT = 1.0  # seconds that an interior-point method has a device alone in a race
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
+_SOON_NONZEROS = 20_000  # up to which HiGHS's simplex method may have ended after the first wait
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 
 
@@ -223,7 +224,8 @@ class _Solving(Race):
         given = self.problem, self.options.tolerance, self.run
         keep_helpers(self.pool)
         self.racers += start_highs_simplex(*given)
-        self._await_highs(began + FIRST_WAIT)
+        if self.problem.nonzeros <= _SOON_NONZEROS:
+            self._await_highs(began + FIRST_WAIT)
         if not self._decided:
             self.racers += start_highs_interior(*given, self.pool.members[0], self.racers)
 

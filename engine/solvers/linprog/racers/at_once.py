@@ -1,9 +1,15 @@
-"""HiGHS's simplex method before anything else is started: it solves most small programs in a few milliseconds."""
+"""HiGHS before anything else is started.
+
+Its simplex method solves most small programs in a few milliseconds, and both its methods many others sooner than
+devices are opened.
+"""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +27,14 @@ from ..validate import PRESOLVE_DENSITY, given_basis, require_mixed_integer
 from ..verification.by_highs import judge
 from ..verification.verdict import Verdict
 from .base import first_counters
-from .start import FIRST_WAIT
+from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
 
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
 _IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go on with what HiGHS has
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
+_PATIENCE = 0.5  # seconds that HiGHS has where devices would have to be opened, which takes longer
 _WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
 
 
@@ -49,8 +56,10 @@ class AtOnce:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
-def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None) -> Result | None:
+def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None, is_open: bool) -> Result | None:
     """The result of a small program that HiGHS's simplex method solves at once; None for others.
+
+    Where devices would have to be opened, HiGHS has more time, and larger programs are tried.
 
     Parameters
     ----------
@@ -58,12 +67,14 @@ def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | 
     options : Options
     time_limit : float, optional
         Seconds.
+    is_open : bool
+        Whether the devices are open.
     """
     with problem.float_errors:
-        return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit)
+        return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit, is_open)
 
 
-def _solved_on_host(problem: LinearProgram, options: Options, left: float) -> Result | None:
+def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_open: bool) -> Result | None:
     if problem.relaxed:  # a run warns of it
         return None
     if problem.integrality is not None:
@@ -74,6 +85,8 @@ def _solved_on_host(problem: LinearProgram, options: Options, left: float) -> Re
         return None
     verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
     found = solve_at_once(problem, options, verdict, left)
+    if (found is None or not found.solved) and not is_open and _is_raced(problem, options):
+        found = _solve_beside(problem, options, verdict, min(_PATIENCE, left))
     if found is None or not found.solved:
         return None
     if verdict.proof is None and (not verdict.best_is(options.tolerance) or lacks_basis(found.arrays, options)):
@@ -110,12 +123,10 @@ def solve_at_once(
         None if the options or the size leave the program to other methods.
     """
     basis = given_basis(problem, options)
-    filled = problem.nonzeros > PRESOLVE_DENSITY * problem.m * problem.n
+    filled = _is_filled(problem)
     sparse = _NONZEROS if poll is None else _IN_A_RUN
     most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else sparse
-    chosen = options.method == options.linear_solver == options.provider == "auto"
-    limited = options.max_iterations < Options.model_fields["max_iterations"].default
-    if not chosen or limited or problem.nonzeros > most:
+    if not _is_left_to_us(options) or problem.nonzeros > most:
         return None
     is_helped = problem.nonzeros <= _FEW or (problem.nonzeros > _PRESOLVED and not filled)
     presolved = options.presolve and is_helped
@@ -137,11 +148,53 @@ def solve_at_once(
     optimal = found["status"] == "optimal" and verdict.best_is(options.acceptable)
     if verdict.proof is None and not optimal:
         return AtOnce(iterations=iterations)
-    error = verdict.best.audit.error if optimal and verdict.best is not None else np.nan
-    arrays = {
-        "method": np.array("HiGHS simplex alone, as the program is small"),
-        "racers": np.array(["HiGHS simplex"]),
-        "racer_outcomes": np.array(["won"]),
-        "racer_errors": np.array([error]),
-    }
+    arrays = _arrays(verdict, "HiGHS simplex alone, as the program is small", ["HiGHS simplex"])
     return AtOnce(True, iterations, arrays | (basis_arrays(problem, found) if optimal else {}))
+
+
+def _is_filled(problem: LinearProgram) -> bool:
+    return problem.nonzeros > PRESOLVE_DENSITY * problem.m * problem.n
+
+
+def _is_left_to_us(options: Options) -> bool:
+    """Whether the options neither name a method nor limit its iterations."""
+    chosen = options.method == options.linear_solver == options.provider == "auto"
+    return chosen and options.max_iterations >= Options.model_fields["max_iterations"].default
+
+
+def _is_raced(problem: LinearProgram, options: Options) -> bool:
+    """Whether HiGHS would race in threads of this process."""
+    small = problem.nonzeros <= THREAD_NONZEROS and not _is_filled(problem)
+    return small and _is_left_to_us(options) and given_basis(problem, options) is None
+
+
+def _arrays(verdict: Verdict, method: str, racers: list[str]) -> dict[str, NDArray[Any]]:
+    """Of a result: who has solved the program, the winner first."""
+    best = verdict.best if verdict.proof is None else None
+    return {
+        "method": np.array(method),
+        "racers": np.array(racers),
+        "racer_outcomes": np.array(["won", "stopped"][: len(racers)]),
+        "racer_errors": np.array([np.nan if best is None else best.audit.error, np.nan][: len(racers)]),
+    }
+
+
+def _solve_beside(problem: LinearProgram, options: Options, verdict: Verdict, patience: float) -> AtOnce:
+    """Let both methods of HiGHS work for some seconds."""
+    until = time.perf_counter() + patience
+    racers = start_on_host(problem, options.tolerance)
+    left = racers
+    try:
+        while left and (seconds := until - time.perf_counter()) > 0.0:
+            wait([racer.future for racer in left], seconds, FIRST_COMPLETED)
+            for racer in [racer for racer in left if racer.future.done()]:
+                racer.judge(verdict)
+                if verdict.proof is not None or verdict.best_is(options.tolerance):
+                    names = [racer.name, *(other.name for other in racers if other is not racer)]
+                    arrays = _arrays(verdict, "HiGHS alone, before devices are opened", names)
+                    return AtOnce(True, racer.iterations, arrays)
+            left = [racer for racer in left if not racer.future.done()]
+    finally:
+        for racer in racers:
+            racer.close()
+    return AtOnce()

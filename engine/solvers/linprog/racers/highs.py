@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from ..highs.process import ChildError, new_child
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..problem import LinearProgram
+from ..verification.by_highs import judge
+from ..verification.verdict import Verdict
 from .base import MethodUpdate, Racer
 
 __all__ = ["HighsInteriorThread", "HighsRacer", "HighsThread"]
@@ -66,9 +69,11 @@ class HighsThread(Racer):
     ----------
     here : HighsHere
         Its presolve is that of our methods too.
+    is_final : bool
+        Whether its point cannot be improved.
     """
 
-    shows_last = True
+    shows_last = is_final = True
 
     def __init__(self, problem: LinearProgram, tolerance: float) -> None:
         self.name = "HiGHS simplex"
@@ -85,11 +90,27 @@ class HighsThread(Racer):
         except ChildError:
             return MethodUpdate(ended=True)
         self.iterations = int(found["iterations"])
-        return _update_of(found, final=True)
+        return _update_of(found, final=self.is_final)
+
+    def judge(self, verdict: Verdict) -> None:
+        """Audit what it has found, once it has ended.
+
+        Parameters
+        ----------
+        verdict : Verdict
+        """
+        with contextlib.suppress(ChildError):
+            found = self.future.result()
+            self.iterations = int(found["iterations"])
+            judge(found, verdict)
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self.here.stop()
 
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """Where the simplex method is, which ends it; None if it has no point yet, as in presolve."""
-        self.here.stop()
+        """Where the method is, which ends it; None if it has no point yet, as in presolve."""
+        self.stop()
         if not wait([self.future], timeout=_LAST_POINT).done:
             return None
         return self.collect().point
@@ -105,12 +126,12 @@ class HighsThread(Racer):
         counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
 
     def close(self) -> None:
-        """See :class:`Racer`; the thread ends soon."""
-        self.here.stop()
+        """See :class:`Racer`."""
+        self.stop()
 
 
-class HighsInteriorThread(Racer):
-    """HiGHS's interior-point method on what its presolve has left for the simplex method; both in threads.
+class HighsInteriorThread(HighsThread):
+    """HiGHS's interior-point method in a thread, on what its presolve has left for the simplex method.
 
     A point that is not exact enough is left to a child process, which solves the program again, with crossover.
 
@@ -123,37 +144,28 @@ class HighsInteriorThread(Racer):
         Of infeasibilities.
     """
 
-    shows_last = True
+    is_final = False
 
     def __init__(self, simplex: HighsThread, child: Callable[[], HighsRacer], tolerance: float) -> None:
         self.name = "HiGHS ipm"
         self.iterations = 0
-        self._here, self._new_child = simplex.here, child
+        self.here, self._new_child = simplex.here, child
         self._child: HighsRacer | None = None
         options = _options("ipm", tolerance)
         del options["threads"], options["solver"]
-        self.future = start_thread(lambda: self._here.solve_interior(options))
+        self.future = start_thread(lambda: self.here.solve_interior(options))
 
     def collect(self) -> MethodUpdate:
         """See :class:`Racer`."""
-        if self._child is not None:
-            return self._child.collect()
-        try:
-            found = self.future.result()
-        except ChildError:
-            return MethodUpdate(ended=True)
-        self.iterations = int(found["iterations"])
-        return _update_of(found, final=False)
+        return super().collect() if self._child is None else self._child.collect()
+
+    def stop(self) -> None:
+        """See :class:`HighsThread`; the simplex method goes on."""
+        self.here.stop_interior()
 
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """Where the method is, which ends it; None if it has no point yet, as in presolve."""
-        self._here.stop_interior()
-        if self._child is not None or not wait([self.future], timeout=_LAST_POINT).done:
-            return None
-        return self.collect().point
-
-    def report(self, run: RunContext) -> None:
-        """HiGHS reports nothing while it works."""
+        """See :class:`HighsThread`."""
+        return super().present_point() if self._child is None else None
 
     def refine(self) -> None:
         """See :class:`Racer`: an interior point that is not exact enough is moved to a vertex."""
@@ -162,13 +174,13 @@ class HighsInteriorThread(Racer):
 
     def count(self, counters: Counters) -> None:
         """See :class:`Racer`."""
-        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
+        super().count(counters)
         if self._child is not None:
             self._child.count(counters)
 
     def close(self) -> None:
-        """See :class:`Racer`; the thread ends soon."""
-        self._here.stop_interior()
+        """See :class:`Racer`."""
+        super().close()
         if self._child is not None:
             self._child.close()
 

@@ -21,6 +21,7 @@ from .highs import HighsInteriorThread, HighsRacer, HighsThread
 
 __all__ = [
     "FIRST_WAIT",
+    "THREAD_NONZEROS",
     "head_start",
     "keep_helpers",
     "pdhg_members",
@@ -28,14 +29,16 @@ __all__ = [
     "presolve_patience",
     "start_highs_interior",
     "start_highs_simplex",
+    "start_on_host",
 ]
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
+THREAD_NONZEROS = 1_000_000
+"""Of the programs that HiGHS solves in threads of this process."""
 _HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
 _LONG_HEAD_START = 5.0  # the same where HiGHS's two methods have all of its cores; at most a part of the time limit
 _PART_OF_LIMIT = 0.25
-_THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
@@ -63,6 +66,21 @@ def _keep_children() -> None:
         keep_children(1, orders.__file__)
 
 
+def start_on_host(problem: LinearProgram, tolerance: float) -> list[HighsThread | HighsInteriorThread]:
+    """HiGHS's methods at work in threads, as many as there are cores for.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    tolerance : float
+        Of infeasibilities.
+    """
+    simplex = HighsThread(problem, tolerance)
+    if host_cores() < _FEWEST_CORES:
+        return [simplex]
+    return [simplex, HighsInteriorThread(simplex, partial(HighsRacer, problem, "ipm", tolerance, "yes"), tolerance)]
+
+
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Racer]:
     """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started.
 
@@ -74,7 +92,7 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContex
     run : RunContext
         Gets a notice if it cannot be started.
     """
-    if problem.nonzeros <= _THREAD_NONZEROS:
+    if problem.nonzeros <= THREAD_NONZEROS:
         return [HighsThread(problem, tolerance)]
     return _in_child(problem, "simplex", tolerance, run)
 
