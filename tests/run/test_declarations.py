@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import engine
+from engine.api.engine import _EXECUTORS
 from engine.base.schema import HISTORY, ArraySpec
-from engine.base.solver import Solver
+from engine.base.solver import LazyImport, Solver
+from engine.cli import _HIDDEN, COMMANDS
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 
@@ -70,3 +76,51 @@ def test_a_dtype_of_a_declaration_exists() -> None:
         for spec in specs:
             for choice in spec.dtype.split("|"):
                 assert choice in kinds or np.dtype(choice)
+
+
+def _named_code() -> list[tuple[str, str]]:
+    """Every module and name that a string of the package names, to be imported when it is used."""
+    found = [(f"engine.{module}", name) for module, name in _EXECUTORS.values()]
+    found += [(module, name) for name, (module, _) in COMMANDS.items()]
+    found += [(module, name) for name, module in _HIDDEN.items()]
+    root = Path(engine.__file__).parent
+    for path in root.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if "LazyImport(" not in source and "of_module(" not in source:
+            continue
+        own = ".".join(("engine", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+        package = own if path.name == "__init__.py" else own.rpartition(".")[0]
+        known = {"__name__": own, "__package__": package, "PACKAGE": "engine"}
+        for call in ast.walk(ast.parse(source)):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in ("LazyImport", "of_module"):
+                module, *names = call.args[:4] if ast.unparse(call.func).endswith("of_module") else call.args[:2]
+                used = {part.id for part in ast.walk(module) if isinstance(part, ast.Name)}
+                if used and used <= known.keys():
+                    where = eval(compile(ast.Expression(module), str(path), "eval"), known)
+                    found += [(where, ast.literal_eval(name)) for name in names if isinstance(name, ast.Constant)]
+    return found
+
+
+def test_every_string_that_names_code_names_what_there_is() -> None:
+    named = _named_code()
+    assert len(named) > 60
+    for module, name in named:
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError as error:  # of an optional package
+            if str(error.name).startswith("engine"):
+                raise
+        else:
+            assert hasattr(found, name), (module, name)
+
+
+ARGUMENTS = {"solve": 4, "validate": 3, "solve_on_host": 3, "estimate": 5, "solve_batch": 4, "bench": 1, "tune": 1}
+
+
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_what_a_solver_declares_takes_the_arguments_that_it_is_called_with(solver: Solver) -> None:
+    for field, count in ARGUMENTS.items():
+        declared = getattr(solver, field)
+        if declared is not None:
+            function = declared.load() if isinstance(declared, LazyImport) else declared
+            inspect.signature(function).bind(*range(count))

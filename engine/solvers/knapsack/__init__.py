@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE
+from . import kinds
 from .choice.problems import MultipleChoiceKnapsack
 from .constraints.problem import MultidimensionalKnapsack
+from .kinds import kernel_variants
 from .options import ChoiceOptions, ConstraintOptions, Options
 from .problem import Knapsack
 from .schema import SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport(f"{__name__}.kinds", "kernel_variants")
-
-
 SOLVER = Solver(
     name="knapsack",
     title="Knapsack by core search and dynamic programming",
     problems=(Knapsack, MultipleChoiceKnapsack, MultidimensionalKnapsack),
     options={Knapsack: Options, MultipleChoiceKnapsack: ChoiceOptions, MultidimensionalKnapsack: ConstraintOptions},
-    solve=LazyImport(f"{__name__}.kinds", "solve"),
-    validate=LazyImport(f"{__name__}.kinds", "validate"),
-    solve_batch=LazyImport(f"{__name__}.kinds", "solve_batch"),
+    solve=kinds.solve,
+    validate=kinds.validate,
+    solve_batch=kinds.solve_batch,
     schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),

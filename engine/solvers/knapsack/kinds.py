@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...base.solver import LazyImport
-from .choice.problems import MultipleChoiceKnapsack
 from .constraints.problem import MultidimensionalKnapsack
 from .problem import Knapsack
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from ...base.batch import BatchControl
     from ...base.context import RunContext
     from ...base.result import Result
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
 
-_MODULES = {Knapsack: "solve", MultidimensionalKnapsack: "constraints.solve", MultipleChoiceKnapsack: "choice.solve"}
 
+def _method(problem: Any) -> ModuleType:
+    """The algorithm for a problem, imported when the first of its class is solved."""
+    if isinstance(problem, Knapsack):
+        from . import solve as single
 
-def _module(problem: Any) -> str:
-    """Where a problem's algorithm is; it is imported when the first problem of its kind is solved."""
-    return next(f"{__package__}.{module}" for kind, module in _MODULES.items() if isinstance(problem, kind))
+        return single
+    if isinstance(problem, MultidimensionalKnapsack):
+        from .constraints import solve as constrained
+
+        return constrained
+    from .choice import solve as chosen
+
+    return chosen
 
 
 def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Result:
@@ -38,7 +46,7 @@ def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Resu
     pool : DevicePool
     run : RunContext
     """
-    result: Result = LazyImport(_module(problem), "solve")(problem, options, pool, run)
+    result: Result = _method(problem).solve(problem, options, pool, run)
     return result
 
 
@@ -52,7 +60,7 @@ def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
         The model for its class.
     devices : sequence of DeviceInfo
     """
-    LazyImport(_module(problem), "validate")(problem, options, devices)
+    _method(problem).validate(problem, options, devices)
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:
@@ -72,12 +80,17 @@ def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control
     """
     if not all(isinstance(problem, Knapsack) for problem in problems):
         return {}
-    solve_together = LazyImport(f"{__package__}.batch.solve", "solve_batch")
-    results: dict[int, Result] = solve_together(problems, options, pool, control)
-    return results
+    from .batch.solve import solve_batch as solve_together
+
+    return solve_together(problems, options, pool, control)
 
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that a device may ask for."""
-    for module in ("programs", "choice.table", "bits.worker", "constraints.worker"):
-        yield from LazyImport(f"{__package__}.{module}", "kernel_variants")()
+    from . import programs
+    from .bits import worker as bits
+    from .choice import table
+    from .constraints import worker as constraints
+
+    for module in (programs, table, bits, constraints):
+        yield from module.kernel_variants()
