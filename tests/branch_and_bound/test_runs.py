@@ -117,6 +117,7 @@ def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(de
     assert problem.evaluate(known.solution) == best.objective
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"bound": "mixed", "branching": "alternating"}, {"variant": "pte_peb"}])
 def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, Any]) -> None:
     problem = engine.Flowshop(np.random.default_rng(5).integers(1, 5, (3, 6)))
@@ -127,18 +128,19 @@ def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, An
     assert problem.evaluate(result.solution) == min(spans)
 
 
+@pytest.mark.full
 def test_a_stopped_count_of_optimal_schedules_goes_on(device: Member, tmp_path: Path) -> None:
-    problem = engine.Flowshop(np.random.default_rng(2).integers(1, 4, (3, 9)))
+    problem = engine.Flowshop(np.random.default_rng(5).integers(1, 4, (3, 9)))
     folder = tmp_path / "run"
     options: dict[str, Any] = {"all_solutions": True, "branching": "forward", "ivms": 8}
     whole = solve(device, problem, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
-        stops = stop_at(patch, lambda event: isinstance(event, Metric) and event.name == "steals" and event.value > 10)
+        stops = stop_at(patch, lambda event: isinstance(event, Metric))
         first = solve(device, problem, run_folder=folder, **options)
     assert stops
     assert first.status == "interrupted"
-    assert first.counters["solutions"] < whole.counters["solutions"]
+    assert 0 < first.counters["nodes"] < whole.counters["nodes"]
     resumed = resume(device, folder)
     assert (resumed.status, resumed.objective) == ("optimal", whole.objective)
     assert (resumed.counters["solutions"], resumed.counters["nodes"]) == (
