@@ -35,7 +35,9 @@ class _Throttle:
 
 
 class Reporter:
-    """The part of a run that a solver reports through; the methods are called on the run's thread.
+    """Reports of a solver as events, throttled; see :class:`engine.base.context.RunContext` for each.
+
+    The methods are called on the run's thread.
 
     Parameters
     ----------
@@ -85,17 +87,7 @@ class Reporter:
         self.emit(event.model_copy(update={"time": self.elapsed}))
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A point of a live series; at most ten a second are emitted of each, and always the last one.
-
-        Parameters
-        ----------
-        name : str
-            ``name`` of a :class:`engine.base.solver.MetricSpec` of the solver.
-        value : float
-            In the unit of that specification.
-        device : str, optional
-            Label of a device, for series with one curve per device.
-        """
+        """A point of a live series; at most ten a second are emitted of each, and always the last one."""
         if not self._publisher:
             return
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
@@ -110,20 +102,7 @@ class Reporter:
         limit: bool = False,
         seconds_left: tuple[float, float, float] | None = None,
     ) -> None:
-        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
-
-        Parameters
-        ----------
-        phase : str
-            What is being done, for people.
-        done, total : float
-            How much of how much, in ``unit``; ``total`` is 0 while it is not known.
-        unit : str
-        limit : bool
-            Whether ``total`` is a limit that is seldom reached.
-        seconds_left : (float, float, float), optional
-            Where the work is estimated: the time until the end, and the limits that it is probably between.
-        """
+        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once."""
         self._phase = phase
         middle, low, high = seconds_left or (None, None, None)
         event = Progress(
@@ -167,13 +146,8 @@ class Reporter:
     ) -> None:
         """A better solution or bound; emitted only if it differs from the last.
 
-        Parameters
-        ----------
-        objective, bound : int, float or None
-            In the problem's unit.
-        solution : ndarray, optional
-            Emitted if it is small, at most ten times a second: one that is held back is emitted at the next
-            :meth:`engine.runs.run.Run.poll`, unless a better one comes first.
+        A small solution is emitted with it, at most ten times a second: one that is held back is emitted at the next
+        :meth:`engine.runs.run.Run.poll`, unless a better one comes first.
         """
         objective, bound = plain_number(objective), plain_number(bound)
         news = (objective, bound) != self._best
@@ -195,41 +169,15 @@ class Reporter:
         self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
-        """Values of a sampled quantity.
-
-        Parameters
-        ----------
-        name : str
-            Of the quantity.
-        iteration : int
-            Of the first value.
-        values : sequence of float
-            One per iteration.
-        chain : int
-        """
+        """Values of a sampled quantity."""
         self.emit(Trace(time=self.elapsed, name=name, chain=chain, iteration=iteration, values=list(values)))
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A message to the user.
-
-        Parameters
-        ----------
-        message : str
-            A sentence without a final full stop.
-        level : {"info", "warning"}
-        """
+        """A message to the user."""
         self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``.
-
-        Parameters
-        ----------
-        warning : QuintetWarning
-            Of the class that says what it is about.
-        late : bool
-            Whether the run's last event has been published, so that a notice would come too late.
-        """
+        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``."""
         self._warnings.append(warning)
         self._warned.append(ResultWarning(type(warning).__name__, str(warning)))
         if not late:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,11 +12,30 @@ import numpy as np
 from ...devices import Buffer, Device
 from ..closing import Closing
 
-__all__ = ["LinearAlgebra", "Provider"]
+__all__ = ["LinearAlgebra", "Product", "Provider", "Side"]
 
 Provider = Literal["cusolver", "lapack", "kernels"]
 
+Side = Literal["lower", "transposed", "both"]
+
 _F64 = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Product:
+    """``C = alpha op(A) op(B) + beta C`` for ``batch`` matrices C of m x n, k the inner dimension.
+
+    Where B is a vector, A is m x n and k is not used.
+    """
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    transpose_a: bool
+    transpose_b: bool
+    alpha: float
+    beta: float
 
 
 class LinearAlgebra(Closing):
@@ -134,7 +154,7 @@ class LinearAlgebra(Closing):
         _require("vector", vector, (*lead, m if transposed else n))
         _require("out", out, (*lead, n if transposed else m))
         if out.size:
-            self._matvec(matrix, vector, out, batch, m, n, transposed, alpha, beta)
+            self._matvec(matrix, vector, out, Product(batch, m, n, 1, transposed, False, alpha, beta))
 
     def matmul(
         self,
@@ -167,7 +187,7 @@ class LinearAlgebra(Closing):
                 raise TypeError(f"{name} must be float64; got {buffer.dtype}")
         _require("out", out, (*a.shape[:-2], m, n))
         if out.size:
-            self._matmul(a, b, out, batch, m, n, k, transpose_a, transpose_b, alpha, beta)
+            self._matmul(a, b, out, Product(batch, m, n, k, transpose_a, transpose_b, alpha, beta))
 
     @staticmethod
     def _rows(factor: Buffer, rhs: Buffer) -> tuple[int, int, int]:
@@ -198,45 +218,13 @@ class LinearAlgebra(Closing):
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None: ...
 
     @abstractmethod
-    def _solve(
-        self,
-        factor: Buffer,
-        rhs: Buffer,
-        rows: int,
-        per_factor: int,
-        n: int,
-        which: Literal["lower", "transposed", "both"],
-    ) -> None: ...
+    def _solve(self, factor: Buffer, rhs: Buffer, rows: int, per_factor: int, n: int, side: Side) -> None: ...
 
     @abstractmethod
-    def _matvec(
-        self,
-        matrix: Buffer,
-        vector: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        transposed: bool,
-        alpha: float,
-        beta: float,
-    ) -> None: ...
+    def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None: ...
 
     @abstractmethod
-    def _matmul(
-        self,
-        a: Buffer,
-        b: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        k: int,
-        transpose_a: bool,
-        transpose_b: bool,
-        alpha: float,
-        beta: float,
-    ) -> None: ...
+    def _matmul(self, a: Buffer, b: Buffer, out: Buffer, p: Product) -> None: ...
 
 
 def _matrices(name: str, buffer: Buffer) -> tuple[int, int, int]:

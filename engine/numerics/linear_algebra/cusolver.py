@@ -12,13 +12,13 @@ import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ...devices import Buffer, Device
 from ...errors import DeviceError
-from .base import LinearAlgebra, Provider
+from .base import LinearAlgebra, Product, Provider, Side
 
 __all__ = ["CuSolver", "missing"]
 
@@ -255,17 +255,9 @@ class CuSolver(LinearAlgebra):
             self._pointers[key] = self.device.put(addresses)
         return self._pointers[key]
 
-    def _solve(
-        self,
-        factor: Buffer,
-        rhs: Buffer,
-        rows: int,
-        per_factor: int,
-        n: int,
-        which: Literal["lower", "transposed", "both"],
-    ) -> None:
+    def _solve(self, factor: Buffer, rhs: Buffer, rows: int, per_factor: int, n: int, side: Side) -> None:
         one = _constant(1.0)
-        steps = {"lower": (_T,), "transposed": (_N,), "both": (_T, _N)}[which]
+        steps = {"lower": (_T,), "transposed": (_N,), "both": (_T, _N)}[side]
         if per_factor == 1 and rows > 1:
             factors = self._matrix_pointers(factor, rows, n * n)
             sides = self._matrix_pointers(rhs, rows, n)
@@ -293,32 +285,21 @@ class CuSolver(LinearAlgebra):
                     self._blas, _LEFT, _UPPER, trans, _NON_UNIT, n, rows, one, factor.argument, n, rhs.argument, n
                 )
 
-    def _matvec(
-        self,
-        matrix: Buffer,
-        vector: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        transposed: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
-        if m == 0 or n == 0:
+    def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None:
+        if p.m == 0 or p.n == 0:
             raise ValueError(f"matvec needs a matrix with elements; got {matrix.shape}")
-        a, b = np.array([alpha]), np.array([beta])
-        trans = _N if transposed else _T
+        a, b = np.array([p.alpha]), np.array([p.beta])
+        trans = _N if p.transpose_a else _T
         with self._on_stream():
-            if batch == 1:
+            if p.batch == 1:
                 self._cublas.dgemv(
                     self._blas,
                     trans,
-                    n,
-                    m,
+                    p.n,
+                    p.m,
                     a.ctypes.data,
                     matrix.argument,
-                    n,
+                    p.n,
                     vector.argument,
                     1,
                     b.ctypes.data,
@@ -326,7 +307,7 @@ class CuSolver(LinearAlgebra):
                     1,
                 )
             else:
-                rows, inner = (n, m) if transposed else (m, n)
+                rows, inner = (p.n, p.m) if p.transpose_a else (p.m, p.n)
                 self._cublas.dgemmStridedBatched(
                     self._blas,
                     trans,
@@ -336,8 +317,8 @@ class CuSolver(LinearAlgebra):
                     inner,
                     a.ctypes.data,
                     matrix.argument,
-                    n,
-                    m * n,
+                    p.n,
+                    p.m * p.n,
                     vector.argument,
                     inner,
                     inner,
@@ -345,45 +326,32 @@ class CuSolver(LinearAlgebra):
                     out.argument,
                     rows,
                     rows,
-                    batch,
+                    p.batch,
                 )
 
-    def _matmul(
-        self,
-        a: Buffer,
-        b: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        k: int,
-        transpose_a: bool,
-        transpose_b: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
-        factors = np.array([alpha, beta])
+    def _matmul(self, a: Buffer, b: Buffer, out: Buffer, p: Product) -> None:
+        factors = np.array([p.alpha, p.beta])
         first = factors.ctypes.data
         with self._on_stream():
             self._cublas.dgemmStridedBatched(  # out^T = op(B)^T op(A)^T
                 self._blas,
-                _T if transpose_b else _N,
-                _T if transpose_a else _N,
-                n,
-                m,
-                k,
+                _T if p.transpose_b else _N,
+                _T if p.transpose_a else _N,
+                p.n,
+                p.m,
+                p.k,
                 first,
                 b.argument,
-                k if transpose_b else n,
-                n * k,
+                p.k if p.transpose_b else p.n,
+                p.n * p.k,
                 a.argument,
-                m if transpose_a else k,
-                m * k,
+                p.m if p.transpose_a else p.k,
+                p.m * p.k,
                 first + 8,
                 out.argument,
-                n,
-                m * n,
-                batch,
+                p.n,
+                p.m * p.n,
+                p.batch,
             )
 
 

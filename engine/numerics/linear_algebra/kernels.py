@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from ...devices import Buffer, Capabilities, Device
 from ...devices.kernels.variants import unique_variants
 from ..groups import group_size
-from .base import LinearAlgebra, Provider
+from .base import LinearAlgebra, Product, Provider, Side
 
 __all__ = ["Kernels", "kernel_variants"]
 
@@ -62,31 +62,18 @@ class Kernels(LinearAlgebra):
         a = (matrix, 0, p, rows * p)
         self.product(a, scale, rows, a, (out, 0, p, p * p), (batch, p, p, rows), lower=True, transpose_a=True)
 
-    def _matmul(
-        self,
-        a: Buffer,
-        b: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        k: int,
-        transpose_a: bool,
-        transpose_b: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
+    def _matmul(self, a: Buffer, b: Buffer, out: Buffer, p: Product) -> None:
         self.product(
-            (a, 0, m if transpose_a else k, m * k),
+            (a, 0, p.m if p.transpose_a else p.k, p.m * p.k),
             None,
             0,
-            (b, 0, k if transpose_b else n, n * k),
-            (out, 0, n, m * n),
-            (batch, m, n, k),
-            transpose_a=transpose_a,
-            transpose_b=transpose_b,
-            alpha=alpha,
-            beta=beta,
+            (b, 0, p.k if p.transpose_b else p.n, p.n * p.k),
+            (out, 0, p.n, p.m * p.n),
+            (p.batch, p.m, p.n, p.k),
+            transpose_a=p.transpose_a,
+            transpose_b=p.transpose_b,
+            alpha=p.alpha,
+            beta=p.beta,
         )
 
     def product(
@@ -217,21 +204,13 @@ class Kernels(LinearAlgebra):
 
         return at_once
 
-    def _solve(
-        self,
-        factor: Buffer,
-        rhs: Buffer,
-        rows: int,
-        per_factor: int,
-        n: int,
-        which: Literal["lower", "transposed", "both"],
-    ) -> None:
+    def _solve(self, factor: Buffer, rhs: Buffer, rows: int, per_factor: int, n: int, side: Side) -> None:
         program = self.device.program("numerics/triangular", size=_SIZE, block=self._block)
         names = {
             "lower": ("solve_lower",),
             "transposed": ("solve_lower_transposed",),
             "both": ("solve_lower", "solve_lower_transposed"),
-        }[which]
+        }[side]
         for name in names:
             solve = program.kernel(name).bind(L=factor, R=rhs, n=n, rows_per_factor=per_factor)
             if self._block == 1:
@@ -244,38 +223,28 @@ class Kernels(LinearAlgebra):
                 groups = 1 if step == 0 else blocks - step
                 solve(rows * groups, self._block, done=done, groups=groups)
 
-    def _matvec(
-        self,
-        matrix: Buffer,
-        vector: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        transposed: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
+    def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None:
         value = _TYPES[matrix.dtype.name]
         program = self.device.program("numerics/vector", value=value, block=self._block, strands=self._block)
-        common: dict[str, Any] = {"A": matrix, "m": m, "n": n, "x": vector, "alpha": alpha, "beta": beta, "y": out}
-        if not transposed:
-            grid = batch * m if self._block > 1 else batch * -(-m // 16)
+        common: dict[str, Any] = {"A": matrix, "m": p.m, "n": p.n, "x": vector, "y": out}
+        common |= {"alpha": p.alpha, "beta": p.beta}
+        if not p.transpose_a:
+            grid = p.batch * p.m if self._block > 1 else p.batch * -(-p.m // 16)
             program.multiply_rows(grid, self._block, **common)
             return
         if self._block == 1:
-            program.multiply_columns(batch * -(-n // 256), 1, parts=1, span=m, partial=out, **common)
+            program.multiply_columns(p.batch * -(-p.n // 256), 1, parts=1, span=p.m, partial=out, **common)
             return
-        strips = -(-n // 64)
-        parts = max(1, min(8 * self._units // max(1, strips * batch), m // 32))
-        span = -(-m // parts)
-        parts = max(1, -(-m // max(1, span)))
-        partial = self._scratch_of("columns", batch * parts * n) if parts > 1 else out
-        grid = batch * strips * parts
+        strips = -(-p.n // 64)
+        parts = max(1, min(8 * self._units // max(1, strips * p.batch), p.m // 32))
+        span = -(-p.m // parts)
+        parts = max(1, -(-p.m // max(1, span)))
+        partial = self._scratch_of("columns", p.batch * parts * p.n) if parts > 1 else out
+        grid = p.batch * strips * parts
         program.multiply_columns(grid, self._block, parts=parts, span=span, partial=partial, **common)
         if parts > 1:
-            groups = -(-batch * n // self._block)
-            sums: dict[str, Any] = {"parts": parts, "n": n, "total": batch * n, "alpha": alpha, "beta": beta}
+            groups = -(-p.batch * p.n // self._block)
+            sums: dict[str, Any] = {"parts": parts, "n": p.n, "total": p.batch * p.n, "alpha": p.alpha, "beta": p.beta}
             program.add_columns(groups, self._block, partial=partial, y=out, **sums)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...devices import Buffer, Device
 from ...errors import DeviceError
 from ..blas_threads import all_threads, one_thread
-from .base import LinearAlgebra, Provider
+from .base import LinearAlgebra, Product, Provider, Side
 from .kernels import Kernels
 
 __all__ = ["Lapack"]
@@ -101,17 +101,9 @@ class Lapack(LinearAlgebra):
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)
 
-    def _solve(
-        self,
-        factor: Buffer,
-        rhs: Buffer,
-        rows: int,
-        per_factor: int,
-        n: int,
-        which: Literal["lower", "transposed", "both"],
-    ) -> None:
+    def _solve(self, factor: Buffer, rhs: Buffer, rows: int, per_factor: int, n: int, side: Side) -> None:
         if rows > 1 and per_factor == 1 and n <= _SMALL:
-            self._kernels._solve(factor, rhs, rows, per_factor, n, which)
+            self._kernels._solve(factor, rhs, rows, per_factor, n, side)
             return
         _require_indexable(n)
         with self._arrays(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
@@ -120,58 +112,34 @@ class Lapack(LinearAlgebra):
             for k in range(0, rows, per_factor):
                 upper = factors[k // per_factor].T
                 columns = sides[k : k + per_factor].T
-                for trans in {"lower": (1,), "transposed": (0,), "both": (1, 0)}[which]:
+                for trans in {"lower": (1,), "transposed": (0,), "both": (1, 0)}[side]:
                     if per_factor == 1:
                         self._blas.dtrsv(upper, columns[:, 0], lower=0, trans=trans, overwrite_x=1)
                     else:
                         self._blas.dtrsm(1.0, upper, columns, side=0, lower=0, trans_a=trans, overwrite_b=1)
 
-    def _matvec(
-        self,
-        matrix: Buffer,
-        vector: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        transposed: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
-        with self._arrays(batch * m * n, matrix, vector, out) as (a, x, y):
-            if batch == 1:
-                one, values = a.reshape(m, n), x.reshape(-1)
-                product = (values @ one if transposed else one @ values).reshape(y.shape)
+    def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None:
+        with self._arrays(p.batch * p.m * p.n, matrix, vector, out) as (a, x, y):
+            if p.batch == 1:
+                one, values = a.reshape(p.m, p.n), x.reshape(-1)
+                product = (values @ one if p.transpose_a else one @ values).reshape(y.shape)
             else:
-                product = (x[..., None, :] @ a)[..., 0, :] if transposed else (a @ x[..., None])[..., 0]
-            _store(product, y, alpha, beta)
+                product = (x[..., None, :] @ a)[..., 0, :] if p.transpose_a else (a @ x[..., None])[..., 0]
+            _store(product, y, p.alpha, p.beta)
 
-    def _matmul(
-        self,
-        a: Buffer,
-        b: Buffer,
-        out: Buffer,
-        batch: int,
-        m: int,
-        n: int,
-        k: int,
-        transpose_a: bool,
-        transpose_b: bool,
-        alpha: float,
-        beta: float,
-    ) -> None:
-        with self._arrays(2 * m * n * k, a, b, out) as (left, right, c):
-            left = left.swapaxes(-1, -2) if transpose_a else left
-            right = right.swapaxes(-1, -2) if transpose_b else right
-            if k and len(out.shape) == 2:
-                if beta == 0.0:
+    def _matmul(self, a: Buffer, b: Buffer, out: Buffer, p: Product) -> None:
+        with self._arrays(2 * p.m * p.n * p.k, a, b, out) as (left, right, c):
+            left = left.swapaxes(-1, -2) if p.transpose_a else left
+            right = right.swapaxes(-1, -2) if p.transpose_b else right
+            if p.k and len(out.shape) == 2:
+                if p.beta == 0.0:
                     np.matmul(left, right, out=c)
-                    if alpha != 1.0:
-                        c *= alpha
+                    if p.alpha != 1.0:
+                        c *= p.alpha
                 else:  # out^T = alpha right^T left^T + beta out^T, column-major and in place
-                    self._blas.dgemm(alpha, right.T, left.T, beta=beta, c=c.T, overwrite_c=1)
+                    self._blas.dgemm(p.alpha, right.T, left.T, beta=p.beta, c=c.T, overwrite_c=1)
             else:
-                _store(left @ right, c, alpha, beta)
+                _store(left @ right, c, p.alpha, p.beta)
 
     @contextlib.contextmanager
     def _arrays(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
