@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import struct
 import subprocess
 import sys
@@ -10,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.devices import Device, Member
-from engine.util.quirks import pocl_processor
+from engine.util.quirks import pocl_header, pocl_processor
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIRKS = {
@@ -65,6 +68,74 @@ def test_pocl_takes_a_processor_for_another(opencl: Member) -> None:
     if not pocl_processor._NAMES:
         pytest.skip("PoCL names this processor rightly: quirks/pocl_processor.py can go when it names all")
     assert all(name.value.startswith(b"x86-64") for name in pocl_processor._NAMES.values())
+
+
+# --- PoCL's long header ----------------------------------------------------------------------------------------------
+
+
+def _words(declaration: str) -> tuple[str, ...]:
+    """A declaration without the names of its arguments."""
+    plain = declaration.replace("unsigned int", "uint").replace("unsigned long", "ulong")
+    head, _, arguments = plain.strip().rstrip(";").rstrip(")").partition("(")
+    types = re.compile(r"\b(?:const|volatile|__\w+|size_t|cl_\w+|u?(?:char|short|int|long)\d*|float\d*|double\d*)\b|\*")
+    return (*head.split(), *("".join(sorted(types.findall(one))) for one in arguments.split(",")))
+
+
+def test_the_short_header_says_what_pocls_says() -> None:
+    if pocl_header.base() is None:
+        pytest.skip("PoCL was not installed by pip")
+    package = Path(str(importlib.import_module("pocl_binary_distribution").__file__)).parent
+    (whole,) = package.rglob("opencl-c.h")
+    theirs = {_words(line) for line in whole.read_text().splitlines() if "(" in line and "__" in line}
+    ours = [line for lines in pocl_header._known().values() for line in lines]
+    assert len(ours) > 1500
+    assert [line for line in ours if _words(line) not in theirs] == []
+
+
+CALLS = """
+#define APPLY(function, ...) function(__VA_ARGS__)
+KERNEL calls(GLOBAL f32* x)
+{
+    x[0] = %s;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "is_short"),
+    [
+        ("sqrt(x[0]) /* clamp() */", 2.0, True),
+        ("clamp(x[0], 0.0f, 3.0f)", 3.0, False),
+        ("APPLY(clamp, x[0], 0.0f, 3.0f)", 3.0, True),  # is seen by the compiler alone
+    ],
+)
+def test_what_the_short_header_lacks_is_compiled_with_the_whole(
+    opencl: Member,
+    trial_template: Callable[[str, str], str],
+    capfd: pytest.CaptureFixture[str],
+    expression: str,
+    value: float,
+    is_short: bool,
+) -> None:
+    name = trial_template(f"calls_{len(expression)}", CALLS % expression)
+
+    def work(running: Device) -> float:
+        program, x = running.program(name), running.put(np.full(1, 4, np.float32))
+        if pocl_header.is_needed(running.info.platform, "3.0"):
+            assert (pocl_header.declarations(program.source.text) is not None) == is_short
+        program.calls(1, 1, x=x)
+        return float(running.get(x)[0])
+
+    assert opencl.submit(work).result() == value
+    capfd.readouterr()
+
+
+def test_pocl_reads_a_long_header_for_each_program(opencl: Member) -> None:
+    if "portable" not in opencl.info.platform.lower():
+        pytest.skip("this device is not PoCL's")
+    driver = opencl.submit(lambda running: running._part.driver_version).result()  # type: ignore[attr-defined]
+    if not driver.startswith("3.0"):
+        pytest.skip("measure again: quirks/pocl_header.py is for PoCL 3.0, and can go when no other needs it")
 
 
 KERNEL = """

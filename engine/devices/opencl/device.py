@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from ...errors import DeviceError, KernelError
+from ...util.quirks import pocl_header
 from ..backends import BackendModule
 from ..device import Device
 from ..guarded import knows_lines
@@ -149,10 +150,21 @@ class OpenCLDevice(Device):
                 time.sleep(0.05 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 
+    def _short_header(self, text: str) -> str | None:
+        is_needed = pocl_header.is_needed(self.info.platform, self._part.driver_version)
+        return pocl_header.declarations(text) if is_needed else None
+
     def _built(self, text: str) -> cl.Program:
         """Built from source, or from the binary that Quintet keeps for drivers that keep none."""
         options = [*_BUILD_OPTIONS, *(["-g"] if knows_lines() else [])]
         program: cl.Program
+        if (short := self._short_header(text)) is not None:
+            try:
+                program = self._cl.Program(self._context, short + text).build([*options, pocl_header.OPTION])
+                return program
+            except self._cl.Error as error:
+                if not pocl_header.needs_whole(str(error)):
+                    raise
         if self.info.platform.startswith(_KEEP_BINARIES):
             program = self._cl.Program(self._context, text).build(options)
             return program
