@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +27,7 @@ from ...solvers.boa.hard import hard_problems
 from ...solvers.boa.options import Counting, Options, Parameters, resolve
 from ...solvers.boa.population import permutations
 from ...solvers.boa.problem import BOA
+from ..tables import median_seconds
 from .scaling import scaling_cases
 
 __all__ = ["bench"]
@@ -168,15 +168,11 @@ def _check(device: Device, console: Console) -> bool:
 
 
 def _median_seconds(device: Device, task: Any, repeat: int = 5) -> float:
-    task()
-    device.sync()
-    times = []
-    for _ in range(repeat):
-        began = time.perf_counter()
+    def finish() -> None:
         task()
         device.sync()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+
+    return median_seconds(finish, repeat)[0]
 
 
 def _measure_counting(device: Device, quick: bool, console: Console) -> None:

@@ -6,6 +6,7 @@ import csv
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ...references.knapsack import optimal_value, optimum_by_cut_rows
 from ...reports.record import BenchConsole
 from ...reports.scaling import Request, bench_scaling, scaling_options
 from ...solvers.knapsack.problem import Knapsack
+from ..tables import median_seconds, number_table
 from .family import measure_batches, measure_family
 from .mip import measure_beside_highs
 from .scaling import scaling_cases
@@ -152,20 +154,16 @@ def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repe
     """Every instance of a folder: seconds, work, route, and whether the answer is the published one."""
     published = _published(folder)
     info = engine.device_infos[0]
-    table = Table(title=f"{folder.name} on {info.id}: medians of {repeat}, the first run of all not counted")
-    for heading in ("instance", "seconds", "published s", "cells", "share of n C", "route", "value", "right"):
-        table.add_column(heading, justify="left" if heading in ("instance", "route") else "right")
+    headings = ("instance", "seconds", "published s", "cells", "share of n C", "route", "value", "right")
+    title = f"{folder.name} on {info.id}: medians of {repeat}, the first run of all not counted"
+    table = number_table(title, headings, ("instance", "route"))
     good = True
     by_capacity: dict[int, list[tuple[float, float | None]]] = {}
     paths = [path for path in sorted(folder.glob(pattern)) if path.is_file() and path.suffix != ".csv"]
     for number, path in enumerate(paths):
         problem = Knapsack.read(path)
-        times = []
-        for _ in range(repeat + (number == 0)):
-            began = time.perf_counter()
-            result = engine.solve(problem, time_limit=limit)
-            times.append(time.perf_counter() - began)
-        seconds = statistics.median(times[number == 0 :])
+        solve = partial(engine.solve, problem, time_limit=limit)
+        seconds, result = median_seconds(solve, repeat, unmeasured=number == 0)
         optimum, peer = published.get(problem.name, (None, None))
         by_capacity.setdefault(len(str(problem.capacity)) - 1, []).append((seconds, peer))
         optimum = problem.optimum if optimum is None else optimum
@@ -215,31 +213,17 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
     """One size of the paper's instances: variants, backends and numbers of devices side by side."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=n, seed=1))
     bound = _bound(problem)
-    table = Table(title=f"n = {n}, C = {problem.capacity}, p = w + 50, reduce off: medians of {repeat}")
-    for heading in (
-        "devices",
-        "variant",
-        "answer",
-        "seconds",
-        "cells",
-        "cells/s",
-        "speed against",
-        "exchanged",
-        "memory",
-        "right",
-    ):
-        table.add_column(heading, justify="left" if heading in ("devices", "variant", "answer") else "right")
+    title = f"n = {n}, C = {problem.capacity}, p = w + 50, reduce off: medians of {repeat}"
+    words = ("devices", "variant", "answer")
+    numbers = ("seconds", "cells", "cells/s", "speed against", "exchanged", "memory", "right")
+    table = number_table(title, (*words, *numbers), words)
     good = True
     base: dict[tuple[str, ...], float] = {}
 
     def add(devices: tuple[str, ...], variant: Any, items: bool, engine: Engine) -> None:
         nonlocal good
-        times = []
-        for _ in range(repeat + 1):  # the first compiles
-            began = time.perf_counter()
-            result = engine.solve(problem, variant=variant, reduce=False, items=items)
-            times.append(time.perf_counter() - began)
-        seconds = statistics.median(times[1:])
+        solve = partial(engine.solve, problem, variant=variant, reduce=False, items=items)
+        seconds, result = median_seconds(solve, repeat)
         right = result.objective == bound and (not items or result.solution is not None)
         good &= right
         key = (*devices, variant, str(items))

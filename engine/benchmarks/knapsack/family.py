@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ...api.engine import Engine
 from ...base.problem import Problem
@@ -21,6 +19,7 @@ from ...generators.multiple_choice import (
     multiple_choice,
 )
 from ...solvers.knapsack.problem import Knapsack
+from ..tables import median_seconds, number_table
 
 __all__ = ["is_proved", "measure_batches", "measure_family"]
 
@@ -52,17 +51,11 @@ def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -
         Whether every answer is right.
     """
     good = True
-    table = Table(title=f"engine.map of {count} problems with R = 1000, medians of {repeat}")
-    for heading in ("class", "n", "mean capacity", "problems/s", "mean cells", "by bounds alone", "right"):
-        table.add_column(heading, justify="left" if heading == "class" else "right")
+    headings = ("class", "n", "mean capacity", "problems/s", "mean cells", "by bounds alone", "right")
+    table = number_table(f"engine.map of {count} problems with R = 1000, medians of {repeat}", headings, ["class"])
     for kind, n in _KINDS:
         problems = [generate(GeneratorOptions(type=kind, n=n, seed=seed)) for seed in range(count)]
-        times = []
-        for _ in range(repeat + 1):  # the first compiles
-            began = time.perf_counter()
-            batch = engine.map(problems)
-            times.append(time.perf_counter() - began)
-        seconds = statistics.median(times[1:])
+        seconds, batch = median_seconds(partial(engine.map, problems), repeat)
         right = len(batch.results) == count and all(is_proved(p, r) for p, r in zip(problems, batch, strict=True))
         for place in range(0, count, max(1, count // _CHECKED)):
             right &= engine.solve(problems[place]).objective == batch.results[place].objective
@@ -112,16 +105,10 @@ def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> boo
         *((multidimensional(options), {"variant": "table"}) for options in pairs),
     ]
     good = True
-    table = Table(title=f"Related problems, items included: medians of {repeat}")
-    for heading in ("problem", "options", "seconds", "cells", "cells/s", "value", "right"):
-        table.add_column(heading, justify="left" if heading in ("problem", "options") else "right")
+    headings = ("problem", "options", "seconds", "cells", "cells/s", "value", "right")
+    table = number_table(f"Related problems, items included: medians of {repeat}", headings, headings[:2])
     for problem, options in runs:
-        times = []
-        for _ in range(repeat + 1):
-            began = time.perf_counter()
-            result = engine.solve(problem, **options)
-            times.append(time.perf_counter() - began)
-        seconds = statistics.median(times[1:])
+        seconds, result = median_seconds(partial(engine.solve, problem, **options), repeat)
         right = is_proved(problem, result) and (problem is not sums or result.objective == odd - 1)
         good &= right
         cells = result.counters.get("cells", 0)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ...api.engine import Engine
 from ...generators.multiple_choice import (
@@ -21,6 +20,7 @@ from ...generators.multiple_choice import (
 from ...solvers.knapsack.choice.problems import MultipleChoiceKnapsack
 from ...solvers.knapsack.constraints.problem import MultidimensionalKnapsack
 from ...util.quirks.highspy_banner import quiet_highs
+from ..tables import number_table
 from .family import is_proved
 
 __all__ = ["measure_beside_highs"]
@@ -43,9 +43,8 @@ def measure_beside_highs(engine: Engine, limit: float, instances: Path, console:
     bool
         Whether every answer is right.
     """
-    table = Table(title=f"Processor time, at most {limit:g} s a problem; HiGHS with one thread")
-    for heading in ("problem", "s", "proved", "HiGHS s", "HiGHS proved", "value", "right"):
-        table.add_column(heading, justify="left" if heading == "problem" else "right")
+    headings = ("problem", "s", "proved", "HiGHS s", "HiGHS proved", "value", "right")
+    table = number_table(f"Processor time, at most {limit:g} s a problem; HiGHS with one thread", headings, ["problem"])
     good = True
     for name, problems in _groups(instances):
         engine.solve(problems[0], time_limit=limit)  # compiles

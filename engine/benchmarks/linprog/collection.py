@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
 from ...solvers.linprog.highs.model import model_of
 from ...solvers.linprog.highs.process import ChildError, ChildProcess
 from ...solvers.linprog.problem import LinearProgram
+from ..tables import number_table
 
 if TYPE_CHECKING:
     from ...api.engine import Engine
@@ -55,9 +55,8 @@ def bench_collection(
         Of HiGHS; 0 leaves it out.
     """
     columns = [*methods, *(["HiGHS simplex", "HiGHS IPM"] if threads else [])]
-    table = Table(title=f"{folder.name}, seconds (limit {limit:.0f} s)")
-    for heading in ("program", "rows", "variables", "nonzeros", *columns):
-        table.add_column(heading, justify="left" if heading == "program" else "right")
+    headings = ("program", "rows", "variables", "nonzeros", *columns)
+    table = number_table(f"{folder.name}, seconds (limit {limit:.0f} s)", headings, ["program"])
     times: dict[str, list[_Time]] = {column: [] for column in columns}
     for place, (problem, optimum) in enumerate(_programs(folder)):
         if place == 0:  # kernels are compiled and libraries loaded by a first solve, which is not measured

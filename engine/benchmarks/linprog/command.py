@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ...adapters.linprog_batches import solve_many
 from ...api.engine import Engine
@@ -29,6 +29,7 @@ from ...solvers.linprog.interior.method import InteriorPoint, Settings
 from ...solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from ...solvers.linprog.interior.system import System
 from ...solvers.linprog.problem import LinearProgram
+from ..tables import median_seconds, number_table
 from .collection import bench_collection
 from .peers import HighsRun, highs, highs_apart
 from .scaling import scaling_cases
@@ -170,11 +171,17 @@ def _dense(
     apart: bool,
     console: Console,
 ) -> bool:
-    table = Table(title=f"dense random programs on {info.id}, seconds: medians of {repeat}; HiGHS: {threads} threads")
-    headings = ("rows x columns", "quintet", "iterations", "ms an iteration", "NumPy", "quintet / NumPy")
-    for heading in (*headings, "HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet"):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
+    headings: tuple[str, ...] = (
+        "rows x columns",
+        "quintet",
+        "iterations",
+        "ms an iteration",
+        "NumPy",
+        "quintet / NumPy",
+    )
+    headings += ("HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet", "right")
+    title = f"dense random programs on {info.id}, seconds: medians of {repeat}; HiGHS: {threads} threads"
+    table = number_table(title, headings, ["right"])
     good = True
     for m, n in shapes:
         options = GeneratorOptions(m=m, n=n, seed=1)
@@ -225,15 +232,11 @@ def _sparse(engine: Engine, folder: Path | None, rows: int, limit: float, thread
     if folder is not None:
         files = sorted(path for path in folder.iterdir() if path.name.removesuffix(".gz").endswith(".mps"))
         problems += [problem for problem in map(LinearProgram.read, files) if problem.m <= rows]
-    table = Table(title="sparse programs, seconds")
-    for heading in ("program", "rows", "columns", "quintet", "HiGHS", "faster", "right"):
-        table.add_column(heading, justify="left" if heading == "program" else "right")
+    headings = ("program", "rows", "columns", "quintet", "HiGHS", "faster", "right")
+    table = number_table("sparse programs, seconds", headings, ["program"])
     total, highs_total, faster, good = 0.0, 0.0, 0, True
     for problem in problems:
-        engine.solve(problem)
-        began = time.perf_counter()
-        result = engine.solve(problem)
-        seconds = time.perf_counter() - began
+        seconds, result = median_seconds(partial(engine.solve, problem), repeat=1)
         other = highs(problem, "choose", limit or 60.0, threads)
         taken, value = other.seconds, other.optimum
         ends = result.status in ("infeasible", "unbounded")
