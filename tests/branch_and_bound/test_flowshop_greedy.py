@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,14 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Device, Member
 from engine.errors import OptionError, ProblemError
+from engine.solvers.branch_and_bound.heuristics import search
 from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
+from engine.solvers.branch_and_bound.heuristics.chains import Improvement, ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
+from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
+from engine.solvers.branch_and_bound.search import device_search
+from engine.solvers.branch_and_bound.search.messages import Found, Report
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -30,6 +36,11 @@ def random_times(machines: int, jobs: int, seed: int, largest: int = 99) -> NDAr
 
 def optimum(times: NDArray[np.int64]) -> int:
     return min(makespan(times, order) for order in itertools.permutations(range(times.shape[1])))
+
+
+def number(value: float | None) -> float:
+    assert value is not None
+    return value
 
 
 def shapes_of(device: Member) -> list[GreedyShape]:
@@ -113,22 +124,32 @@ def test_the_bound_knows_that_the_first_job_is_not_the_last() -> None:
     assert flowshop_bound(times) == optimum(times) == 159
 
 
-def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_path: Path) -> None:
-    problem = engine.Flowshop(random_times(5, 140, 8))
-    result = engine.solve(problem, time_limit=0.5, run_folder=tmp_path / "run")
-    assert result.status in ("time_limit", "optimal")
-    assert result.objective is not None
-    assert result.solution is not None
-    value = problem.evaluate(result.solution)
-    assert result.objective == value
-    assert flowshop_bound(problem.times) == result.bound
-    assert flowshop_bound(problem.times) <= value < 1.1 * flowshop_bound(problem.times)
-    assert result.counters["insertions"] > 140
-    if result.status == "time_limit":
-        again = engine.resume(tmp_path / "run", time_limit=0.7)
-        assert again.objective is not None
-        assert again.objective <= value
-        assert again.counters["insertions"] > result.counters["insertions"]
+def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    improve = search.improve
+
+    def stopped_when_better(*arguments: Any) -> None:
+        problem, pool, run, known, found, proceed = arguments
+
+        def taken(better: Improvement) -> None:
+            found(better)
+            run.stop()
+
+        improve(problem, pool, run, known, taken, proceed)
+
+    monkeypatch.setattr(search, "improve", stopped_when_better)
+    problem = engine.Flowshop(random_times(8, 129, 8))
+    first = engine.solve(problem, run_folder=tmp_path / "run")
+    again = engine.resume(tmp_path / "run")
+    for result in (first, again):
+        assert result.status == "interrupted"
+        assert result.solution is not None
+        assert result.objective == problem.evaluate(result.solution)
+        assert result.bound == flowshop_bound(problem.times)
+    least = flowshop_bound(problem.times)
+    assert least <= number(again.objective) < number(first.objective) < 1.3 * least
+    assert 129 < first.counters["insertions"] < again.counters["insertions"]
 
 
 def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above() -> None:
@@ -152,3 +173,54 @@ def test_what_is_too_large_or_no_order_is_refused_in_a_sentence() -> None:
         engine.solve(many, initial=(0, 1))
     with pytest.raises(OptionError, match="upper_bound must be the value of initial"):
         engine.solve(many, initial=tuple(range(129)), upper_bound=7)
+    with pytest.raises(OptionError, match="all_solutions needs the exact search, which takes at most 128 jobs"):
+        engine.solve(many, all_solutions=True)
+
+
+def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = random_times(4, 9, 9)
+    asked = []
+    better = ScheduleSearch.better
+
+    def spied(chains: ScheduleSearch, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
+        asked.append(better(chains, 0.0, below))
+        return asked[-1]
+
+    monkeypatch.setattr(search, "_FEWEST_JOBS", 9)
+    monkeypatch.setattr(search, "_FIRST_ITERATIONS", 0)
+    monkeypatch.setattr(search, "_FIRST_ITERATIONS_OF_CPUS", 0)
+    monkeypatch.setattr(device_search, "_BEGIN_AFTER", 0.0)
+    monkeypatch.setattr(ScheduleSearch, "better", spied)
+    result = engine.solve(engine.Flowshop(times), ivms=2)
+    assert asked
+    assert (result.status, result.objective) == (
+        "optimal",
+        engine.solve(engine.Flowshop(times), initial="neh").objective,
+    )
+
+
+def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None:
+    """A stand-in that takes the time it is given, and finds a schedule once."""
+    given, values = [], iter([7])
+    report = Report(1.0, 0.0, "pte", 1, 1, 0, 0, 0, 0, 0.5, None, Units.none(4))
+
+    class Slow:
+        def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
+            given.append((seconds, below))
+            found = next(values, None)
+            return None if found is None else (found, (2, 0, 1))
+
+        def close(self) -> None:
+            given.clear()
+
+    beside = device_search._Beside(Slow, engine.Flowshop(np.ones((2, 4))).tree())
+    found = beside.after(report, 9).found
+    assert found == Found(7, (2, 0, 1), (0, 0, 0))
+    assert beside.after(report, 7).found is None
+    assert [below for _, below in given] == [9, 7]
+    assert given[0][0] == pytest.approx(1.0)
+    beside._vain, beside._owed = 11.0, 0.0
+    beside.after(report, 7)
+    assert given[-1][0] == pytest.approx(1 / 9)
+    beside.close()
+    assert given == []

@@ -14,7 +14,7 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, DeviceError
 from .checkpoint import Progress, audited, write
-from .heuristics.search import solve_without_tree
+from .heuristics.search import first_schedule, improves, solve_without_tree
 from .intervals import Units, cut, length_of_levels
 from .options import Options
 from .problems.flowshop import Flowshop
@@ -107,17 +107,16 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     if isinstance(problem, Flowshop) and not problem.has_tree:
         return solve_without_tree(problem, options, pool, run)
     tree = tree_of(problem, options)
+    tree.improved = isinstance(problem, Flowshop) and improves(problem, options)
     _require_memory(tree, options, pool)
-    incumbent, before, counting = _begin(
-        problem, tree, options, run, _dealt_to(pool), is_brief(member.info for member in pool.members)
-    )
+    incumbent, before, counting = _begin(problem, tree, options, run, _dealt_to(pool), pool)
     if not counting:
         result = _search(tree, incumbent, before, options, pool, run)
         if result.status is not Status.OPTIMAL or not getattr(options, "all_solutions", False):
             return result
         incumbent = _Incumbent(tree, incumbent.value + 1, incumbent.value, incumbent.solution)
         before = Progress(cut(tree.items, 0), np.zeros(tree.items, np.int64), {}, incumbent.value)
-    tree.counts = tree.counts_below = True
+    tree.counts, tree.counts_below, tree.improved = True, True, False
     return _search(tree, incumbent, before, options, pool, run)
 
 
@@ -211,7 +210,12 @@ def _dealt_to(pool: DevicePool) -> int:
 
 
 def _begin(
-    problem: PermutationProblem, tree: Tree, options: Options, run: RunContext, devices: int, brief: bool = False
+    problem: PermutationProblem,
+    tree: Tree,
+    options: Options,
+    run: RunContext,
+    devices: int,
+    pool: DevicePool | None = None,
 ) -> tuple[_Incumbent, Progress, bool]:
     """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree.
 
@@ -243,11 +247,16 @@ def _begin(
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
-        solution = first_solution(problem, options, run.seed, expired, brief)
+        if pool is not None and isinstance(problem, Flowshop) and tree.improved:
+            first, before.bound = first_schedule(problem, pool, run, expired)
+            solution = first.order
+        else:
+            brief = pool is not None and is_brief(member.info for member in pool.members)
+            solution = first_solution(problem, options, run.seed, expired, brief)
         run.progress("first solution", 1, 1)
         upper = INFINITY if solution is None else tree.evaluate(solution)
         if solution is not None:
-            run.incumbent(upper, min(upper, tree.lower_bound()), solution)
+            run.incumbent(upper, min(upper, max(tree.lower_bound(), before.bound)), solution)
     value = min(upper, INFINITY)
     before.prepared = prepared(value)
     return _Incumbent(tree, value, value, solution), before, False

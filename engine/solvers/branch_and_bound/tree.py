@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,14 @@ from ...base.problem import Problem
 from ...errors import OptionError, ProblemError
 
 if TYPE_CHECKING:
-    from ...devices import Capabilities
+    from ...devices import Capabilities, Device
 
 __all__ = [
     "INFINITY",
     "LARGEST_TREE",
     "CooperativeTree",
     "DeviceTree",
+    "Improver",
     "PermutationProblem",
     "Tree",
     "require_permutation",
@@ -125,6 +126,16 @@ class DeviceTree:
     cooperative: CooperativeTree | None = None
 
 
+class Improver(Protocol):
+    """A search for better solutions on one device, on its thread."""
+
+    def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
+        """Search for about so many seconds: value and path, all in front, of a leaf below a value, if one is found."""
+
+    def close(self) -> None:
+        """Free the device's memory."""
+
+
 class Tree(ABC):
     """The search tree of one instance under one bound and branching rule.
 
@@ -138,12 +149,15 @@ class Tree(ABC):
         Whether leaves are counted instead of minimised over.
     counts_below : bool
         Whether a leaf counts as one if its value is below the initial upper bound; else it counts as much as its value.
+    improved : bool
+        Whether better solutions are searched for beside the tree (see :meth:`improver`).
     """
 
     items: int
     leaf_depth: int
     counts: bool = False
     counts_below: bool = False
+    improved: bool = False
 
     @abstractmethod
     def device(self, capabilities: Capabilities) -> DeviceTree:
@@ -273,6 +287,18 @@ class Tree(ABC):
             As of :meth:`bounds`, which is the default.
         """
         return self.bounds(paths, sides)
+
+    def improver(self, device: Device, seed: int, rank: int) -> Improver | None:
+        """A search for better solutions, to run on a device beside the search of the tree; None, the default, if none.
+
+        Parameters
+        ----------
+        device : Device
+        seed : int
+        rank : int
+            Of the device in the pool.
+        """
+        return None
 
     @abstractmethod
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:

@@ -154,6 +154,8 @@ def _validate_without_tree(problem: Flowshop, options: Options, devices: Sequenc
             f"a flowshop of more than {LARGEST_TREE} jobs is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} "
             f"machines; {problem.name} has {problem.jobs} and {problem.machines}"
         )
+    if getattr(options, "all_solutions", False):
+        raise OptionError(f"all_solutions needs the exact search, which takes at most {LARGEST_TREE} jobs")
     _require_value(options, problem, problem.evaluate)
     for device in devices:
         planned = schedule_bytes(problem, greedy_shape(device.capabilities, problem.machines))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,33 +12,25 @@ from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
-from ....devices import Device, DevicePool
+from ....devices import DevicePool
 from ....devices.pool.group import WorkerGroup
-from ....devices.pool.slices import SliceLength
 from ....errors import AuditError, RunFolderError
 from ..intervals import Units
 from ..options import Options
 from ..problems.flowshop import Flowshop
+from ..problems.flowshop_heuristics import neh
 from ..schema import SCHEMA, SearchState
 from ..tree import INFINITY
 from .bounds import flowshop_bound
-from .greedy import GreedyChains, GreedyShape, greedy_shape
+from .chains import Improvement, ScheduleSearch
+from .greedy import GreedyShape, greedy_shape
 
-__all__ = ["Improvement", "improve", "planned_bytes", "solve_without_tree"]
+__all__ = ["first_schedule", "improve", "improves", "planned_bytes", "solve_without_tree"]
 
-_TURN_SECONDS = 0.2
-_EXCHANGE_AFTER = 100
-_NOISE = 0.1
-
-Order = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Improvement:
-    """The best schedule known, and its makespan."""
-
-    value: int
-    order: Order
+_TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
+_FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
+_FIRST_SHARE = 0.2
+_FEWEST_JOBS = 50
 
 
 def planned_bytes(problem: Flowshop, shape: GreedyShape) -> int:
@@ -53,73 +44,18 @@ def planned_bytes(problem: Flowshop, shape: GreedyShape) -> int:
     return shape.bytes_for(problem.jobs, problem.machines)
 
 
-class _Worker:
-    """The chains of one device, on its thread."""
+def improves(problem: Flowshop, options: Options) -> bool:
+    """Whether schedules are improved on the devices before a tree search and beside it.
 
-    def __init__(self, device: Device, times: NDArray[np.int64], seed: int, rank: int, first_chain: int) -> None:
-        shape = greedy_shape(device.capabilities, len(times))
-        self._chains = GreedyChains(device, times, shape, seed, first_chain)
-        self._count, self._rank = shape.chains, rank
-        self._length = SliceLength(1)
-        self._iterations = 0
-        self._shortest = INFINITY
-        totals = times.sum(axis=0)
-        random = np.random.default_rng([seed, first_chain])
-        noise = 1 + _NOISE * random.standard_normal((shape.chains, len(totals)))
-        if rank == 0:
-            noise[0] = 1
-        self._sequences = np.argsort(-(totals * noise), axis=1, kind="stable")
+    That is so for many jobs, unless the options say which schedule or upper bound to begin with.
 
-    def close(self) -> None:
-        """Free the device's memory."""
-        self._chains.release()
-
-    def begin(self, known: Improvement | None) -> None:
-        """From a schedule that is known, or from schedules that the chains build from different orders of the jobs."""
-        if known is None:
-            self._chains.build(self._sequences)
-        else:
-            self._chains.start(known.order[None], np.array([known.value]))
-
-    def turn(self, seconds: float, known: Improvement | None) -> tuple[Improvement | None, int]:
-        """Search for about so many seconds; a better schedule than the one known, if there is one, and the jobs tried.
-
-        Parameters
-        ----------
-        seconds : float
-        known : Improvement or None
-            The best schedule of all devices.
-        """
-        chains, tried = self._chains, 0
-        if known is not None and chains.at_start and known.value < self._shortest:
-            chains.adopt(known.order, known.value, self._count - 1)
-        began = time.perf_counter()
-        while True:
-            steps = min(self._length.amount, chains.steps_left)
-            slice_began = time.perf_counter()
-            values = chains.advance(steps)
-            now = time.perf_counter()
-            self._length.took(now - slice_began, steps)
-            tried += steps * self._count
-            if chains.at_start:
-                self._exchange(values)
-            if now - began >= seconds:
-                break
-        leader = int(values.argmin())
-        self._shortest = int(values[leader])
-        if self._shortest < (INFINITY if known is None else known.value):
-            return Improvement(self._shortest, chains.best_of(leader)), tried
-        return None, tried
-
-    def _exchange(self, values: NDArray[np.int32]) -> None:
-        """Every so many iterations the worst quarter of the chains goes on from the best schedule."""
-        self._iterations += 1
-        if self._iterations % _EXCHANGE_AFTER or self._count < 4:
-            return
-        ranked = np.argsort(values, kind="stable")
-        sources = np.arange(self._count, dtype=np.int32)
-        sources[ranked[-(self._count // 4) :]] = ranked[0]
-        self._chains.follow(sources)
+    Parameters
+    ----------
+    problem : Flowshop
+    options : Options
+    """
+    given = getattr(options, "upper_bound", None) is not None
+    return problem.jobs >= _FEWEST_JOBS and not given and getattr(options, "initial", "") == "iterated_greedy"
 
 
 def improve(
@@ -129,6 +65,7 @@ def improve(
     known: Improvement | None,
     found: Callable[[Improvement], None],
     proceed: Callable[[int], bool],
+    seconds: float = _TURN_SECONDS,
 ) -> None:
     """Search on all devices until ``proceed`` says no.
 
@@ -143,6 +80,8 @@ def improve(
         Takes a better schedule, whose makespan has been computed again.
     proceed : callable
         Called between two turns with the number of jobs that were tried at all places; it may raise.
+    seconds : float
+        Of a turn.
 
     Raises
     ------
@@ -153,10 +92,12 @@ def improve(
     first = np.cumsum([0, *(shape.chains for shape in shapes)])
     arguments = [(problem.times, run.seed, rank, int(first[rank])) for rank in range(len(pool))]
     tried = 0
-    with WorkerGroup(pool.members, _Worker, arguments) as group:
-        group.each(_Worker.begin, known)
+    with WorkerGroup(pool.members, ScheduleSearch, arguments) as group:
+        group.each(ScheduleSearch.begin, known)
         while proceed(tried):
-            for better, count in group.each(_Worker.turn, _TURN_SECONDS, known):
+            if known is not None:
+                group.each(ScheduleSearch.adopt, known)
+            for better, count in group.each(ScheduleSearch.turn, seconds, INFINITY if known is None else known.value):
                 tried += count
                 if better is not None and (known is None or better.value < known.value):
                     value = problem.evaluate(better.order)
@@ -164,6 +105,42 @@ def improve(
                         raise AuditError(f"a schedule of makespan {value} was reported with {better.value}")
                     known = better
                     found(better)
+
+
+def first_schedule(
+    problem: Flowshop, pool: DevicePool, run: RunContext, expired: Callable[[], bool]
+) -> tuple[Improvement, int]:
+    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound.
+
+    Parameters
+    ----------
+    problem : Flowshop
+    pool : DevicePool
+    run : RunContext
+    expired : callable
+        Whether time is up.
+    """
+    lower = flowshop_bound(problem.times, expired)
+    order = neh(problem.times, expired)
+    best = Improvement(problem.evaluate(order), order)
+    budget = sum(
+        greedy_shape(member.info.capabilities, problem.machines).chains
+        * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
+        for member in pool.members
+    ) * (2 * problem.jobs + 2)
+    end = time.perf_counter() + _FIRST_SHARE * run.time_left
+
+    def found(better: Improvement) -> None:
+        nonlocal best
+        if better.value < best.value:
+            best = better
+
+    def proceed(tried: int) -> bool:
+        return best.value > lower and tried < budget and not expired() and time.perf_counter() < end
+
+    if best.value > lower:
+        improve(problem, pool, run, None, found, proceed, _FIRST_TURN_SECONDS)
+    return best, lower
 
 
 def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, run: RunContext) -> Result:

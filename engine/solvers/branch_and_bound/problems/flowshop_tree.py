@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree import DeviceTree, Tree
+from ..tree import DeviceTree, Improver, Tree
 from .flowshop_heuristics import makespan
 
 if TYPE_CHECKING:
-    from ....devices import Capabilities
+    from ....devices import Capabilities, Device
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
@@ -131,6 +131,14 @@ class FlowshopTree(Tree):
         self.tails = (done[-1] - done).min(axis=1)
         self.totals = times.sum(axis=1)
         self.pairs = MachinePairs.of(times) if bound != "one_machine" else None
+
+    def improver(self, device: Device, seed: int, rank: int) -> Improver | None:
+        """See :meth:`Tree.improver`."""
+        if not self.improved:
+            return None
+        from ..heuristics.chains import ScheduleSearch
+
+        return ScheduleSearch.beside(device, self.times, seed, rank)
 
     @property
     def short(self) -> bool:

@@ -275,7 +275,14 @@ class Coordinator:
 
     def _open(self, search: DeviceSearch, worker: WorkerState) -> bool:
         """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
-        ivms = search.open(self._tree, self._options, self._initial, warm_up=len(self._workers) > 1)
+        ivms = search.open(
+            self._tree,
+            self._options,
+            self._initial,
+            warm_up=len(self._workers) > 1,
+            seed=self._run.seed,
+            rank=worker.index,
+        )
         with self._changed:
             if not self._closed:
                 worker.ivms = ivms

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ....devices import Device
 from ..intervals import Units
 from ..options import Options
-from ..tree import Tree
+from ..tree import Improver, Tree
 from .frontier import FrontierSnapshot
-from .messages import IntervalMessage, Report, State, Task
+from .messages import Found, IntervalMessage, Report, State, Task
 from .worker import SearchWorker
 
 if TYPE_CHECKING:
@@ -19,6 +22,46 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceSearch"]
 
+_BEGIN_AFTER = 1.0
+_SHARE, _SHARE_OF_VAIN = 0.5, 0.1
+_VAIN_SECONDS = 10.0
+
+
+class _Beside:
+    """A search for better solutions between the turns of a tree search that takes long.
+
+    It begins after a second and takes half of the device's time, or a tenth once it has found nothing for ten seconds.
+    """
+
+    def __init__(self, make: Callable[[], Improver | None], tree: Tree) -> None:
+        self._make: Callable[[], Improver | None] | None = make
+        self._sides = (0,) * tree.leaf_depth
+        self._improver: Improver | None = None
+        self._searched = self._owed = self._vain = 0.0
+
+    def after(self, report: Report, upper: int) -> Report:
+        """The report of a turn, with what was found after it."""
+        self._searched += report.seconds
+        if self._make is not None and self._searched >= _BEGIN_AFTER:
+            self._improver, self._make = self._make(), None
+        if self._improver is None:
+            return report
+        share = _SHARE if self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
+        self._owed += report.seconds * share / (1 - share)
+        began = time.perf_counter()
+        below = upper if report.found is None else min(upper, report.found.value)
+        better = self._improver.better(self._owed, below) if self._owed > 0 else None
+        seconds = time.perf_counter() - began
+        self._owed -= seconds
+        self._vain = 0.0 if better is not None else self._vain + seconds
+        found = report.found if better is None else Found(*better, self._sides)
+        return dataclasses.replace(report, found=found)
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        if self._improver is not None:
+            self._improver.close()
+
 
 class DeviceSearch:
     """The search of one device, on its thread; the device is made ready by :meth:`open`."""
@@ -26,13 +69,14 @@ class DeviceSearch:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._worker: SearchWorker | None = None
+        self._beside: _Beside | None = None
 
     @property
     def _search(self) -> SearchWorker:
         assert self._worker is not None
         return self._worker
 
-    def open(self, tree: Tree, options: Options, initial: int, warm_up: bool) -> int:
+    def open(self, tree: Tree, options: Options, initial: int, warm_up: bool, seed: int = 0, rank: int = 0) -> int:
         """Allocate, and compile if ``warm_up`` says so; how many IVMs there are.
 
         Parameters
@@ -42,8 +86,11 @@ class DeviceSearch:
         initial : int
             The initial upper bound.
         warm_up : bool
+        seed, rank : int
+            Of a search for better solutions beside it; see :meth:`Tree.improver`.
         """
         self._worker = SearchWorker(self._device, tree, options, initial)
+        self._beside = _Beside(functools.partial(tree.improver, self._device, seed, rank), tree)
         if warm_up:
             self._worker.warm_up()
         return self._worker.shapes.ivms
@@ -60,8 +107,9 @@ class DeviceSearch:
         coordinator.take_turns(self, state)
 
     def turn(self, task: Task, interrupted: Callable[[], bool] | None) -> Report:
-        """See :meth:`SearchWorker.turn`."""
-        return self._search.turn(task, interrupted)
+        """See :meth:`SearchWorker.turn`; a search for better solutions may follow."""
+        report = self._search.turn(task, interrupted)
+        return report if self._beside is None or task.return_all else self._beside.after(report, task.upper)
 
     def state(self) -> State:
         """See :meth:`SearchWorker.state`."""
@@ -81,6 +129,9 @@ class DeviceSearch:
 
     def close(self) -> None:
         """Free the device's memory."""
+        if self._beside is not None:
+            self._beside.close()
+            self._beside = None
         if self._worker is not None:
             self._worker.release()
             self._worker = None

@@ -1,0 +1,123 @@
+"""Schedules by iterated greedy search: the chains of one device, turn by turn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....devices import Device
+from ....devices.pool.slices import SliceLength
+from ..tree import INFINITY
+from .greedy import GreedyChains, greedy_shape
+
+__all__ = ["Improvement", "ScheduleSearch"]
+
+_EXCHANGE_AFTER = 100
+MOST_CHAINS = 1 << 16
+_NOISE = 0.1
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """The best schedule known, and its makespan."""
+
+    value: int
+    order: NDArray[np.int64]
+
+
+class ScheduleSearch:
+    """The chains of one device, on its thread.
+
+    Parameters
+    ----------
+    device : Device
+    times : ndarray of int64, shape (machines, jobs)
+    seed : int
+    rank : int
+        Of the device; the first chain of that of rank 0 builds its schedule from the longest job to the shortest.
+    first_chain : int
+        See :class:`~engine.solvers.branch_and_bound.heuristics.greedy.GreedyChains`.
+    """
+
+    def __init__(self, device: Device, times: NDArray[np.int64], seed: int, rank: int, first_chain: int) -> None:
+        shape = greedy_shape(device.capabilities, len(times))
+        self._chains = GreedyChains(device, times, shape, seed, first_chain)
+        self._count, self._rank = shape.chains, rank
+        self._length = SliceLength(1)
+        self._iterations = 0
+        self._shortest = INFINITY
+        totals = times.sum(axis=0)
+        random = np.random.default_rng([seed, first_chain])
+        noise = 1 + _NOISE * random.standard_normal((shape.chains, len(totals)))
+        if rank == 0:
+            noise[0] = 1
+        self._sequences = np.argsort(-(totals * noise), axis=1, kind="stable")
+
+    @classmethod
+    def beside(cls, device: Device, times: NDArray[np.int64], seed: int, rank: int) -> Self:
+        """One that has begun, with other random numbers than a search before."""
+        search = cls(device, times, seed + 1, rank + 1, (rank + 1) * MOST_CHAINS)
+        search.begin(None)
+        return search
+
+    def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
+        """See :class:`~engine.solvers.branch_and_bound.tree.Improver`."""
+        found, _ = self.turn(seconds, below)
+        return None if found is None else (found.value, tuple(found.order[:-1].tolist()))
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        self._chains.release()
+
+    def begin(self, known: Improvement | None) -> None:
+        """From a schedule that is known, or from schedules that the chains build from different orders of the jobs."""
+        if known is None:
+            self._chains.build(self._sequences)
+        else:
+            self._chains.start(known.order[None], np.array([known.value]))
+
+    def adopt(self, known: Improvement) -> None:
+        """Let a chain go on from a schedule that is better than those here; only between two iterations."""
+        if self._chains.at_start and known.value < self._shortest:
+            self._chains.adopt(known.order, known.value, self._count - 1)
+
+    def turn(self, seconds: float, below: int) -> tuple[Improvement | None, int]:
+        """Search for about so many seconds; a schedule that is shorter than ``below``, if any, and the jobs tried.
+
+        Parameters
+        ----------
+        seconds : float
+        below : int
+        """
+        chains, tried = self._chains, 0
+        began = time.perf_counter()
+        while True:
+            steps = min(self._length.amount, chains.steps_left)
+            slice_began = time.perf_counter()
+            values = chains.advance(steps)
+            now = time.perf_counter()
+            self._length.took(now - slice_began, steps)
+            tried += steps * self._count
+            if chains.at_start:
+                self._exchange(values)
+            if now - began >= seconds:
+                break
+        leader = int(values.argmin())
+        self._shortest = int(values[leader])
+        if self._shortest < below:
+            return Improvement(self._shortest, chains.best_of(leader)), tried
+        return None, tried
+
+    def _exchange(self, values: NDArray[np.int32]) -> None:
+        """Every so many iterations the worst quarter of the chains goes on from the best schedule."""
+        self._iterations += 1
+        if self._iterations % _EXCHANGE_AFTER or self._count < 4:
+            return
+        ranked = np.argsort(values, kind="stable")
+        sources = np.arange(self._count, dtype=np.int32)
+        sources[ranked[-(self._count // 4) :]] = ranked[0]
+        self._chains.follow(sources)
