@@ -23,6 +23,7 @@ from engine.devices.opencl import device as opencl
 from tests.support.engines import close_engines
 from tests.support.examples import PROFILES
 from tests.support.installation import Installation, install
+from tests.support.needs import package
 
 
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
@@ -71,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Mark what ``few`` leaves to the whole suite, and what a GPU runs; count what absent backends would have run."""
+    items[:] = [item for item in items if item.get_closest_marker("cpu") is None or not _is_gpu(item)]
     cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
     for item in items:
         marked = item.get_closest_marker("few") is not None and item.get_closest_marker("full") is None
@@ -81,8 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
             item.add_marker("full")
     for item in items:
-        device = _device_of(item)
-        if device is not None and device.capabilities.kind == "gpu" and item.get_closest_marker("full") is None:
+        if _is_gpu(item) and item.get_closest_marker("full") is None:
             item.add_marker("gpu")
     yield
     config.stash[_left_out] = sum(_device_of(item) is not None and _device_of(item) == _FOUND[0] for item in items)
@@ -92,6 +93,12 @@ def _device_of(item: pytest.Item) -> DeviceInfo | None:
     """Where a test runs, if it takes the fixture ``device``."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("device") if callspec is not None else None
+
+
+def _is_gpu(item: pytest.Item) -> bool:
+    """Whether a test runs on a GPU through the fixture ``device``."""
+    device = _device_of(item)
+    return device is not None and device.capabilities.kind == "gpu"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -175,7 +182,7 @@ def arviz() -> Any:
     """ArviZ; a test that needs it is skipped where it, or a part of it, is missing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("arviz", exc_type=ImportError)
+        return package("arviz")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import engine
+from tests.support.needs import opencl_device, package
 from tests.support.public_names import members
 
 PACKAGES = {"IOHAlgorithm": "ioh", "network_graph": "networkx", "to_arviz": "arviz"}
@@ -40,8 +41,7 @@ def test_every_public_function_and_class_has_an_example() -> None:
 @pytest.fixture(scope="module")
 def opened(unoptimized: None) -> Iterator[None]:
     """A device that stays open, so that an example finds what others compiled."""
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
     with engine.Engine("opencl", ["opencl:0"]) as owner:
         owner.solve(engine.Queens(4))
         yield
@@ -55,7 +55,7 @@ def test_an_example_does_what_it_shows(
     if name in PACKAGES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pytest.importorskip(PACKAGES[name], exc_type=ImportError)
+            package(PACKAGES[name])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUINTET_BACKEND", "opencl")
     monkeypatch.setenv("QUINTET_DEVICES", "opencl:0")

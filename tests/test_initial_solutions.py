@@ -11,6 +11,7 @@ import engine
 from engine.cli import command_line
 from engine.errors import OptionError
 from engine.events import Event, Incumbent
+from tests.support.needs import opencl_device
 
 pytestmark = pytest.mark.smoke
 
@@ -26,8 +27,7 @@ def first_incumbent(problem: Any, **options: Any) -> tuple[engine.Result, Incumb
 
 @pytest.fixture(autouse=True)
 def opencl() -> None:
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
 
 
 def makespan(order: list[int]) -> int:

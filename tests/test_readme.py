@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine
 from engine.cli import COMMANDS
+from tests.support.needs import opencl_device, package
 
 TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
@@ -19,9 +19,8 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 @pytest.mark.usefixtures("arviz")
 def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    exceptions = pytest.importorskip("sklearn.exceptions")
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    exceptions = package("sklearn.exceptions")
+    opencl_device()
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 3))

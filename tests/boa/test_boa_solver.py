@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Member, available
+from engine.devices import Member
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import islands, record
@@ -23,6 +23,7 @@ from engine.solvers.boa.device.learner import Learner
 from engine.solvers.boa.fitness import Snippet, landscapes
 from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.schema import COLUMNS
+from tests.support.needs import several_devices
 from tests.support.paper import PaperEngine, solve_as_paper
 from tests.support.stopped_runs import history, stopped_and_resumed, stopped_at
 
@@ -140,9 +141,7 @@ def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) 
 
 @pytest.mark.parametrize("islands", [1, 3])
 def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) -> None:
-    everyone = [info.id for info in available()[0]]
-    if len(everyone) < 2:
-        pytest.skip("this machine has one device")
+    everyone = [info.id for info in several_devices(2)]
     problem, options = engine.BOA("trap-5", 50), {"population": 1000, "max_generations": 5, "islands": islands}
     alone = solve_as_paper(problem, devices=everyone[:1], **options)
     together = solve_as_paper(problem, devices=everyone, **options)

@@ -154,11 +154,15 @@ def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness
     device.submit(follow, dataclasses.replace(BASE, n=fitness.n), fitness, generations=1).result()
 
 
+def require_counting(device: Member, counting: Counting) -> None:
+    if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
+        pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
 def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
-    if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
-        pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
+    require_counting(device, counting)
     parameters = dataclasses.replace(BASE, n=40, max_parents=3)
     device.submit(follow, parameters, functions.trap(40, 5), counting).result()
 
@@ -172,8 +176,7 @@ def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
 def test_networks_without_a_table_of_all_pairs_are_the_same(
     device: Member, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
-        pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
+    require_counting(device, counting)
     monkeypatch.setattr("engine.solvers.boa.device.memory._MOST_PAIR_BYTES", 0)
     for variant in ("plain", "six-parents", "one-parent", "kept-structure"):
         if variant != "plain" and counting == "histogram":
@@ -191,9 +194,8 @@ def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
 
 
+@pytest.mark.cpu
 def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
-    if device.info.capabilities.simt:
-        pytest.skip("GPUs take these shapes")
     many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
     parameters = dataclasses.replace(BASE, max_parents=4)
     with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):

@@ -22,6 +22,7 @@ from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
 from tests.support.examples import examples
+from tests.support.needs import package
 
 
 class Random:
@@ -123,7 +124,7 @@ def test_rules_that_need_tables_are_refused(device: Member) -> None:
 
 
 def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_path: Path) -> None:
-    pytest.importorskip("ioh")
+    package("ioh")
     from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
 
     found = run_suite(16, 400, 2, [1, 18], tmp_path, devices=[device.info.id])
@@ -146,7 +147,7 @@ def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_p
 def test_the_suite_is_measured_by_default_with_bits_that_all_its_optima_are_right_for(
     device: Member, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ioh = pytest.importorskip("ioh")
+    ioh = package("ioh")
     from engine.benchmarks.boa import command as bench
 
     (bits,) = (option.default for option in bench._command.params if option.name == "bits")
@@ -162,7 +163,7 @@ def test_the_suite_is_measured_by_default_with_bits_that_all_its_optima_are_righ
 
 
 def test_the_algorithm_refuses_problems_that_are_not_of_bits(device: Member) -> None:
-    ioh = pytest.importorskip("ioh")
+    ioh = package("ioh")
     problem = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)
     with pytest.raises(ProblemError, match="not a problem of bits"):
         engine.IOHAlgorithm(budget=100, devices=[device.info.id])(problem)

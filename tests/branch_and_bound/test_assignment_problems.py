@@ -104,8 +104,6 @@ def test_costs_of_columns_are_those_of_whole_assignments() -> None:
 @pytest.mark.parametrize(("name", "optimum"), [("nug12", 578), ("chr12a", 9552), ("had12", 1652)])
 def test_optima_of_qaplib(device: Member, shared_data: Path, name: str, optimum: int) -> None:
     file = shared_data / "qaplib" / f"{name}.dat"
-    if not file.exists():
-        pytest.skip(f"{file.name} is not here")
     problem = engine.QuadraticAssignment.read(file)
     assert engine.solvers.recognize(file) is engine.QuadraticAssignment
     result = engine.solve(problem, devices=[device.info.id])

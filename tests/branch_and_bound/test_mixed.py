@@ -199,12 +199,11 @@ def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monke
     assert devices == {device.info.id}
 
 
+@pytest.mark.cpu  # which stands for both
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
 def test_kernels_for_gpus_and_for_cpus_share_a_search(
     device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
 ) -> None:
-    if device.info.capabilities.simt:
-        pytest.skip("a CPU stands for both here")
     gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: [gpu, device.info])
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)

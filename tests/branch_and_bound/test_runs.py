@@ -28,6 +28,7 @@ from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from tests.support.engines import engine_of
+from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
 from tests.support.searching import load_assignment
 from tests.support.stopping import stop_at
@@ -413,8 +414,7 @@ def made(kind: str) -> engine.PermutationProblem:
     ],
 )
 def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
     problem = made(kind)
     whole, asked, begun = 0, 0, threading.Event()
     heuristic = type(problem).first_solution

@@ -17,10 +17,10 @@ import pytest
 from engine import events
 from tests.support import counting
 from tests.support.environment import with_root
+from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
 

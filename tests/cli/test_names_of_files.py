@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 import engine
 from engine.cli import command_line
+from tests.support.needs import LINUX, package
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+pytestmark = LINUX
 ODD = os.fsdecode(b"odd\xff")
 
 
@@ -54,7 +54,7 @@ def test_what_is_missing_is_said_in_a_sentence(folder: Path, capfd: pytest.Captu
 
 
 def test_runs_are_exported_and_imported_by_the_app(folder: Path) -> None:
-    archives = pytest.importorskip("gui.runs.archives")
+    archives = package("gui.runs.archives")
     problem = engine.Knapsack.read(folder / f"{ODD}.txt")
     engine.solve(problem, run_folder=folder / f"run{ODD}")
     archives.write_zip(folder / f"run{ODD}", folder / f"{ODD}.zip")

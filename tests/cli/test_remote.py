@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,13 @@ from engine.execution.hosts import Host, host_named, save_host, saved_hosts
 from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting, far_host
 from tests.support.environment import with_root
+from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 from tests.support.printed import value
 
 pytestmark = [
     pytest.mark.usefixtures("_quiet_surroundings"),
-    pytest.mark.skipif(sys.platform == "win32", reason="the program that takes the place of ssh is a shell script"),
+    POSIX,
 ]
 
 

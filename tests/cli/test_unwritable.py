@@ -13,11 +13,11 @@ import pytest
 
 import engine
 from engine.runs.folder.run_folder import RunFolder
+from tests.support.needs import LINUX, POSIX
 from tests.support.patience import wait_until
 
 FULL = Path("/dev/full")
 ROOT = Path(__file__).resolve().parents[2]
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 
 
 def quintet(*words: str, **streams: object) -> subprocess.CompletedProcess[str]:
@@ -34,7 +34,7 @@ def board(tmp_path: Path) -> str:
 
 
 @pytest.mark.few(1)
-@needs_full
+@LINUX
 @pytest.mark.parametrize("words", [["solve"], ["solve", "--json"], ["solve", "--events", "-"], ["solvers"]])
 def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) -> None:
     with FULL.open("w") as full:
@@ -45,7 +45,7 @@ def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) ->
 
 
 @pytest.mark.full
-@needs_full
+@LINUX
 def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
     items.write_text("2 5\n3 2\n4 3\n")
@@ -56,7 +56,7 @@ def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path: Pa
     assert not FULL.is_file()
 
 
-@needs_full
+@LINUX
 def test_events_that_cannot_be_written_are_a_warning(board: str) -> None:
     done = quintet("solve", board, "--events", str(FULL), stdout=subprocess.PIPE)
     assert done.returncode == 0
@@ -65,9 +65,10 @@ def test_events_that_cannot_be_written_are_a_warning(board: str) -> None:
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.few(1)
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
-@pytest.mark.parametrize("ignored", [False, True], ids=["terminal", "nohup"])
+@POSIX
+@pytest.mark.parametrize(
+    "ignored", [pytest.param(False, id="terminal"), pytest.param(True, id="nohup", marks=pytest.mark.full)]
+)
 def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: Path, ignored: bool) -> None:
     path = tmp_path / "board.txt"
     path.write_text("queens 22\n")
@@ -80,7 +81,7 @@ def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: P
         "--run-folder",
         str(tmp_path / "r"),
         "--time-limit",
-        "3" if ignored else "60",
+        "20" if ignored else "60",
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     handling = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import engine
+from tests.support.needs import opencl_device, package
 from tests.support.patience import PATIENCE
 
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")  # workers start sooner
-pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+package("distributed")
 
 
 def _cpu() -> str | None:
@@ -33,10 +34,7 @@ def _patience() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def cpu() -> str:
     """The id of the OpenCL CPU device."""
-    found = _cpu()
-    if found is None:
-        pytest.skip("this machine has no OpenCL CPU device")
-    return found
+    return opencl_device("cpu").id
 
 
 @pytest.fixture(scope="module")

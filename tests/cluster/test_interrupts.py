@@ -14,6 +14,7 @@ import pytest
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.batch_system import slurm
 from tests.support.environment import ROOT, with_root
+from tests.support.needs import package
 from tests.support.patience import PATIENCE, wait_until
 
 
@@ -44,7 +45,7 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_pat
 
 @pytest.mark.full
 def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path: Path) -> None:
-    pytest.importorskip("dask_jobqueue")
+    package("dask_jobqueue")
     (tmp_path / "hall.toml").write_text(
         f'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\nwait = {5 * PATIENCE}\n'
     )

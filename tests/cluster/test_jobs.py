@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ from engine.errors import ClusterError, OptionError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from tests.support.batch_system import slurm
+from tests.support.needs import package
 from tests.support.patience import PATIENCE
 
-if importlib.util.find_spec("dask_jobqueue") is None:
-    pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
+package("dask_jobqueue")
 
 HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\n'
 

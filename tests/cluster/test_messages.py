@@ -19,6 +19,7 @@ from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from engine.execution.dask.dask_transport import Roster
 from tests.support.environment import ROOT, with_root
+from tests.support.needs import package
 from tests.support.patience import PATIENCE, wait_until
 
 
@@ -211,7 +212,7 @@ def test_a_file_with_certificates_connects_by_tls(
 
 
 def test_a_job_asks_for_gpus_and_leaves_before_its_walltime(tmp_path: Path) -> None:
-    dask_jobqueue = pytest.importorskip("dask_jobqueue")
+    dask_jobqueue = package("dask_jobqueue")
     path = tmp_path / "hall.toml"
     path.write_text(
         'kind = "slurm"\njobs = 4\ngpus = 2\nqueue = "gpu"\ncores = 8\nmemory = "16GB"\nwalltime = "02:00:00"\n'
@@ -248,7 +249,7 @@ def test_files_that_describe_no_cluster_are_refused(tmp_path: Path, text: str, m
 def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("dask_jobqueue")
+    package("dask_jobqueue")
     path = tmp_path / "hall.toml"
     path.write_text('kind = "slurm"\n')
     monkeypatch.setenv("PATH", str(tmp_path))

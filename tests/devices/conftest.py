@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.devices import DevicePool, Member, available
+from engine.devices import DevicePool, Member
+from tests.support.needs import opencl_device
 
 
 @pytest.fixture(scope="session")
 def opencl() -> Iterator[Member]:
     """The first OpenCL device, running."""
-    found, missing = available("opencl")
-    if not found:
-        pytest.skip(missing["opencl"])
-    with DevicePool(found[:1]) as pool:
+    with DevicePool([opencl_device()]) as pool:
         yield pool.members[0]

@@ -23,6 +23,7 @@ from engine.devices.guarded import ALIGNMENT, GUARD, VARIABLE
 from engine.devices.kernels import templates
 from engine.errors import DeviceError, KernelBoundsError
 from tests.support.environment import ROOT
+from tests.support.needs import package, several_devices
 
 TEXT = """// out[0] = values[from]; values[to] = 7
 KERNEL LAUNCH_BOUNDS(1, 1) reach(GLOBAL f64* values, GLOBAL f64* out, i32 from, i32 to)
@@ -40,8 +41,6 @@ def guarded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """A CPU whose kernels are checked."""
     monkeypatch.setenv(VARIABLE, request.param)
     found = [info for info in available("opencl")[0] if "Portable Computing Language" in info.platform]
-    if not found:
-        pytest.skip("PoCL is not here")
     with DevicePool(found[:1]) as pool:
         yield pool.members[0]
 
@@ -114,8 +113,7 @@ def test_the_text_of_a_kernel_is_the_same_when_it_is_checked(template: str, monk
 @pytest.mark.gpu
 def test_an_access_outside_ends_a_launch_on_a_gpu(template: str, tmp_path: Path) -> None:
     """In a process of its own, whose context is lost then."""
-    if not available("cuda")[0]:
-        pytest.skip("no GPU that CUDA sees")
+    several_devices(1, "cuda")
     words = [sys.executable, "-m", __name__, template, str(tmp_path / "kernels")]
     done = subprocess.run(
         words, capture_output=True, text=True, cwd=ROOT, env=os.environ | {VARIABLE: "1"}, timeout=300, check=False
@@ -128,7 +126,7 @@ def test_an_access_outside_ends_a_launch_on_a_gpu(template: str, tmp_path: Path)
 
 def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the driver is asked for, with its own types and without it."""
-    driver = pytest.importorskip("cuda.bindings.driver")
+    driver = package("cuda.bindings.driver")
     done, piece = [], 1 << 21
     names = ("cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemAddressFree", "cuMemRelease")
     calls = {name: lambda *given, name=name: (done.append((name, *map(_plain, given))), (0,))[1] for name in names}

@@ -346,8 +346,8 @@ def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
             running.release(own)
         return True
 
-    if not device.submit(run).result():
-        pytest.skip(f"{device.info.id} shares no memory with the host without mapping it")
+    shared = device.submit(run).result()
+    assert shared or device.info.capabilities.kind == "gpu"
 
 
 def test_a_device_can_be_closed_twice(device: Member) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
+
+from tests.support.needs import POSIX
 
 SCRIPT = """
 import os, sys, warnings
@@ -31,7 +32,7 @@ owner.close()
 
 
 @pytest.mark.few(1)
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@POSIX
 @pytest.mark.parametrize("which", ["new", "same"])
 def test_a_forked_child_is_refused_with_a_sentence(device: object, which: str) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT, which], capture_output=True, text=True, timeout=120)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup, available
+from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 from tests.support.faults import failing
+from tests.support.needs import first_device
 from tests.support.patience import PATIENCE
 
 
@@ -53,10 +54,7 @@ class Doubling(Counter):
 
 @pytest.fixture
 def members() -> Iterator[list[Member]]:
-    found, missing = available()
-    if not found:
-        pytest.skip("; ".join(missing.values()))
-    with DevicePool([found[0]] * 3) as pool:
+    with DevicePool([first_device()] * 3) as pool:
         yield pool.members
 
 

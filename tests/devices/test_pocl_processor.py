@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +13,9 @@ from numpy.typing import NDArray
 from engine.devices import Device, Member
 from engine.util.quirks import pocl_processor
 from engine.util.quirks.pocl_processor import name_processor
+from tests.support.needs import LINUX
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the memory of a process is read as on Linux"
-)
+pytestmark = LINUX
 
 _SECOND = "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
 _THIRD = f"{_SECOND} abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"

@@ -21,6 +21,7 @@ from engine.devices.monitor.timeline import ProfiledQueue, profiled
 from engine.devices.queue import CommandQueue
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
+from tests.support.needs import package
 
 Trial = Callable[[str, str], str]
 
@@ -424,7 +425,7 @@ def test_a_device_that_failed_says_so_when_a_graph_is_launched(
 
 
 def test_the_binding_has_the_functions_that_recordings_call() -> None:
-    driver = pytest.importorskip("cuda.bindings.driver")
+    driver = package("cuda.bindings.driver")
     for name in (name for name in dir(_Driver) if name.startswith("cu")):
         assert callable(getattr(driver, name)), name
     assert driver.CUresult.CUDA_SUCCESS == 0

@@ -10,13 +10,13 @@ import pytest
 
 import engine
 from engine import devices
-from engine.devices import available
 from engine.devices.backends import backends
 from engine.devices.kernels import templates
 from engine.runs.folder.run_folder import read_problem
 from engine.settings.config import resolve, solver_options
 from engine.solvers import discover
 from tests.support import third_backend
+from tests.support.needs import opencl_device
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -24,8 +24,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 @pytest.fixture
 def abacus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The backend in the package's path, with the OpenCL prelude under its own name."""
-    if not available("opencl")[0]:
-        pytest.skip("there is no OpenCL device that it could use")
+    opencl_device()
     (tmp_path / "abacus.py").write_text(Path(third_backend.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     shutil.copy(templates._TEMPLATES.root / "common" / "prelude.opencl.mako", tmp_path / "prelude.mako")
     monkeypatch.setattr(devices, "__path__", [*devices.__path__, str(tmp_path)])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import engine
+from tests.support.needs import opencl_device, package
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -17,15 +18,14 @@ NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ip
 @pytest.mark.few(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_cells_of_a_notebook_run_in_order(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    matplotlib = package("matplotlib")
+    opencl_device()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of matplotlib's first import
         matplotlib.use("agg")
         import matplotlib.pyplot as plt
     if "horseshoe" in path.stem:
-        pytest.importorskip("sklearn")
+        package("sklearn")
     monkeypatch.chdir(tmp_path)
     notebook = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, Any] = {"__name__": "notebook"}

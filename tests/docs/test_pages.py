@@ -15,6 +15,7 @@ import pytest
 
 import engine
 from engine.cli import command_line
+from tests.support.needs import opencl_device, package
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md"))
@@ -27,7 +28,7 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 
 
 def hooks() -> ModuleType:
-    pytest.importorskip("latex2mathml")
+    package("latex2mathml")
     spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "hooks" / "pages.py")
     assert spec is not None
     assert spec.loader is not None
@@ -41,14 +42,13 @@ def hooks() -> ModuleType:
 def test_the_code_of_a_page_runs_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     for language, code in blocks(path):
         if language == "python":
             if "Classifier" in code:
-                pytest.importorskip("sklearn")
+                package("sklearn")
             if "import ioh" in code and importlib.util.find_spec("ioh") is None:
                 continue
             with warnings.catch_warnings():

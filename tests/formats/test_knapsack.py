@@ -24,8 +24,6 @@ SAMPLES = ROOT / "samples" / "knapsack"
 INT64 = st.integers(-(2**63), 2**63 - 1)
 NATURAL = st.integers(0, 2**63 - 1)
 
-needs_data = pytest.mark.skipif(not (DATA / "knapsack").is_dir(), reason="the public knapsack instances are not here")
-
 TEXTS = {
     "jooken": "3\n0 60 10\n1 100 20\n2 120 30\n50\n",
     "bounded": "3\n0 60 10 2\n1 100 20 1\n2 120 30 0\n50\n",
@@ -364,7 +362,7 @@ def test_a_long_file_is_recognized_from_a_head_cut_anywhere(tmp_path: Path, form
         assert formats.recognize(text[:cut]) == format
 
 
-@needs_data
+@pytest.mark.usefixtures("shared_data")
 @pytest.mark.parametrize(
     ("folder", "pattern", "format"),
     [
@@ -388,7 +386,7 @@ def test_public_instances_are_read_in_their_format(folder: str, pattern: str, fo
         assert int(parsed.profits.sum()) > 0
 
 
-@needs_data
+@pytest.mark.usefixtures("shared_data")
 @pytest.mark.parametrize("folder", ["jooken", "kplib", "unicauca"])
 def test_public_instances_have_the_size_and_capacity_their_tables_state(folder: str) -> None:
     table = DATA / "knapsack" / folder / "optima.csv"
@@ -405,7 +403,7 @@ def test_public_instances_have_the_size_and_capacity_their_tables_state(folder: 
     assert found > 0
 
 
-@needs_data
+@pytest.mark.usefixtures("shared_data")
 def test_only_knapsack_instances_are_recognized_among_all_public_data() -> None:
     claimed = {path for path in DATA.rglob("*") if path.is_file() and formats.recognize(head_of(path)) is not None}
     knapsack = DATA / "knapsack"

@@ -26,6 +26,7 @@ from tests.support.damaged_files import (
     FILES,
     mutant,
 )
+from tests.support.needs import POSIX
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 KINDS = [kind for kind in problem_classes().values() if kind is not engine.PermutationProblem]
@@ -152,7 +153,7 @@ def test_folders_and_impossible_names_are_refused(kind: type[Problem], tmp_path:
             kind.read(path)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@POSIX
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_pipes_and_devices_are_refused_at_once(kind: type[Problem], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")

@@ -13,6 +13,7 @@ from engine.errors import ProblemError
 from engine.formats import tables
 from engine.formats.source import limited
 from engine.solvers import recognize
+from tests.support.needs import package
 
 ROWS = [[1.5, -2.0, 1], [0.25, 3e-3, 0], [7, 8, 1]]
 
@@ -71,7 +72,7 @@ LIBSVM = {
 
 @pytest.mark.parametrize("name", LIBSVM)
 def test_libsvm_is_read_as_scikit_learn_reads_it(name: str, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("sklearn.datasets")
+    datasets = package("sklearn.datasets")
     path = write(tmp_path / "data", LIBSVM[name])
     X, y = datasets.load_svmlight_file(str(path))
     table = tables.read(path)
@@ -126,8 +127,8 @@ def test_a_large_libsvm_file_is_read(shared_data: Path) -> None:
 
 
 def test_parquet(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = package("pyarrow")
+    parquet = package("pyarrow.parquet")
     path = tmp_path / "data.parquet"
     columns = list(zip(*ROWS, strict=True))
     parquet.write_table(pyarrow.table({"a": columns[0], "target": columns[2], "b": columns[1]}), path)
@@ -137,7 +138,7 @@ def test_parquet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_keep_their_names_and_refuse_text(library: str) -> None:
-    frames = pytest.importorskip(library)
+    frames = package(library)
     frame = frames.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 0, 1], "c": [True, False, True]})
     problem = engine.HorseshoeProbit(frame, [0, 1, 1])
     assert problem.names == ("a", "b", "c")
@@ -236,7 +237,7 @@ def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path: Path, kind: 
             "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]),
         )
     else:
-        arrow = pytest.importorskip("pyarrow")
+        arrow = package("pyarrow")
         importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), path)
     with pytest.raises(ProblemError, match=r"column 'colour' holds text \('red'.*encode = true makes a column"):
         engine.HorseshoeProbit.read(path)

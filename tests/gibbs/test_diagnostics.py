@@ -18,6 +18,7 @@ from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from tests.support.engines import engine_of
+from tests.support.needs import package
 
 
 def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:
@@ -154,7 +155,7 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
 
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_plots_the_energy(arviz: Any) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib = package("matplotlib")
     matplotlib.use("agg")
     random = np.random.default_rng(3)
     X = random.standard_normal((60, 2))

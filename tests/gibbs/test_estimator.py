@@ -10,6 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 import engine
+from tests.support.needs import package
 
 pytest.importorskip("sklearn")
 
@@ -108,7 +109,7 @@ def test_a_fit_warns_of_columns_that_separate_the_classes() -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = package("pandas")
     random = np.random.default_rng(5)
     frame = pandas.DataFrame(random.standard_normal((80, 2)), columns=["age", "dose"])
     fitted = engine.HorseshoeClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)

@@ -15,7 +15,7 @@ from scipy.special import log_expit, log_ndtr
 
 import engine
 from engine.benchmarks.gibbs.command import follow
-from engine.devices import Buffer, Device, DevicePool, Member, available
+from engine.devices import Buffer, Device, DevicePool, Member
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.checkpoint import Rate
@@ -28,6 +28,7 @@ from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import settings_for
 from tests.support.engines import engine_of
+from tests.support.needs import several_devices
 from tests.support.samplers import (
     chains_of,
     sampling,
@@ -232,9 +233,7 @@ def test_the_kernels_of_gpus_make_the_same_draws(device: Member) -> None:
 
 
 def test_backends_agree_over_the_first_iterations() -> None:
-    found = [info for info in available()[0] if info.capabilities.fp64]
-    if len({(info.language, info.capabilities.kind) for info in found}) < 2:
-        pytest.skip("this machine has one kind of device")
+    found = [info for info in several_devices(2) if info.capabilities.fp64]
     draws, starts = [], []
     for info in found:
         with DevicePool([info]) as pool:

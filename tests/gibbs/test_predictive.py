@@ -12,6 +12,7 @@ from scipy import stats
 
 import engine
 from engine.devices import Member
+from tests.support.needs import package
 
 
 def solved(member: Member, family: str, **options: Any) -> tuple[engine.HorseshoeRegression, engine.Result]:
@@ -60,7 +61,7 @@ def test_counts_are_drawn_for_rows_far_from_the_data() -> None:
 
 
 def test_a_run_without_a_draw_is_refused_in_words() -> None:
-    pytest.importorskip("arviz", exc_type=ImportError)
+    package("arviz")
     stopped: Any = SimpleNamespace(arrays={}, status=engine.Status.TIME_LIMIT)
     with pytest.raises(engine.InputError, match=r"no draws: the run was stopped before the first one \(time_limit\)"):
         engine.to_arviz(stopped)
@@ -102,7 +103,7 @@ def test_draws_of_some_coefficients_are_not_enough(device: Member) -> None:
 
 @pytest.mark.full
 def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
-    pytest.importorskip("sklearn")
+    package("sklearn")
     random = np.random.default_rng(3)
     X = random.standard_normal((300, 5)) * [1, 1e3, 1e-3, 1, 1]
     y = 7.0 + 2.0 * X[:, 0] + 0.002 * X[:, 1] + 0.5 * random.standard_normal(300)
@@ -120,8 +121,8 @@ def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
 
 
 def test_the_regressor_names_the_columns_of_a_data_frame_and_warns_once() -> None:
-    pytest.importorskip("sklearn")
-    pandas = pytest.importorskip("pandas")
+    package("sklearn")
+    pandas = package("pandas")
     from sklearn.exceptions import ConvergenceWarning
 
     random = np.random.default_rng(4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QMessageBox
 from gui.window import session
 from tests.support.app import COUNTING
 from tests.support.interaction import answer, begin, ended, load
+from tests.support.needs import POSIX
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_queued_runs_alone_do_not_keep_the_window_open(qtbot: Any, window: Any, 
 
 
 @pytest.mark.full
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@POSIX
 def test_a_killed_run_without_a_checkpoint_is_started_again_as_its_banner_says(
     qtbot: Any, window: Any, counting_files: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,9 +19,10 @@ from gui.runs.summary import Summary, remaining_text
 from gui.window import notices
 from gui.window.notices import title_of
 from tests.support.app import SAMPLES
+from tests.support.needs import LINUX, package
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries are for Linux")
+@LINUX
 def test_the_app_is_installed_for_the_desktop_and_removed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -84,7 +84,7 @@ def test_the_solvers_own_estimate_is_shown_with_its_spread() -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["knapsack", "linprog"])
 def test_the_notebook_of_a_run_draws_its_plots(solver: str, tmp_path: Path) -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = package("matplotlib.pyplot")
     import matplotlib
 
     matplotlib.use("Agg")

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +33,9 @@ from gui.runs.summary import NO_SOLUTION, Summary, remaining_text, state_text
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import begin, ended, load
+from tests.support.needs import POSIX
 
 STARTED = counting.STARTED
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
 # --- checkpoints and sessions -------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,10 @@ from engine.runs.folder.lock import writer_of
 from tests.support.app import COUNTING
 from tests.support.environment import with_root
 from tests.support.interaction import answer, begin, ended, load, opened
+from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = POSIX
 
 
 @pytest.fixture

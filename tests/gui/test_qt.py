@@ -11,14 +11,11 @@ import pytest
 
 from engine import cli
 from tests.support.app import MISSING
+from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def test_qt_can_be_loaded() -> None:
-    if MISSING:
-        pytest.skip(f"Qt cannot be loaded, so the tests of the desktop app are left out: {MISSING}")
+QT = pytest.mark.skipif(bool(MISSING), reason=f"the tests of the desktop app are left out: {MISSING}")
 
 
 def test_without_qt_the_command_says_what_to_install(
@@ -36,9 +33,8 @@ def test_engine_does_not_import_the_app() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
+@QT
 def test_plots_bring_no_classes_of_qt_that_they_do_not_use() -> None:
-    if MISSING:
-        pytest.skip(f"Qt cannot be loaded: {MISSING}")
     code = (
         "import gui.plot\n"
         "from pyqtgraph.Qt import QtWidgets as copy\n"
@@ -49,10 +45,9 @@ def test_plots_bring_no_classes_of_qt_that_they_do_not_use() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@QT
+@POSIX
 def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
-    if MISSING:
-        pytest.skip(f"Qt cannot be loaded: {MISSING}")
     sample = ROOT / "samples" / "knapsack" / "kplib.txt"
     saying_when_it_runs = (
         "import sys\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from gui.window.places import HostDialog
 from tests.support import counting
 from tests.support.app import COUNTING
 from tests.support.interaction import load, solved
+from tests.support.needs import POSIX, package
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
 def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(
     qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("distributed")
+    package("distributed")
     times = np.random.default_rng(5).integers(1, 100, (5, 10))
     write_flowshop(Flowshop(times), tmp_path / "ten.txt")
     window = open_window()
@@ -90,14 +90,13 @@ def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A host over ssh with the counting solver."""
-    if sys.platform == "win32":
-        pytest.skip("the program that takes the place of ssh is a shell script")
     from tests.support import far_host
 
     far_host.install(monkeypatch, tmp_path / "far")
     return far_host
 
 
+@POSIX
 def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, counting_files: Path) -> None:
     bar = window.tool_bar
     bar.place.activated.emit(bar.place.findText("Add a host…"))

@@ -22,6 +22,7 @@ from gui.runs.library import Library
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import CONTROL, SHIFT, begin, drop, ended, load, opened
+from tests.support.needs import POSIX
 
 PATIENCE = 120_000
 RECORDED = SAMPLES / "recorded" / "knapsack"
@@ -129,7 +130,7 @@ def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path: 
         unpack_run(archive, tmp_path / "runs")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links need a permission on Windows")
+@POSIX
 def test_what_a_folder_links_to_is_not_exported(tmp_path: Path) -> None:
     shutil.copytree(RECORDED, tmp_path / "run")
     (tmp_path / "secret").write_text("secret")
@@ -256,7 +257,7 @@ def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stay
     assert window.run_list.selected() == [own]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="processes are asked for by POSIX signals")
+@POSIX
 def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path: Path) -> None:
     here, there = Library(tmp_path / "home"), Library(tmp_path / "home")
     alive = there.new("alive", state="running", window=os.getppid())

@@ -10,8 +10,9 @@ import pytest
 from gui.app.taskbar import TaskbarProgress
 from tests.support.app import COUNTING
 from tests.support.interaction import begin, ended, load
+from tests.support.needs import package
 
-pytest.importorskip("PySide6.QtDBus")
+package("PySide6.QtDBus")
 
 
 class Bus:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from engine.generators.branch_and_bound import write_flowshop
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import SHIFT, begin, drop, ended, load
-
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+from tests.support.needs import POSIX
 
 
 def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any, tmp_path: Path) -> None:

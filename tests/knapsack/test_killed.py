@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -15,10 +14,11 @@ import pytest
 from engine import Engine, Status
 from engine.generators.knapsack import GeneratorOptions, generate, write
 from engine.runs.folder.run_folder import RunFolder
+from tests.support.needs import POSIX
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+@POSIX
 def test_a_run_killed_at_random_moments_resumes_to_the_same_value_and_to_items_of_it(
     one_device: Engine, tmp_path: Path
 ) -> None:

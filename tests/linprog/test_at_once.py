@@ -16,6 +16,7 @@ import engine
 from engine.devices import Member
 from engine.errors import DeviceNotFound, OptionError
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
+from tests.support.needs import package
 
 SMALL: dict[str, Any] = {"c": [-1.0, 4.0], "A_ub": [[-3.0, 1.0], [1.0, 2.0]], "b_ub": [6.0, 4.0]}
 FREE = [(None, None), (-3.0, None)]
@@ -106,7 +107,7 @@ def test_a_similar_program_begins_with_the_basis_of_the_last_one() -> None:
 
 
 def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     results: list[engine.Result] = []
     solve = engine.Engine.solve
     monkeypatch.setattr(

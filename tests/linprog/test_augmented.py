@@ -26,6 +26,7 @@ from engine.solvers.linprog.multifrontal import equations
 from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
 from tests.support.examples import examples
+from tests.support.needs import package
 
 
 @pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
@@ -33,7 +34,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Every library that is installed, where it may run."""
     name, _, where = request.param.partition(" ")
     if name != "SuperLU":
-        pytest.importorskip(name)
+        package(name)
     monkeypatch.setattr(sparse_cholesky, "has_qdldl", lambda: name == "qdldl")
     monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: name == "rslab")
     monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 0 if where else 10**9)
@@ -136,7 +137,7 @@ def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypat
 
 
 def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
-    pytest.importorskip("pymetis")  # whose order is not looked for once the run has ended
+    package("pymetis")  # whose order is not looked for once the run has ended
     given = data(300, 400, 60)
     found = SparseNormalEquations(given, "auto")
     found.close()

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
+from tests.support.needs import package
 
 HEAD = "NAME none\nROWS\n N cost\n"
 
@@ -64,7 +65,7 @@ for name in ("empty.mps", "norows.mps"):
     result = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
     assert engine.load(tmp_path / "run") == result
     assert engine.resume(tmp_path / "run").objective == 2.5
-    highspy: Any = pytest.importorskip("highspy")
+    highspy: Any = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert engine.solve(engine.LinearProgram.from_highspy(highs)).objective == 0.0

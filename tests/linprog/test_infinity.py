@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import engine
 from engine.devices import Member
 from engine.errors import ProblemError
+from tests.support.needs import package
 
 HUGE = 1e30
 GIVEN: dict[str, Any] = {"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0]], "b_ub": [1.0], "bounds": (0.0, HUGE)}
@@ -30,12 +31,12 @@ def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(
 @pytest.mark.full
 def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device: Member) -> None:
     assert engine.linprog(**GIVEN, devices=[device.info.id]).status == 3
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     x = cp.Variable(2, bounds=[0.0, HUGE])
     model = cp.Problem(cp.Maximize(cp.sum(x)), [x[0] - x[1] <= 1.0])
     model.solve(solver=engine.QUINTET, devices=[device.info.id])
     assert model.status == "unbounded"
-    highspy: Any = pytest.importorskip("highspy")
+    highspy: Any = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("infinite_bound", 1e31)  # otherwise HiGHS itself makes them infinite

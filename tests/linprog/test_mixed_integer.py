@@ -17,6 +17,7 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError, RelaxationWarning
 from engine.events import Incumbent
+from tests.support.needs import package
 
 MPS = """NAME one
 ROWS
@@ -209,7 +210,7 @@ def test_lists_of_programs_and_models_of_highs_keep_integers(device: Member) -> 
     assert [round(result.objective, 6) for result in found] == [-2.0, *[-2.5] * 9, -2.0]
     with pytest.raises(ProblemError, match="arrays vary programs of continuous variables"):
         engine.solve_many(integer, c=[[1.0], [2.0]])
-    highspy: Any = pytest.importorskip("highspy")
+    highspy: Any = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.addConstr(2.0 * highs.addIntegral(lb=0.0, obj=-1.0) <= 5.0)
@@ -218,7 +219,7 @@ def test_lists_of_programs_and_models_of_highs_keep_integers(device: Member) -> 
 
 
 def test_cvxpy_solves_integer_and_boolean_variables() -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     x, flag, y = cp.Variable(3, integer=True), cp.Variable(2, boolean=True), cp.Variable()
     rows = [x >= -1.5, cp.sum(x) + 2.5 * cp.sum(flag) + y <= 7.3, y <= 0.4, x <= 3.7]
     model = cp.Problem(cp.Maximize(cp.sum(x) + 4 * flag[0] + 2 * flag[1] + y), rows)

@@ -10,12 +10,13 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import ProblemError
+from tests.support.needs import package
 
 pytestmark = pytest.mark.smoke
 
 
 def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device: Member) -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     random = np.random.default_rng(4)
     for _ in range(3):
         a, b, c = random.random((6, 9)), random.random(6) + 1.0, -random.random(9)
@@ -33,7 +34,7 @@ def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device: Member) -> None:
 
 
 def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device: Member) -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     x = cp.Variable(2)
     model = cp.Problem(cp.Minimize(x[0]), [x >= 1.0, cp.sum(x) <= 1.0])
     assert model.solve(solver=engine.QUINTET, devices=[device.info.id]) == np.inf
@@ -44,7 +45,7 @@ def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device: Member) -> N
 
 
 def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: Member) -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     random = np.random.default_rng(0)
     x = cp.Variable(30, nonneg=True)
     model = cp.Problem(cp.Maximize(cp.sum(x)), [random.random((20, 30)) @ x <= 1.0])
@@ -58,7 +59,7 @@ def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: M
 
 
 def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     asked: list[str] = []
     solve = engine.Engine.solve
 
@@ -75,7 +76,7 @@ def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkey
 
 
 def test_cvxpy_refuses_what_is_no_linear_program() -> None:
-    cp = pytest.importorskip("cvxpy")
+    cp = package("cvxpy")
     x = cp.Variable(2)
     with pytest.raises(cp.error.SolverError, match="QUINTET"):
         cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1.0]).solve(solver=engine.QUINTET)
@@ -83,7 +84,7 @@ def test_cvxpy_refuses_what_is_no_linear_program() -> None:
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_model_of_highs_is_taken_as_it_is(device: Member, maximize: bool) -> None:
-    highspy: Any = pytest.importorskip("highspy")
+    highspy: Any = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     x = [highs.addVariable(lb=0.0, ub=4.0, name=f"x{j}") for j in range(3)]

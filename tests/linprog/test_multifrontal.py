@@ -31,12 +31,13 @@ from tests.support.matrices import (
     tree_of,
     with_identity,
 )
+from tests.support.needs import package
 
 
 @pytest.fixture(params=["minimum degree", "nested dissection"])
 def order_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "nested dissection":
-        pytest.importorskip("pymetis")
+        package("pymetis")
     else:
         monkeypatch.setattr(ordering, "has_metis", lambda: False)
     return str(request.param)
@@ -309,7 +310,7 @@ def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch:
 @pytest.fixture
 def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of any size are ordered by a child process."""
-    pytest.importorskip("pymetis")
+    package("pymetis")
     monkeypatch.setattr(dissection, "_ORDERED_HERE", 0)
 
 

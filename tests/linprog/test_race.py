@@ -31,6 +31,7 @@ from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.faults import failing
+from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 
@@ -114,13 +115,12 @@ def slow_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child.Presolved, "solve", solve_late)
 
 
+@pytest.mark.cpu  # HiGHS has no threads beside a GPU
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simplex_method_has_presolved(
     owner: engine.Engine, device: Member, monkeypatch: pytest.MonkeyPatch, shift: float
 ) -> None:
     """With crossover, in a child process, if its point is not exact."""
-    if not device.info.capabilities.shares_host_cores:
-        pytest.skip("HiGHS has no threads beside a GPU")
     no_interior_point(monkeypatch)
     slow_simplex(monkeypatch)
     solve_interior = child.Presolved.solve_interior
@@ -257,15 +257,18 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -> None:
-    problem = sparse_program(5, 200, 300)
+def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, race = sparse_program(5, 200, 300), solve._Solving._race
     with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=1) as failures:
+
+        def race_once_it_failed(solving: Any) -> None:
+            wait_until(lambda: failures[0] > 0)
+            race(solving)
+
+        monkeypatch.setattr(solve._Solving, "_race", race_once_it_failed)
         result = owner.solve(problem, method="race", presolve=False)
-        failed = failures[0] > 0
     assert result.status == "optimal"
     assert str(result.arrays["racers"][0]).startswith("HiGHS")
-    if not failed:
-        pytest.skip("HiGHS had the answer before the device was given work")
 
 
 @pytest.mark.usefixtures("no_head_start")

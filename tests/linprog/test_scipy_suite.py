@@ -9,10 +9,11 @@ import pytest
 
 import engine
 from engine.devices import Member
+from tests.support.needs import package
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # marks that only SciPy's configuration knows
-    theirs = pytest.importorskip("scipy.optimize.tests.test_linprog")
+    theirs = package("scipy.optimize.tests.test_linprog")
 
 
 class _OnOurs:

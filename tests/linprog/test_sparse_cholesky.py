@@ -13,13 +13,14 @@ from engine.devices import Member
 from engine.solvers.linprog.interior import products, sparse_cholesky
 from engine.solvers.linprog.interior.shard import ShardData, with_slacks
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from tests.support.needs import package
 
 
 @pytest.fixture(params=["in this process", "SuperLU in a child", "rslab in a child"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every library that is installed, where it may run."""
     if request.param.startswith("rslab"):
-        pytest.importorskip("rslab")
+        package("rslab")
     elif request.param.startswith("SuperLU"):
         monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: False)
     monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 10**9 if request.param.startswith("in") else 0)

@@ -36,12 +36,16 @@ def scanned(device: Device, values: NDArray[Any], dtype: Any = None) -> tuple[ND
         device.release(prefixes)
 
 
+def require_groups(device: Member, block: int) -> None:
+    if block > device.info.capabilities.max_block:
+        pytest.skip(f"{device.info.id} has no groups of {block}")
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize("block", GROUP_SIZES)
 @pytest.mark.parametrize(("value", "prefix"), PAIRS)
 def test_every_length_is_scanned_as_in_numpy(device: Member, value: str, prefix: str, block: int) -> None:
-    if block > device.info.capabilities.max_block:
-        pytest.skip(f"{device.info.id} has no groups of {block}")
+    require_groups(device, block)
 
     def run(running: Device, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
         source, target = running.put(values), running.empty(values.shape, prefix)
@@ -153,8 +157,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scan_groups(GLOBAL i32* values)
 def test_a_group_of_any_size_scans_its_values(
     device: Member, trial_template: Callable[[str, str], str], block: int
 ) -> None:
-    if block > device.info.capabilities.max_block:
-        pytest.skip(f"{device.info.id} has no groups of {block}")
+    require_groups(device, block)
     template = trial_template("scan_groups", GROUPS)
     values = np.random.default_rng(block).integers(-9, 9, (5, block), dtype=np.int32)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,12 +10,11 @@ from pathlib import Path
 import pytest
 
 import engine
+from tests.support.needs import package
 from tests.support.patience import PATIENCE
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 ENTRY = ROOT / "packaging" / "quintet_app.py"
-
-pytestmark = pytest.mark.skipif(not ENTRY.is_file(), reason="needs a source tree")
 
 
 def run(*words: str, cwd: Path, timeout: float = 5 * PATIENCE) -> str:
@@ -36,8 +34,8 @@ def test_the_entry_runs_modules_files_and_code_as_an_interpreter_does(tmp_path: 
 
 
 @pytest.mark.full
-@pytest.mark.skipif(importlib.util.find_spec("PyInstaller") is None, reason="PyInstaller is not installed")
 def test_the_recipe_makes_an_app_that_solves(tmp_path: Path) -> None:
+    package("PyInstaller")
     recipe = str(ROOT / "packaging" / "quintet.spec")
     run(sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "ERROR", recipe, cwd=tmp_path, timeout=1800)
     app = str(tmp_path / "dist" / "quintet" / "quintet")

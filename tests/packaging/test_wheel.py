@@ -17,6 +17,7 @@ import pytest
 
 import engine
 from tests.support.installation import ROOT, Installation, built
+from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
 
 
@@ -86,8 +87,7 @@ def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, si
 
 
 def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Path) -> None:
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
     code = SOLVE.format(site=str(site)) + "from engine.cli.samples import samples; print(len(samples()))"
     assert run(code, others, site).split() == ["5"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import os
 import re
@@ -18,11 +17,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.support.environment import ROOT
+from tests.support.needs import package
 from tests.support.patience import PATIENCE
 
 for _name in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
-    if importlib.util.find_spec(_name) is None:
-        pytest.skip("needs the extra docs", allow_module_level=True)
+    package(_name)
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PHONE = 390

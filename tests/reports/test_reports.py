@@ -15,6 +15,7 @@ from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
 from engine.solvers import discover
+from tests.support.needs import package
 
 PAPERS = ("boa", "horseshoe", "ivm", "knapsack", "pdas")
 
@@ -151,7 +152,7 @@ def test_every_plot_of_the_benchmarks_is_drawn_and_linked() -> None:
 
 
 def test_bars_are_the_numbers_of_the_table(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    package("matplotlib")
     rows = (("CUDA", "a", "1 234 567"), ("", "b", "2.5e3 (2x)"), ("OpenCL", "a", "0.5 to 0.7"), ("OpenCL", "b", "-"))
     report = example()
     report.sections[0].blocks[:] = [Table("Rates", ("backend", "kernel", "cells/s"), rows)]

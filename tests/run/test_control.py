@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Literal
 
 import pytest
 
 from engine.cli.control import Controls
+from tests.support.needs import POSIX
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = POSIX
 
 
 class Target:

@@ -16,6 +16,7 @@ import engine.runs.folder.lock
 from engine.errors import RunFolderError
 from engine.runs.folder.lock import FolderLock, writer_of
 from tests.support.environment import with_root
+from tests.support.needs import POSIX
 
 HOLDER = """
 import sys, time
@@ -39,12 +40,10 @@ def held_by_another(folder: Path) -> subprocess.Popen[str]:
     return child
 
 
-@pytest.fixture(params=["system's lock", "file alone"])
+@pytest.fixture(params=[pytest.param("system's lock", marks=POSIX), "file alone"])
 def _both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "file alone":
         monkeypatch.setattr(engine.runs.folder.lock, "fcntl", None)
-    elif engine.runs.folder.lock.fcntl is None:
-        pytest.skip("this system has no such locks")
 
 
 @pytest.mark.usefixtures("_both_kinds")
@@ -112,7 +111,7 @@ def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid: Any, tmp_path: Path)
     FolderLock(tmp_path).release()
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@POSIX
 def test_a_pipe_in_place_of_the_lock_hangs_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.lock")
     assert writer_of(tmp_path) is None

@@ -20,6 +20,7 @@ from engine.events import Event, Progress
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
+from tests.support.needs import package
 
 pytestmark = pytest.mark.smoke
 
@@ -45,7 +46,7 @@ def test_a_failure_stands_in_its_place_and_the_others_are_solved() -> None:
 
 
 def test_a_batch_is_a_data_frame() -> None:
-    pytest.importorskip("pandas")
+    package("pandas")
     found = engine.map([Counting(10), "no such file"], seeds=[3, 4], slice_seconds=0)
     frame = found.to_pandas()
     assert frame.index.tolist() == [0, 1]

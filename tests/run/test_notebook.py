@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import engine
+from tests.support.needs import opencl_device, package
 
-pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-nbformat = pytest.importorskip("nbformat", reason="nbclient is not installed")
-nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+package("ipykernel")
+nbformat = package("nbformat")
+nbclient = package("nbclient")
 
 CELLS = (
     "import engine\nowner = engine.Engine(devices=['opencl:0'])",
@@ -47,8 +47,7 @@ def shown(outputs: list[Any], kind: str = "text/plain") -> list[str]:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
-    if not engine.available_devices("opencl"):
-        pytest.skip("no OpenCL device")
+    opencl_device()
     return executed(tmp_path_factory.mktemp("notebook"), *CELLS)
 
 

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.environment import with_root
 from tests.support.examples import seed_of_tests
+from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE
 
 SEED = seed_of_tests()
@@ -266,7 +266,7 @@ def spawn(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
+@POSIX
 def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -> None:
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(SEED)

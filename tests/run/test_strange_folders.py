@@ -23,6 +23,7 @@ from engine.runs.folder.storage import file_digest, text_digest
 from engine.settings import config
 from tests.support.counting import Counting
 from tests.support.examples import seed_of_tests
+from tests.support.needs import POSIX
 
 SEED = seed_of_tests()
 CASES = int(os.environ.get("QUINTET_TEST_FUZZ_CASES") or 150)
@@ -158,7 +159,7 @@ READS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@POSIX
 @pytest.mark.parametrize("name", READS)
 def test_a_pipe_where_a_file_should_be_is_refused_at_once(name: str, stopped: Path) -> None:
     (stopped / name).unlink()
@@ -177,7 +178,7 @@ def test_a_file_of_any_size_is_refused_before_it_is_read(name: str, stopped: Pat
         RunFolder.open(stopped).result()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links need a permission on Windows")
+@POSIX
 @pytest.mark.parametrize("name", ["run.lock", "events.jsonl"])
 def test_a_run_writes_to_no_file_that_its_folder_links_to(name: str, stopped: Path, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("precious")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,9 +11,8 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from tests.support.environment import ROOT
+from tests.support.needs import package
 from tests.support.patience import PATIENCE
 
 
@@ -65,8 +63,7 @@ class Installation:
 
 def built(kind: str, folder: Path) -> Path:
     """The wheel or the sdist of this tree, built there."""
-    if importlib.util.find_spec("hatchling") is None or not (ROOT / "pyproject.toml").is_file():
-        pytest.skip("needs hatchling and a source tree")
+    package("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)
     (file,) = folder.iterdir()
@@ -75,7 +72,7 @@ def built(kind: str, folder: Path) -> Path:
 
 def install(folder: Path) -> Installation:
     """Build the wheel and install it into a new environment there."""
-    pytest.importorskip("pip")
+    package("pip")
     wheel = built("wheel", folder / "wheel")
     venv.create(folder / "environment", with_pip=False, symlinks=os.name != "nt")
     scripts = {"base": str(folder / "environment"), "platbase": str(folder / "environment")}

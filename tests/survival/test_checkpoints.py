@@ -14,9 +14,10 @@ from engine.errors import AuditError, RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import solver_named
 from tests.support.lasting import CASES, differences, signed, slow_device, solve_whole, stopped
+from tests.support.needs import DEVICE
 
 DEVICES = slow_device()
-pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+pytestmark = DEVICE
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))

@@ -12,11 +12,12 @@ import pytest
 import engine
 from tests.support.examples import seed_of_tests
 from tests.support.lasting import CASES, content, damaged, differences, slow_device, solve_whole, stopped
+from tests.support.needs import DEVICE
 
 DEVICES = slow_device()
 SEED = seed_of_tests()
 BYTES = 15
-pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+pytestmark = DEVICE
 
 
 @pytest.mark.few(1)

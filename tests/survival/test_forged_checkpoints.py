@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.devices import available
 from tests.support.forged_checkpoints import CASES, SOUND, outcomes
+from tests.support.needs import DEVICE
 
 
+@DEVICE
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_a_forged_checkpoint_is_refused_or_harmless(name: str) -> None:
-    if not available()[0]:
-        pytest.skip("this machine has no device")
     found = list(outcomes(name, places=3, cases=20, seed=3))
     assert len(found) == 20
     assert [(what, outcome) for what, outcome in found if not outcome.startswith(SOUND)] == []

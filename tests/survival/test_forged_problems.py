@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.devices import available
 from engine.errors import QuintetError
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.forged import PROBLEMS, checked, forgeries
+from tests.support.needs import DEVICE
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEXED = {
@@ -73,12 +73,11 @@ def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path: Path, monkeypa
         engine.resume(tmp_path / "r")
 
 
+@DEVICE
 @pytest.mark.full
 @pytest.mark.parametrize("name", INDEXED)
 def test_what_is_accepted_of_forged_problems_can_be_solved(name: str) -> None:
     """In a process of its own: a kernel that leaves its arrays would end it."""
-    if not available()[0]:
-        pytest.skip("this machine has no device")
     words = [sys.executable, "-m", "tests.support.forged", name]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=checked(), timeout=600)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]

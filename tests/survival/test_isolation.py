@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 import sys
 import time
 from pathlib import Path
@@ -17,10 +16,11 @@ import engine
 from engine.devices import available
 from engine.errors import AuditError, DeviceError, QuintetWarning
 from engine.runs.child import far_run as isolation
+from tests.support.needs import CPU, LINUX
 from tests.support.patience import PATIENCE
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
-pytestmark = pytest.mark.skipif(not CPUS, reason="this machine has no OpenCL CPU device")
+pytestmark = CPU
 ONES = "fitness = 0; for (i32 i = 0; i < N; i++) fitness += BIT(i);"
 
 
@@ -147,7 +147,7 @@ def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypat
     assert again.counters["evaluations"] == whole.counters["evaluations"]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or not Path("/proc").is_dir(), reason="needs /proc and SIGKILL")
+@LINUX
 def test_no_child_is_left_behind() -> None:
     def children() -> set[int]:
         found = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,20 +10,20 @@ import pytest
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.examples import seed_of_tests
 from tests.support.lasting import CASES, differences, kill_until_done, slow_device, solve_whole
+from tests.support.needs import DEVICE, POSIX
 
 SEED = seed_of_tests()
 
 
+@DEVICE
 @pytest.mark.few(2)
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
+@POSIX
 @pytest.mark.parametrize("most", [3, pytest.param(12, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_is_killed_again_and_again_gives_the_answer_of_an_unbroken_one(
     name: str, most: int, tmp_path: Path
 ) -> None:
     devices = slow_device()
-    if not devices:
-        pytest.skip("this machine has no device")
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(f"{SEED} {name}")
     whole = solve_whole(name, devices)

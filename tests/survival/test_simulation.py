@@ -12,7 +12,8 @@ from engine.execution.dask.coordinator import Coordinator
 from engine.runs.folder import storage
 from tests.support.examples import seed_of_tests
 from tests.support.lasting import slow_device
-from tests.support.simulation import SCENARIOS, Fault, History, Simulator, history_of
+from tests.support.needs import DEVICE
+from tests.support.simulation import Fault, History, Simulator, history_of
 
 DEVICES = slow_device()
 SEED = seed_of_tests()
@@ -47,7 +48,7 @@ def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
         assert simulator.live(history) is None, history
 
 
-@pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+@DEVICE
 @pytest.mark.parametrize("scenario", ["queens on 1", "queens on 2 in a folder", "boa on 2", "linprog on 1 in a folder"])
 def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
     for number in numbers(scenario, 1):
@@ -65,10 +66,9 @@ FOUND = {  # the number decides what a power cut leaves
 }
 
 
+@DEVICE
 @pytest.mark.parametrize(("number", "scenario", "faults"), FOUND.values(), ids=FOUND)
 def test_what_was_found_once_is_mended(simulator: Simulator, number: int, scenario: str, faults: list[str]) -> None:
-    if not DEVICES and SCENARIOS[scenario].devices:
-        pytest.skip("this machine has no device")
     given = tuple(Fault(words[0], int(words[1])) for words in map(str.split, faults))
     assert simulator.live(History(number, scenario, 0, (given,))) is None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -10,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.installation import Installation
+from tests.support.needs import package
 
 SCRIPT = Path(__file__).parent / "user_script.py"
 MARKED = {number for number, line in enumerate(SCRIPT.read_text().splitlines(), 1) if line.endswith("# error")}
@@ -26,16 +24,16 @@ def run(*words: str | Path, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy_sees_the_types_of_the_public_names(installed: Installation, tmp_path: Path) -> None:
+    package("mypy")
     output = run("mypy", "--strict", "--python-executable", installed.python, folder=tmp_path)
     found = {int(line) for line in re.findall(r"user_script\.py:(\d+): error", output)}
     assert found == MARKED, output
     assert 'Unexpected keyword argument "time_limt" for "solve"; did you mean "time_limit"?' in output
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
 def test_pyright_sees_the_types_of_the_public_names(installed: Installation, tmp_path: Path) -> None:
+    package("pyright")
     output = run("pyright", "--outputjson", "--pythonpath", installed.python, folder=tmp_path)
     diagnostics = json.loads(output)["generalDiagnostics"]
     assert {entry["severity"] for entry in diagnostics} == {"error"}, output
