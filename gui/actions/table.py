@@ -25,12 +25,10 @@ class Action:
     ----------
     name : str
         A controller has a handler of this name; ``-`` is a separator of the menu.
-    text, menu, shortcut, icon, tip : str
     needs : tuple of str
         What must be available for it; see :meth:`gui.window.main.MainWindow.available`.
     group : str
         Actions of one group exclude each other.
-    checkable : bool
     """
 
     name: str

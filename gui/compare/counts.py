@@ -42,13 +42,6 @@ class Counts:
     def at(self, name: str, times: Floats) -> Floats:
         """The counts at some times, interpolated; they begin at 0, and end with the last report.
 
-        Parameters
-        ----------
-        name : str
-            One of :attr:`names`.
-        times : ndarray, shape (n,)
-            Seconds of the run.
-
         Returns
         -------
         ndarray, shape (n,)

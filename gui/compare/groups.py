@@ -30,7 +30,6 @@ class Group:
         The instance, and the options in which the groups of this instance differ.
     options : dict
         Those options, and the time limit and the devices where they differ.
-    runs : list of RunNote
     """
 
     name: str

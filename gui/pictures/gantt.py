@@ -26,14 +26,6 @@ __all__ = ["Gantt", "schedule"]
 def schedule(times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> tuple[Ints, Ints]:
     """Begin and end of every operation of a permutation flowshop.
 
-    Parameters
-    ----------
-    times : ndarray, shape (machines, jobs)
-    order : ndarray, shape (jobs,)
-    kind : str
-        The problem's ``kind``: jobs of ``"blocking"`` stay on a machine until the next one is free, and those of
-        ``"nowait"`` begin so late that they never wait.
-
     Returns
     -------
     begin, end : ndarray of int64, shape (machines, jobs)

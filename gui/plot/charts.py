@@ -82,8 +82,6 @@ class Bars(Figure):
 
     Parameters
     ----------
-    title : str
-    theme : Theme
     whole : str
         Name of the bar that adds the others up; none if empty.
     """
@@ -283,17 +281,7 @@ class Pixels(Figure):
         top: float = 1.0,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """Show another matrix, scaled from 0 to ``top``.
-
-        Parameters
-        ----------
-        matrix : ndarray
-        rows : sequence of float, optional
-            The numbers of its rows.
-        top : float
-        size : tuple of int, optional
-            Rows and columns of what the matrix shows in blocks.
-        """
+        """Show another matrix, scaled from 0 to ``top``."""
         self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
         self._size = size
         self.hint("")

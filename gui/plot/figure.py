@@ -44,7 +44,6 @@ class Figure(Cleanup, QFrame):
     ----------
     title, unit : str
         Shown above the picture; ``unit`` is the vertical axis's.
-    theme : Theme
     key : str
         Identifies the figure in every run of a solver.
     """

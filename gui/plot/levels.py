@@ -23,8 +23,6 @@ class LevelBars(Figure):
 
     Parameters
     ----------
-    title, unit : str
-    theme : Theme
     key : str
         See :class:`gui.plot.figure.Figure`.
     y_title : str

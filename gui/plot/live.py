@@ -40,10 +40,8 @@ class LivePlot(Figure):
 
     Parameters
     ----------
-    title, unit : str
     log : bool
         Logarithmic vertical axis; values at or below 0 are left out.
-    theme : Theme
     key : str
         See :class:`gui.plot.figure.Figure`.
     across : str

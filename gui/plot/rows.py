@@ -34,8 +34,6 @@ class RowPlot(Figure):
 
     Parameters
     ----------
-    title, unit : str
-    theme : Theme
     key : str
         See :class:`gui.plot.figure.Figure`.
     x_title : str

@@ -27,8 +27,6 @@ class ScatterPlot(Figure):
 
     Parameters
     ----------
-    title, unit : str
-    theme : Theme
     x_title, y_title : str
         Titles of the axes, with units.
     """

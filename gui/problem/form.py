@@ -73,7 +73,6 @@ class Form(QWidget):
 
     Parameters
     ----------
-    model : type of BaseModel
     base : BaseModel, optional
         Base values of the fields, from configuration and environment; the model's defaults otherwise. Reset restores
         them, and :meth:`given` returns the values that differ from them.

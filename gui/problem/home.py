@@ -17,8 +17,6 @@ class Home(QStackedWidget):
 
     Parameters
     ----------
-    start_page : StartPage
-    theme : Theme
     run_key : str
         The shortcut that runs the problem, for the preview.
     """

@@ -46,15 +46,7 @@ class Instance:
 
 
 def reader_of(path: Path, kind: str | None = None) -> type[ReadOptions] | None:
-    """The model of what the reader of an instance file takes besides its path; None if it takes nothing, or is unknown.
-
-    Parameters
-    ----------
-    path : Path
-        As for :func:`read_instance`.
-    kind : str, optional
-        The problem's class, if the user says it.
-    """
+    """The model of what the reader of a file takes besides its path; None if it takes nothing, or is unknown."""
     try:
         source = resolve(file=path).problem if path.suffix.lower() == ".toml" else path
         return None if source is None or source.is_dir() else class_of(source, True, kind).read_options
@@ -67,7 +59,6 @@ def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Insta
 
     Parameters
     ----------
-    path : Path
     reading : mapping, optional
         Fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
 

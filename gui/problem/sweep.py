@@ -78,12 +78,6 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
 def parse_options(text: str, model: type[BaseModel]) -> dict[str, list[Any]]:
     """Options with their values: a line ``name = value, value`` each.
 
-    Parameters
-    ----------
-    text : str
-    model : type
-        The solver's options: whether ``none`` is a word or nothing depends on the option.
-
     Raises
     ------
     engine.errors.InputError

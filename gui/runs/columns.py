@@ -31,7 +31,6 @@ class Column:
 
     Attributes
     ----------
-    name, title : str
     value : callable
         What the column is sorted and filtered by, of a run; None if it has none.
     text : callable

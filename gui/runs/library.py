@@ -214,12 +214,6 @@ class Library:
     def adopt(self, folder: Path, read: RunNote | None = None) -> RunNote:
         """Take in a run folder from elsewhere; it stays where it is.
 
-        Parameters
-        ----------
-        folder : Path
-        read : RunNote, optional
-            What :func:`read_folder` has returned for it on another thread; it is read here otherwise.
-
         Returns
         -------
         RunNote

@@ -39,7 +39,6 @@ class Summary:
         One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
     finished : bool
         Whether a session of the run has reported its result.
-    best, bound, gap : number or None
     phase, done, total, unit, limited
         How far the present phase is; with ``limited``, ``total`` is a limit and not a target.
     message : str

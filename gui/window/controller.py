@@ -32,12 +32,7 @@ class Parts:
 
 
 class RunController(QObject):
-    """Base of the controllers of runs.
-
-    Parameters
-    ----------
-    parts : Parts
-    """
+    """Base of the controllers of runs."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts.window)

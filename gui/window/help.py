@@ -32,9 +32,6 @@ class Help:
     ----------
     window : QWidget
         Parent of the dialogs.
-    actions : mapping of str to QAction
-    docks : mapping of str to QDockWidget
-    library : Library
     samples : callable
         Returns the samples that are known now.
     open_sample, open_run : callable

@@ -47,7 +47,6 @@ class Launcher(RunController):
 
     Parameters
     ----------
-    parts : Parts
     targets : callable
         Returns the runs that an action applies to.
     command : sequence of str, optional

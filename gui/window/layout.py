@@ -20,11 +20,6 @@ class Layout:
 
     In a narrow window, run list and problem share one pane as tabs; in a low one the log is hidden until it is asked
     for.
-
-    Parameters
-    ----------
-    window : QMainWindow
-    problem, runs, log : QDockWidget
     """
 
     def __init__(self, window: QMainWindow, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:

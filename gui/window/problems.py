@@ -115,7 +115,6 @@ class Problems(QObject):
 
         Parameters
         ----------
-        path : Path
         then : callable, optional
             Called once the problem is shown.
         requested : bool

@@ -26,10 +26,6 @@ class Runs(RunController):
     """Manages the runs in the list.
 
     ``changed()`` when runs were added, renamed or removed.
-
-    Parameters
-    ----------
-    parts : Parts
     """
 
     changed = Signal()

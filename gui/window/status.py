@@ -15,13 +15,7 @@ __all__ = ["RunStatus"]
 
 
 class RunStatus:
-    """Fills a status bar with the numbers of one run.
-
-    Parameters
-    ----------
-    bar : QStatusBar
-    theme : Theme
-    """
+    """Fills a status bar with the numbers of one run."""
 
     def __init__(self, bar: QStatusBar, theme: Theme) -> None:
         self._theme = theme

@@ -171,17 +171,9 @@ def _dense(
     apart: bool,
     console: Console,
 ) -> bool:
-    headings: tuple[str, ...] = (
-        "rows x columns",
-        "quintet",
-        "iterations",
-        "ms an iteration",
-        "NumPy",
-        "quintet / NumPy",
-    )
-    headings += ("HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet", "right")
+    ours = ("rows x columns", "quintet", "iterations", "ms an iteration", "NumPy", "quintet / NumPy")
     title = f"dense random programs on {info.id}, seconds: medians of {repeat}; HiGHS: {threads} threads"
-    table = number_table(title, headings, ["right"])
+    table = number_table(title, (*ours, "HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet", "right"), ["right"])
     good = True
     for m, n in shapes:
         options = GeneratorOptions(m=m, n=n, seed=1)
