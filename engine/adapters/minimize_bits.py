@@ -318,8 +318,9 @@ def maximize_bits(
 
     Parameters
     ----------
-    function, n, batch, noise, budget, seeds, seed, time_limit, workers, failures, retries, checkpoint, backend, \
-    devices, **options
+    function, n, batch, noise, budget, seeds, seed, time_limit
+        As for :func:`minimize_bits`.
+    workers, failures, retries, checkpoint, backend, devices, **options
         As for :func:`minimize_bits`.
 
     Examples

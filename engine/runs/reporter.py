@@ -177,7 +177,15 @@ class Reporter:
         self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``."""
+        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``.
+
+        Parameters
+        ----------
+        warning : QuintetWarning
+            Of the class that says what it is about.
+        late : bool
+            Whether the run's last event has been published, so that a notice would come too late.
+        """
         self._warnings.append(warning)
         self._warned.append(ResultWarning(type(warning).__name__, str(warning)))
         if not late:

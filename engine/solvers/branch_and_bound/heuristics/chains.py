@@ -58,7 +58,7 @@ class ScheduleSearch:
         self._sequences = np.argsort(-(totals * noise), axis=1, kind="stable")
 
     @classmethod
-    def beside(cls, device: Device, times: NDArray[np.int64], seed: int, rank: int) -> Self:
+    def started(cls, device: Device, times: NDArray[np.int64], seed: int, rank: int) -> Self:
         """One that has begun, with other random numbers than a search before."""
         search = cls(device, times, seed + 1, rank + 1, (rank + 1) * MOST_CHAINS)
         search.begin(None)

@@ -138,7 +138,7 @@ class FlowshopTree(Tree):
             return None
         from ..heuristics.chains import ScheduleSearch
 
-        return ScheduleSearch.beside(device, self.times, seed, rank)
+        return ScheduleSearch.started(device, self.times, seed, rank)
 
     @property
     def short(self) -> bool:
