@@ -185,8 +185,11 @@ def test_several_devices_visit_what_one_visits(device: Member, sharing: str, gra
 def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -> None:
     problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
     best = search(problem.tree("auto", "auto")).best
-    result = solve(device, problem, 2, strategy=strategy, initial="neh")
+    events: list[Event] = []
+    result = solve(device, problem, 2, strategy=strategy, initial="neh", on_event=events.append)
     assert (result.status, result.objective) == ("optimal", best)
+    warned = any(isinstance(event, Notice) and "keeps few IVMs at work" in event.message for event in events)
+    assert warned == (strategy == "ring")
 
 
 @pytest.mark.few(2)

@@ -14,7 +14,7 @@ from engine.base.division import ClusterInfo, TaskControl
 from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
-from engine.errors import AuditError, ClusterError
+from engine.errors import AuditError, ClusterError, OptionError
 from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.transport import Left, Lost, Reported
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
@@ -162,3 +162,10 @@ def test_a_hundred_simulated_workers_are_busy_and_cost_little() -> None:
     assert found["busy"] > 0.75
     assert found["killed"] > 5
     assert found["repeated"] >= found["killed"]
+
+
+def test_all_optimal_schedules_are_not_counted_on_a_cluster() -> None:
+    owner: Any = Owner()
+    options = FlowshopOptions(all_solutions=True)
+    with pytest.raises(OptionError, match="all_solutions counts on the devices of one machine; leave out cluster"):
+        DividedSearch(engine.Flowshop([[1, 2], [3, 4]]), options, owner, ClusterInfo(2, False))

@@ -109,6 +109,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     tree = tree_of(problem, options)
     tree.improved = isinstance(problem, Flowshop) and improves(problem, options)
     _require_memory(tree, options, pool)
+    if options.strategy == "ring":
+        run.notice("strategy = 'ring' keeps few IVMs at work; the default, siblings, spreads the work over all of them")
     incumbent, before, counting = _begin(problem, tree, options, run, _dealt_to(pool), pool)
     if not counting:
         result = _search(tree, incumbent, before, options, pool, run)

@@ -50,6 +50,7 @@ def _constants(tree: FlowshopTree) -> dict[str, Any]:
         "machines": tree.machines,
         "branching": tree.branching,
         "bounds": tree.bound_name,
+        "first_tail": tree.first_tail,
         "pairs": 0 if tree.pairs is None else len(tree.pairs.first),
         "groups": 0 if tree.pairs is None else -(-len(tree.pairs.first) // _LANES),
     }

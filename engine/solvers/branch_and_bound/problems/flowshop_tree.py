@@ -224,6 +224,8 @@ class FlowshopTree(Tree):
             at_u = at_u + still_open * self.times[first, jobs][:, None]
             later = np.maximum(at_v, at_u + lag[pairs, jobs][:, None]) + self.times[second, jobs][:, None]
             at_v = np.where(still_open, later, at_v)
+        if self.first_tail != "both":
+            at_u = np.where(back[-1] == 0, -back[first], at_u)  # then nothing is placed at the back
         found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
         return found
 

@@ -68,7 +68,7 @@ class SearchWorker:
         self._rate = self._rate_before = 0.0
         self._compared_from: tuple[int, float] | None = None
         self._children: ChildBounding | None = None
-        self._rounds = 8
+        self._rounds = 2 if options.variant == "pte_peb" else 8  # whose rounds are long
         self._sampler: TreeSampler | None = None
         self._random = np.random.default_rng(0)
         self._programs = setup.programs(self.shapes, children=True)
