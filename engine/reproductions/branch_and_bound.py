@@ -158,6 +158,10 @@ def _digits(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < _MANY else f"more than {_MANY}"
+
+
 def _marked(result: Result) -> str:
     """A rate; marked where the run was stopped."""
     return _digits(_rate(result)) + ("*" if result.status.stopped else "")
@@ -205,7 +209,7 @@ def _measure_ivms(study: Study, teams: Sequence[_Team]) -> None:
     small = [ratio for power, ratio in zip(powers, ratios, strict=True) if power < 12]
     large = [ratio for power, ratio in zip(powers, ratios, strict=True) if power >= 12]
     on_gpu = study.profile == "gpu"
-    text = ", ".join(f"{ratio:.2g}" if ratio < _MANY else f"more than {_MANY}" for ratio in ratios)
+    text = ", ".join(_ratio(ratio) for ratio in ratios)
     study.finding(
         "below 4096 IVMs adapt and the hypercube are about as fast as each other",
         all(1 / 1.5 <= ratio <= 1.5 for ratio in small) if on_gpu else None,
@@ -214,7 +218,7 @@ def _measure_ivms(study: Study, teams: Sequence[_Team]) -> None:
     study.finding(
         "with more IVMs the hypercube clearly outperforms adapt",
         min(large) > 1.1 if large else None,
-        "the same ratios" + (f"; from T = 4096 on at least {min(large):.2g}" if large else ""),
+        "the same ratios" + (f"; from T = 4096 on at least {_ratio(min(large))}" if large else ""),
     )
     study.finding(
         "the rate of the hypercube grows with T up to 2^14",
@@ -424,7 +428,7 @@ def _measure_fine_grained(study: Study, teams: Sequence[_Team], rates: dict[str,
     study.finding(
         "the numbers of decomposed nodes of n-queens",
         all(equal) if equal else None,
-        f"{sum(equal)} of {len(equal)} equal the paper's to its last digit",
+        f"{sum(equal)} of {len(equal)} equal the paper's to its last digit" if equal else "other sizes in this profile",
     )
     study.finding("the numbers of decomposed nodes of asymmetric TSPs", None, "the paper gives no seeds")
     if ratios:
