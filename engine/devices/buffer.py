@@ -93,14 +93,6 @@ class Events:
 def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
     """Refuse elements that a buffer does not have.
 
-    Parameters
-    ----------
-    action : str
-        For the message.
-    buffer : Buffer
-    start, count : int
-        First element, and how many.
-
     Raises
     ------
     ValueError
@@ -112,13 +104,6 @@ def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
 
 def require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
     """Refuse a buffer of another type.
-
-    Parameters
-    ----------
-    action : str
-        For the message.
-    buffer : Buffer
-    dtype : dtype
 
     Raises
     ------

@@ -88,10 +88,6 @@ _KNOWN: dict[int, _Faults] = {}
 class GuardedMemory:
     """Host memory between pages that nobody may touch; given back with the last view of ``array``.
 
-    Parameters
-    ----------
-    nbytes : int
-
     Raises
     ------
     engine.errors.DeviceError
@@ -144,19 +140,7 @@ def _give_back(faults: _Faults) -> None:
 
 
 def bounds_error(kernel: Kernel, native: list[Any], argument: Any, nbytes: int, access: Access) -> KernelBoundsError:
-    """The error of a launch that has accessed what is outside of a buffer.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    native : list
-        The launch's arguments.
-    argument : object
-        What the backend gives kernels for the buffer.
-    nbytes : int
-        Of the buffer.
-    access : Access
-    """
+    """The error of a launch that has accessed what is outside of a buffer."""
     deed = {None: "accessed", True: "wrote", False: "read"}[access.write]
     place = f"byte {access.offset} of a buffer of {nbytes} bytes that it was not given"
     for parameter, value in zip(kernel.signature.parameters, native, strict=True):

@@ -30,7 +30,6 @@ class CommandQueue(ABC):
 
     Attributes
     ----------
-    device : Device
     stream : int
         The present stream, to which commands go.
     """

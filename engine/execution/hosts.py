@@ -51,10 +51,6 @@ def saved_hosts() -> dict[str, Path]:
 def host_named(name: str) -> Host:
     """The host that a user has saved under a name; else the name is a destination of ssh.
 
-    Parameters
-    ----------
-    name : str
-
     Raises
     ------
     engine.errors.OptionError
@@ -71,12 +67,6 @@ def host_named(name: str) -> Host:
 
 def save_host(name: str, host: Host) -> Path:
     """Save a host under a name, and return its file.
-
-    Parameters
-    ----------
-    name : str
-        A word; a host that has it is replaced.
-    host : Host
 
     Raises
     ------
@@ -96,16 +86,7 @@ def save_host(name: str, host: Host) -> Path:
 
 
 def ssh_words(host: Host, words: str, ask: bool = True) -> list[str]:
-    """The command that runs ``quintet WORDS`` on a host.
-
-    Parameters
-    ----------
-    host : Host
-    words : str
-        As its shell reads them.
-    ask : bool
-        Whether ssh may ask for a password.
-    """
+    """The command that runs ``quintet WORDS`` on a host."""
     options = [
         "-T",
         "-o",

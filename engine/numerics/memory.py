@@ -21,7 +21,7 @@ class Memory:
         self._staging: list[NDArray[Any]] = []
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
-        """See :meth:`Device.empty`."""
+        """A buffer that is released with all others."""
         self._buffers.append(self.device.empty(shape, dtype))
         return self._buffers[-1]
 
@@ -32,12 +32,12 @@ class Memory:
         return buffer
 
     def put(self, array: NDArray[Any]) -> Buffer:
-        """See :meth:`Device.put`."""
+        """A buffer with the values of an array."""
         self._buffers.append(self.device.put(array))
         return self._buffers[-1]
 
     def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
-        """See :meth:`Device.staging`."""
+        """A host array for asynchronous copies."""
         self._staging.append(self.device.staging(count, dtype))
         return self._staging[-1]
 

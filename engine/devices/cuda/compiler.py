@@ -60,15 +60,6 @@ def _imported_core() -> tuple[Any, str]:
 def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
     """Machine code of rendered CUDA source for one architecture.
 
-    Parameters
-    ----------
-    source : Source
-        Rendered by :func:`engine.devices.kernels.templates.render` for ``"cuda"``.
-    architecture : str
-        ``"sm_90"`` and the like.
-    device : str
-        For messages only.
-
     Raises
     ------
     engine.errors.KernelError

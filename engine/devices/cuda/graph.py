@@ -38,12 +38,7 @@ def _driver() -> Any:
 
 
 class GraphRecording(Recording):
-    """A CUDA graph, captured from the present stream and those that wait for its events.
-
-    Parameters
-    ----------
-    queue : CudaQueue
-    """
+    """A CUDA graph, captured from the present stream and those that wait for its events."""
 
     is_captured = True
 

@@ -31,7 +31,6 @@ class GuardedDeviceMemory:
     ----------
     index : int
         Of the GPU.
-    nbytes : int
     readers : sequence of int
         The GPUs that may use the memory too.
 

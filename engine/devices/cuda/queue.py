@@ -33,7 +33,6 @@ class CudaQueue(CommandQueue):
 
     Parameters
     ----------
-    device : CudaDevice
     driver : module
         PyCUDA's.
     """

@@ -81,14 +81,7 @@ def kept(name: str) -> bytes | None:
 
 
 def keep(name: str, binary: bytes) -> None:
-    """Keep a binary; a cache that cannot be written is no reason to fail.
-
-    Parameters
-    ----------
-    name : str
-        A file name that stands for source, compiler, options and device.
-    binary : bytes
-    """
+    """Keep a binary; a cache that cannot be written is no reason to fail."""
     with contextlib.suppress(OSError):
         write_whole(folder() / name, hashlib.sha256(binary).digest() + binary)
 

@@ -163,9 +163,6 @@ class Kernel:
 
     Parameters
     ----------
-    device : Device
-    source : Source
-    signature : Signature
     handle : object
         The backend's own kernel.
 
@@ -254,14 +251,7 @@ class Kernel:
         return launch
 
     def native(self, index: int, value: Any) -> Any:
-        """One argument as the backend takes it, checked.
-
-        Parameters
-        ----------
-        index : int
-            Of the argument, from 0.
-        value : Buffer or number
-        """
+        """One argument as the backend takes it, checked."""
         parameter = self.signature.parameters[index]
         if not parameter.is_buffer:
             self._packed(index, value)
@@ -311,13 +301,7 @@ class Kernel:
 
 
 class BoundKernel:
-    """A kernel some of whose arguments are fixed; called like a :class:`Kernel` with the others.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    fixed : mapping of str to Buffer or number
-    """
+    """A kernel some of whose arguments are fixed; called like a :class:`Kernel` with the others."""
 
     def __init__(self, kernel: Kernel, fixed: Mapping[str, Any]) -> None:
         known = {parameter.name: index for index, parameter in enumerate(kernel.signature.parameters)}

@@ -34,13 +34,6 @@ def compiler_location(log: str, rendered: str) -> str | None:
     """``knapsack/rows.mako, line 7``: the first place a compiler's log names with the word error, if any.
 
     NVIDIA's OpenCL compiler does not follow ``#line``: it counts the lines of the text it was given, ``rendered``.
-
-    Parameters
-    ----------
-    log : str
-        What the compiler printed.
-    rendered : str
-        The source that it was given.
     """
     return min(_places(log, rendered), default=(0, None))[1]
 
@@ -75,7 +68,6 @@ def dump(source: Source, directory: str | Path | None = None) -> str | None:
 
     Parameters
     ----------
-    source : Source
     directory : path-like, optional
         Made if it does not exist.
     """

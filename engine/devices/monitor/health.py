@@ -20,12 +20,7 @@ _LOG = logging.getLogger("quintet")
 
 
 class Health:
-    """Samples of the members of a pool; cheap enough for once a second.
-
-    Parameters
-    ----------
-    pool : DevicePool
-    """
+    """Samples of the members of a pool; cheap enough for once a second."""
 
     def __init__(self, pool: DevicePool) -> None:
         self._members = list(pool.members)
@@ -63,7 +58,6 @@ class HealthMonitor:
 
     Parameters
     ----------
-    health : Health
     publish : callable
         Called with a label and the fields that are known.
     interval : float

@@ -87,11 +87,6 @@ _NOTHING = contextlib.nullcontext()
 def profiled(most: int = MOST_COMMANDS) -> Iterator[Timeline]:
     """Profile the devices of every pool that is opened in the ``with`` block.
 
-    Parameters
-    ----------
-    most : int
-        Commands kept of a device, the last ones.
-
     Yields
     ------
     Timeline
@@ -239,11 +234,6 @@ class ProfiledQueue(CommandQueue):
     """A queue that puts a time mark behind each command, and notes what the host waits for.
 
     Recordings are played command by command here, so that each has a mark.
-
-    Parameters
-    ----------
-    behind : CommandQueue
-    profiler : Profiler
     """
 
     def __init__(self, behind: CommandQueue, profiler: Profiler) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from typing_extensions import override
 
 from ...errors import DeviceError
 from ..buffer import Buffer, StreamEvent
@@ -65,8 +66,6 @@ class OpenCLQueue(CommandQueue):
 
     Parameters
     ----------
-    device : OpenCLDevice
-    context : Context
     part : Device
         PyOpenCL's.
     awake : bool
@@ -182,14 +181,7 @@ class OpenCLQueue(CommandQueue):
             )
 
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers.
-
-        Parameters
-        ----------
-        count : int
-            Elements.
-        dtype : dtype
-        """
+        """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers."""
         return np.empty(count, dtype)
 
     def release_staging(self, array: NDArray[Any]) -> None:
@@ -219,8 +211,9 @@ class OpenCLQueue(CommandQueue):
             if memory.guarded is not None and (access := memory.guarded.take_access()) is not None:
                 raise bounds_error(kernel, native, buffer.argument, buffer.nbytes, access)
 
+    @override
     def prepared(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> Callable[[], None]:
-        """See :meth:`Device.prepared`: a launch of a kernel object of its own, whose arguments are set once."""
+        """A launch of a kernel object of its own, whose arguments are set once."""
         if self._is_checked:
             return super().prepared(kernel, grid, block, native)
         cl, own = self._cl, self._copy_of(kernel, native)
@@ -256,8 +249,9 @@ class OpenCLQueue(CommandQueue):
         return _seen(buffer) if self._shares else None
 
     @contextlib.contextmanager
+    @override
     def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
-        """See :meth:`Device.host_views`; memory not shared is mapped, which on CPUs copies nothing."""
+        """Memory not shared is mapped, which on CPUs copies nothing."""
         if self._shares:
             with self._reporting():
                 self._wait_for(self._queue)
@@ -297,8 +291,9 @@ class OpenCLQueue(CommandQueue):
                 self._queues.append(self._cl.CommandQueue(self._context, self._part, self._properties))
         self.stream, self._queue = number, self._queues[number]
 
+    @override
     def start_timing(self) -> None:
-        """See :meth:`Device.start_timing`; queues that measure take the place of those that do not."""
+        """Queues that measure take the place of those that do not."""
         with self._reporting():
             self._finish()
             self._properties = self._cl.command_queue_properties.PROFILING_ENABLE

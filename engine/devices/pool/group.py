@@ -40,13 +40,6 @@ class Communicator:
     def all_gather(self, rank: int, value: T) -> list[T]:
         """What every rank gives, in their order; returns when all have given theirs.
 
-        Parameters
-        ----------
-        rank : int
-            The caller's.
-        value : object
-            What it gives to all.
-
         Raises
         ------
         engine.errors.PeerFailed

@@ -60,12 +60,6 @@ def reserve_host_cores(info: DeviceInfo, gpus: int) -> DeviceInfo:
     """A device as it is used beside GPUs: of a CPU, a core is left to each of their host threads, and one to its own.
 
     At least half of the cores remain. A GPU whose thread waits for a core is idle meanwhile.
-
-    Parameters
-    ----------
-    info : DeviceInfo
-    gpus : int
-        How many GPUs the pool has.
     """
     units = info.capabilities.compute_units
     if info.capabilities.kind != "cpu" or gpus == 0:
@@ -78,11 +72,6 @@ class Member:
     """One device of a pool and the thread that owns it.
 
     ``label`` is unique in the pool (``"opencl:0"``, then ``"opencl:0#2"`` if the device is listed again).
-
-    Parameters
-    ----------
-    info : DeviceInfo
-    label : str
     """
 
     def __init__(self, info: DeviceInfo, label: str) -> None:

@@ -53,15 +53,7 @@ class SliceLength:
         return max(1, int(self._amount))
 
     def took(self, seconds: float, amount: float | None = None) -> None:
-        """A slice of ``amount`` (by default the present one) took so many seconds.
-
-        Parameters
-        ----------
-        seconds : float
-            Time of the slice.
-        amount : float, optional
-            Work of the slice; the present amount by default.
-        """
+        """A slice of ``amount`` (by default the present one) took so many seconds."""
         done = self.amount if amount is None else amount
         wanted = self.seconds * done / max(seconds, 1e-9)
         self._amount = min(max(wanted, self.least), self.growth * max(done, self.least), self.most)

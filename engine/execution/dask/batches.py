@@ -34,8 +34,6 @@ class MapRun(DividedRun):
 
     Parameters
     ----------
-    items : sequence of Item
-    report : BatchProgress
     done : int
         How many other items of the batch have entries.
     """

@@ -48,10 +48,8 @@ class WorkerInfo:
 
     Attributes
     ----------
-    label, address, host : str
     devices : tuple of DeviceInfo
         Those that it computes on.
-    versions : dict of str to str
     fault : str
         Why it cannot be used; empty if it can.
     """
@@ -292,12 +290,7 @@ class Connection:
             return threads.submit(call).result(timeout=seconds)
 
     def require_usable(self) -> None:
-        """Refuse a cluster without usable workers, or with workers of other versions.
-
-        Raises
-        ------
-        engine.errors.ClusterError
-        """
+        """Refuse a cluster without usable workers, or with workers of other versions."""
         workers = self.workers
         if not workers:
             raise ClusterError("the cluster has no workers; start some (dask worker ADDRESS) and try again")

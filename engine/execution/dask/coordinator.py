@@ -98,11 +98,8 @@ class Coordinator:
 
     Parameters
     ----------
-    transport : Transport
     context : RunContext
         Its controls, events and folder.
-    divided : DividedRun
-    timing : Timing, optional
     stopped : type of exception, or ()
         What ends the run with a result; anything else that is raised leaves the tasks that are out as they are.
     clock : callable

@@ -32,7 +32,6 @@ class Roster:
 
     Parameters
     ----------
-    client : Client
     wanted : dict of str to str
         Versions that workers must have.
     describe : callable
@@ -77,13 +76,7 @@ class Roster:
         self._closing.set()
 
     def describe(self, address: str, description: dict[str, Any]) -> None:
-        """A worker has described itself.
-
-        Parameters
-        ----------
-        address : str
-        description : dict
-        """
+        """A worker has described itself."""
         with self._lock:
             self.known[address] = description
             self._alive.add(address)
@@ -199,9 +192,6 @@ class DaskTransport(Transport):
 
     Parameters
     ----------
-    client : Client
-    session, run : str
-    roster : Roster
     interval : float
         Seconds between two reports of a task.
     """

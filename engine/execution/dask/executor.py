@@ -54,11 +54,6 @@ class Dask(Executor):
     def connect(self, must_be_usable: bool = True) -> Connection:
         """The session with the cluster, opened when it is first needed.
 
-        Parameters
-        ----------
-        must_be_usable : bool
-            Whether workers that cannot be used are an error; ``require_usable`` of the session says why they cannot.
-
         Raises
         ------
         engine.errors.ClusterError

@@ -128,7 +128,6 @@ def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = Fal
 
     Parameters
     ----------
-    path : Path
     closing : contextlib.ExitStack
         Ends the jobs when it is closed.
     insecure : bool
@@ -214,7 +213,6 @@ class Replacement:
 
     Parameters
     ----------
-    cluster : distributed.SpecCluster
     count : int
         How many workers there should be.
     """
@@ -247,7 +245,6 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
 
     Parameters
     ----------
-    file : ClusterFile
     path : Path
         For messages.
     """
@@ -345,7 +342,6 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
 
     Parameters
     ----------
-    count : int
     closing : contextlib.ExitStack
         Ends them when it is closed.
 

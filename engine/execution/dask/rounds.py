@@ -57,9 +57,6 @@ class RoundCaller:
 
     Parameters
     ----------
-    transport : Transport
-    context : RunContext
-    timing : Timing, optional
     **clock
         For :class:`engine.execution.dask.coordinator.Coordinator`.
     """

@@ -24,29 +24,14 @@ __all__ = ["part_options", "solve_on_cluster", "undivided"]
 
 
 def undivided(solver: Solver, problem: Problem[Any], options: SolverOptions) -> str | None:
-    """Why a run cannot be divided among workers, so that one has it whole; None if it can.
-
-    Parameters
-    ----------
-    solver : Solver
-    problem : Problem
-    options : SolverOptions
-    """
+    """Why a run cannot be divided among workers, so that one has it whole; None if it can."""
     if solver.division is None:
         return f"a run of {solver.name} cannot be divided; engine.map gives workers many problems, options or seeds"
     return None if solver.division.refusal is None else solver.division.refusal(problem, options)
 
 
 def part_options(solver: Solver, problem: Problem[Any], options: SolverOptions) -> SolverOptions:
-    """Options of what one worker has at a time.
-
-    Parameters
-    ----------
-    solver : Solver
-    problem : Problem
-    options : SolverOptions
-        Of the whole run.
-    """
+    """Options of what one worker has at a time."""
     if solver.division is None or solver.division.one is None or undivided(solver, problem, options) is not None:
         return options
     found: SolverOptions = solver.division.one(options)
@@ -103,8 +88,6 @@ def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = N
 
     Parameters
     ----------
-    run : Run
-    connection : Connection
     timing : Timing, optional
         Limits of waiting; the defaults for None.
     """

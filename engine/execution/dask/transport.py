@@ -18,7 +18,6 @@ class Answered:
         Of the task.
     worker : str
         Label of the worker that computed it.
-    answer : object
     seconds : float
         How long the worker took.
     """
@@ -35,7 +34,6 @@ class Lost:
 
     Attributes
     ----------
-    number : int
     error : Exception
         Why.
     fault : bool
@@ -90,7 +88,6 @@ class Transport(Protocol):
         ----------
         number : int
             Of the task.
-        work : object
         seconds : float
             How long the task should take.
         shared : object

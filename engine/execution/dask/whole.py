@@ -61,14 +61,7 @@ class WholeRun(DividedRun):
         self._is_out = False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take in an incumbent; see :class:`DividedRun`.
-
-        Parameters
-        ----------
-        worker : str
-        values : mapping
-            ``"incumbent"``: objective, bound and solution.
-        """
+        """Take in an incumbent; see :class:`DividedRun`."""
         if "incumbent" in values:
             self._run.incumbent(*values["incumbent"])
 

@@ -60,7 +60,6 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     ----------
     session : str
         Identity of the client's session.
-    backend : str or None
     devices : list of str, or dict of str to list of str, or None
         For every worker, or by worker label.
     interval : float
@@ -128,7 +127,6 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
 
         Parameters
         ----------
-        run : str
         number : int
             Of the task.
         work : bytes
@@ -203,15 +201,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         }
 
     def send(self, run: str, number: int, values: dict[str, Any]) -> None:
-        """Report to the client; lost if the worker is closing.
-
-        Parameters
-        ----------
-        run : str
-        number : int
-            Of the task.
-        values : dict
-        """
+        """Report to the client; lost if the worker is closing."""
         with contextlib.suppress(Exception):
             self.worker.log_event(
                 topic_of(self.session),
@@ -277,7 +267,6 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
     Parameters
     ----------
-    session, run : str
     content : bytes
         The pickled function that makes the task runner from an engine.
     """
@@ -311,14 +300,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 def compute(session: str, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-    """Compute a task: the function that Dask calls.
-
-    Parameters
-    ----------
-    session : str
-    run, number, work, seconds, shared
-        As for :meth:`SessionPlugin.compute`.
-    """
+    """Compute a task: the function that Dask calls."""
     plugin = get_worker().plugins.get(session_name(session))
     if not isinstance(plugin, SessionPlugin):
         return {"worker": label_of(get_worker().name), "error": "the worker has not joined the session", "device": True}
@@ -330,10 +312,8 @@ def control(session: str, run: str, numbers: list[int], shared: Any, has_shared:
 
     Parameters
     ----------
-    session, run : str
     numbers : list of int
         Tasks that are to end.
-    shared : object
     has_shared : bool
         Whether there is a new shared value.
     dask_worker : distributed.Worker
