@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,34 +15,25 @@ from ..base.batch import Batch, items_of
 from ..base.estimate import Estimate
 from ..base.problem import Problem
 from ..base.result import Result
-from ..base.solver import LazyImport, Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, backend_of
-from ..errors import ClusterError, InputError
+from ..errors import InputError
 from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import Recorder
 from ..runs.publisher import as_observers, require_other_thread
-from ..runs.question import AlreadyEnded, Fresh, FromCheckpoint, Question, Restarted, Start
+from ..runs.question import AlreadyEnded, Fresh, Question, Start
 from ..runs.run import Observer, Run, wait_or_stop
 from ..settings import config
 from ..solvers import discover, solver_for
 from ..util.display import Display, Displayed
-from ..util.paths import PACKAGE
 from .map import BatchProgress, as_batch, check_options, solve_items
-from .resume import earlier_result, recorder_of, resumed_settings
+from .on_host import solved_on_host
+from .places import executor_of
+from .resume import description, earlier_result, recorder_of, resumed_settings, start_of
 
 if TYPE_CHECKING:
+    from .on_host import RunArguments
     from .option_types import AnyOptions, BatchOptions
-
-    class RunArguments(AnyOptions, total=False):
-        """The keyword arguments of :meth:`Engine.start`."""
-
-        time_limit: float | None
-        seed: int | None
-        on_event: Observer | Sequence[Observer] | None
-        run_folder: str | Path | None
-        checkpoint_interval: float | None
-
 
 __all__ = ["Engine"]
 
@@ -111,13 +101,8 @@ class Engine(Displayed):
     ) -> None:
         self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
         settings = self._resolved.settings
-        given = {"cluster": cluster, "host": host, "executor": executor}
-        named = [name for name, value in given.items() if value is not None]
-        if len(named) > 1:
-            raise InputError(f"runs work in one place: give one of {', '.join(given)}; got {' and '.join(named)}")
-        if cluster is not None or host is not None:
-            executor = _executor(named[0], given[named[0]], backend, devices)
-        self.executor = executor or Local(settings.backend, settings.devices)
+        places = {"cluster": cluster, "host": host, "executor": executor}
+        self.executor = executor_of(places, backend, devices) or Local(settings.backend, settings.devices)
         self._turn = threading.Lock()
         self._opening = threading.RLock()
         self._runs: list[Run] = []
@@ -231,13 +216,9 @@ class Engine(Displayed):
         >>> type(events[0]).__name__, type(events[-1]).__name__
         ('Started', 'Finished')
         """
-        arguments = {
-            "time_limit": time_limit,
-            "seed": seed,
-            "run_folder": None if run_folder is None else str(run_folder),
-            "checkpoint_interval": checkpoint_interval,
-        }
-        resolved = self._resolved.with_arguments(arguments)
+        arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
+        place = None if run_folder is None else str(run_folder)
+        resolved = self._resolved.with_arguments({**arguments, "run_folder": place})
         solver = solver_for(problem)
         chosen = config.solver_options(solver, resolved, options, type(problem))
         settings = resolved.settings
@@ -245,12 +226,13 @@ class Engine(Displayed):
         path = settings.run_folder
         if path is not None:
             RunFolder.require_free(path)
-        self._validate(solver, problem, chosen)
+        self._require_open()
+        self.executor.validate(solver, problem, chosen)
         pool = self._open()
         question = self._question(problem, solver, chosen, settings)
         if path is None:
             return cast("Run[R]", self._begin(question, pool, Fresh(), observers))
-        folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+        folder = RunFolder.create(path, problem, description(solver, chosen, settings, self.executor))
         try:
             folder.acquire()
             return cast("Run[R]", self._begin(question, pool, Fresh(), observers, folder, recorder_of(folder)))
@@ -319,17 +301,13 @@ class Engine(Displayed):
             question = replace(self._question(instance, solver, chosen, settings), backend=finished.backend)
             recorder = None if folder.has_ended() else recorder_of(folder)
             return self._begin(question, DevicePool([]), AlreadyEnded(finished), observers, folder, recorder)
-        self._validate(solver, instance, chosen)
+        self._require_open()
+        self.executor.validate(solver, instance, chosen)
         folder.acquire()
         try:
             if from_start:
                 folder.restart()
-            restored = folder.checkpoint()
-            if damage is not None and restored is None:
-                raise damage
-            if damage is not None and restored is not None:
-                restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
-            start = Restarted(asked=from_start) if restored is None else FromCheckpoint(restored)
+            start = start_of(folder, damage, from_start)
             question = self._question(instance, solver, chosen, settings)
             return self._begin(question, self._open(), start, observers, folder, recorder_of(folder))
         except BaseException:
@@ -359,35 +337,10 @@ class Engine(Displayed):
         >>> result.objective
         220
         """
-        found = self._solved_on_host(problem, **arguments)
-        return cast(R, wait_or_stop(self.start(problem, **arguments)) if found is None else found)
-
-    def _solved_on_host(
-        self,
-        problem: Problem,
-        *,
-        time_limit: float | None = None,
-        seed: int | None = None,
-        on_event: Observer | Sequence[Observer] | None = None,
-        run_folder: str | Path | None = None,
-        checkpoint_interval: float | None = None,
-        **options: Any,
-    ) -> Result | None:
-        """The result of a problem that is solved sooner than a run starts; None for others, or if a run is needed."""
-        began = time.perf_counter()
-        own, solver = self._resolved.settings, solver_for(problem)
-        asked = on_event is not None or run_folder is not None or own.run_folder is not None
-        local = isinstance(self.executor, Local)
-        if solver.solve_on_host is None or not local or asked or own.devices is not None or own.backend != "auto":
-            return None
         self._require_open()
-        arguments = {"time_limit": time_limit, "seed": seed, "checkpoint_interval": checkpoint_interval}
-        resolved = self._resolved.with_arguments(arguments)
-        chosen = config.solver_options(solver, resolved, options, type(problem))
-        found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit, self.is_open)
-        if found is None:
-            return None
-        return replace(found, seed=resolved.settings.seed, backend="host", seconds=time.perf_counter() - began)
+        local = isinstance(self.executor, Local)
+        found = solved_on_host(self._resolved, self.is_open, problem, {**arguments}) if local else None
+        return cast(R, wait_or_stop(self.start(problem, **arguments)) if found is None else found)
 
     def map(
         self,
@@ -478,29 +431,15 @@ class Engine(Displayed):
             able = ", ".join(name for name, other in discover().items() if other.estimate is not None)
             raise InputError(f"the solver {solver.name} makes no estimates (those that do: {able})")
         chosen = config.solver_options(solver, resolved, options, type(problem))
-        self._validate(solver, problem, chosen)
+        self._require_open()
+        self.executor.validate(solver, problem, chosen)
         return solver.estimate(
             problem, chosen, self._idle_pool(), resolved.settings.seed, math.inf if limit is None else limit
         )
 
-    def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
-        """Refuse what cannot be solved on these devices, before any of them is opened."""
-        self._require_open()
-        self.executor.validate(solver, problem, options)
-
     def _require_open(self) -> None:
         if self._closed:
             raise InputError(_CLOSED)
-
-    def _description(self, solver: Solver, options: SolverOptions, settings: config.Settings) -> dict[str, Any]:
-        """What ``run.toml`` says, apart from the problem."""
-        return {
-            "solver": solver.name,
-            "options": options.model_dump(mode="json"),
-            "settings": settings.model_dump(mode="json"),
-            "devices": [_described(info) for info in self.device_infos],
-            **self.executor.describe(),
-        }
 
     def open(self) -> None:
         """Open the devices now, not when the first run starts.
@@ -520,23 +459,20 @@ class Engine(Displayed):
             self.executor.take_over(other.executor)
         other.close()
 
-    def _open(self, has_begun: bool = False) -> DevicePool:
+    def _open(self) -> DevicePool:
         """The opened devices; an engine that is closed opens none, but for a run that it waits for."""
         with self._opening:
-            if not has_begun:
-                self._require_open()
+            self._require_open()
             return self.executor.pool()
 
-    def _idle_pool(self, has_begun: bool = False) -> DevicePool:
+    def _idle_pool(self) -> DevicePool:
         """The opened devices, once what the run before has left behind has ended."""
-        pool = self._open(has_begun)
+        pool = self._open()
         pool.drain()
         return pool
 
-    def _question(
-        self, problem: Problem, solver: Solver, options: SolverOptions, settings: config.Settings
-    ) -> Question:
-        limits = (settings.seed, settings.time_limit, settings.checkpoint_interval)
+    def _question(self, problem: Problem, solver: Solver, options: SolverOptions, own: config.Settings) -> Question:
+        limits = (own.seed, own.time_limit, own.checkpoint_interval)
         return Question(problem, solver, options, self.backend, *limits)
 
     def _begin(
@@ -549,10 +485,8 @@ class Engine(Displayed):
         recorder: Recorder | None = None,
     ) -> Run:
         question.solver.load()
-        run: Run = Run(question, pool, start, folder=folder, observers=observers, recorder=recorder, turn=self._turn)
-        run.execute = self.executor.execute
-        run.on_turn = self._its_turn
-        run.on_end = self.executor.ended
+        how: dict[str, Any] = {"folder": folder, "observers": observers, "recorder": recorder}
+        run: Run = Run(question, pool, start, turn=self._turn, executor=self.executor, **how)
         if not isinstance(start, AlreadyEnded):
             self.executor.prepare(run)
         with self._opening:
@@ -563,36 +497,3 @@ class Engine(Displayed):
         if recorder is not None:
             recorder.close()
         raise InputError(_CLOSED)
-
-    def _its_turn(self, run: Run) -> None:
-        run.pool = self._idle_pool(has_begun=True)
-        self.executor.begin(run)
-
-
-_EXECUTORS = {"cluster": ("execution.dask.executor", "Dask"), "host": ("execution.ssh", "Ssh")}
-"""The executors of the rooms above, by the argument that names them: a test imports each."""
-
-
-def _executor(argument: str, place: Any, backend: Backend | None, devices: Sequence[str] | None) -> Executor:
-    """The executor that an argument is short for.
-
-    Raises
-    ------
-    engine.errors.ClusterError
-        If its packages are missing.
-    """
-    module, name = _EXECUTORS[argument]
-    try:
-        kind = cast("type[Any]", LazyImport(f"{PACKAGE}.{module}", name).load())
-    except ImportError as error:
-        if error.name is not None and error.name.partition(".")[0] == PACKAGE:
-            raise
-        raise ClusterError(
-            f"a cluster needs the package {error.name}, which is not installed: Quintet's extra cluster has it"
-        ) from error
-    executor: Executor = kind(place, backend, devices)
-    return executor
-
-
-def _described(info: DeviceInfo) -> dict[str, Any]:
-    return {"id": info.id, "name": info.name, "platform": info.platform, "driver": info.driver, "uuid": info.uuid}

@@ -1,15 +1,21 @@
-"""What a run folder contributes to a run: its former settings, its result if it has ended, the recorder of events."""
+"""What a run folder is told of a run, and contributes to it: settings, start, result, the recorder of events."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from ..base.result import Result
+from ..base.solver import Solver, SolverOptions
 from ..errors import RunFolderError
+from ..runs.executor import Executor
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import Recorder
+from ..runs.question import FromCheckpoint, Restarted, Start
 from ..settings import config
 from ..util.files import reason_of
 
-__all__ = ["earlier_result", "recorder_of", "resumed_settings"]
+__all__ = ["description", "earlier_result", "recorder_of", "resumed_settings", "start_of"]
 
 
 def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
@@ -18,6 +24,41 @@ def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | N
         return folder.result(), None
     except RunFolderError as error:
         return None, error
+
+
+def start_of(folder: RunFolder, damage: RunFolderError | None, from_start: bool) -> Start:
+    """Where a run resumes that has no result.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    damage : RunFolderError or None
+        Why its result cannot be read.
+    from_start : bool
+        Whether the user wants it to begin again.
+    """
+    restored = folder.checkpoint()
+    if restored is None:
+        if damage is not None:
+            raise damage
+        return Restarted(asked=from_start)
+    if damage is not None:
+        restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
+    return FromCheckpoint(restored)
+
+
+def description(
+    solver: Solver, options: SolverOptions, settings: config.Settings, executor: Executor
+) -> dict[str, Any]:
+    """What ``run.toml`` says, apart from the problem."""
+    kept = ("id", "name", "platform", "driver", "uuid")
+    return {
+        "solver": solver.name,
+        "options": options.model_dump(mode="json"),
+        "settings": settings.model_dump(mode="json"),
+        "devices": [{name: getattr(info, name) for name in kept} for info in executor.device_infos],
+        **executor.describe(),
+    }
 
 
 def recorder_of(folder: RunFolder) -> Recorder:

@@ -67,8 +67,10 @@ class Executor(ABC):
     def prepare(self, run: Run) -> None:  # noqa: B027
         """What is done with a run before it begins, on the caller's thread."""
 
-    def begin(self, run: Run) -> None:  # noqa: B027
-        """What is done once a run's turn has come, on its thread, before its first event."""
+    def begin(self, run: Run) -> None:
+        """What is done once a run's turn has come, on its thread, before its first event: it gets the devices."""
+        run.pool = self.pool()
+        run.pool.drain()
 
     def pool(self) -> DevicePool:
         """The devices of this process that a run has; by default none."""

@@ -53,12 +53,12 @@ class Reporter:
         self._metrics: dict[tuple[str, str | None], _Throttle] = {}
         self._progress = _Throttle()
         self._phase = ""
-        self._best: tuple[float | int | None, float | int | None] = (None, None)
-        self._best_solution: NDArray[Any] | None = None
+        self.best: tuple[float | int | None, float | int | None] = (None, None)
+        self.best_solution: NDArray[Any] | None = None
         self._solution: list[Any] | None = None
         self._solution_emitted_at = -math.inf
         self._warnings: list[QuintetWarning] = []  # those that no caller has been given yet
-        self._warned: list[ResultWarning] = []
+        self.warned: list[ResultWarning] = []
 
     @property
     def elapsed(self) -> float:
@@ -77,11 +77,11 @@ class Reporter:
     def pass_on(self, event: Event) -> None:
         """Emit an event of this run that comes from the process which works it."""
         if isinstance(event, Incumbent):
-            if event.objective != self._best[0]:
-                self._best_solution = None
+            if event.objective != self.best[0]:
+                self.best_solution = None
             if event.solution is not None:
-                self._best_solution = np.asarray(event.solution)
-            self._best = (event.objective, event.bound)
+                self.best_solution = np.asarray(event.solution)
+            self.best = (event.objective, event.bound)
         elif isinstance(event, Progress):
             self._phase = event.phase
         self.emit(event.model_copy(update={"time": self.elapsed}))
@@ -150,12 +150,12 @@ class Reporter:
         :meth:`engine.runs.run.Run.poll`, unless a better one comes first.
         """
         objective, bound = plain_number(objective), plain_number(bound)
-        news = (objective, bound) != self._best
-        if objective != self._best[0]:
-            self._best_solution = None if solution is None else solution.copy()
+        news = (objective, bound) != self.best
+        if objective != self.best[0]:
+            self.best_solution = None if solution is None else solution.copy()
             small = solution is not None and solution.size <= SOLUTION_IN_EVENT
             self._solution = solution.tolist() if small and solution is not None else None
-        self._best = (objective, bound)
+        self.best = (objective, bound)
         if news:
             self._emit_incumbent()
 
@@ -164,7 +164,7 @@ class Reporter:
         now, solution = self.elapsed, None
         if self._solution is not None and now - self._solution_emitted_at >= METRIC_INTERVAL:
             solution, self._solution, self._solution_emitted_at = self._solution, None, now
-        objective, bound = self._best
+        objective, bound = self.best
         gap = finite(relative_gap(objective, bound))
         self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
 
@@ -187,7 +187,7 @@ class Reporter:
             Whether the run's last event has been published, so that a notice would come too late.
         """
         self._warnings.append(warning)
-        self._warned.append(ResultWarning(type(warning).__name__, str(warning)))
+        self.warned.append(ResultWarning(type(warning).__name__, str(warning)))
         if not late:
             self.notice(str(warning), level="warning")
 

@@ -9,44 +9,41 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
-from ..base.context import Checkpoint, StopRequested
+from ..base.context import StopRequested
 from ..base.problem import R
-from ..base.result import Result, Status, result_class
-from ..base.schema import SchemaError
+from ..base.result import Result, Status
 from ..errors import (
     DeviceError,
     InputError,
     ObserverWarning,
     OutOfDeviceMemory,
-    QuintetError,
     QuintetWarning,
     StorageWarning,
     issue_warning,
 )
-from ..events import Event, Failed, Finished, Started, StateChanged
+from ..events import Event, StateChanged
 from ..util.display import Display, Displayed
 from ..util.text import number_text
+from . import run_events
 from .attempt import GRACE, SAVING_GRACE, Attempt, is_overdue
 from .clock import RunClock
 from .device_events import PoolMonitor
 from .folder.storage import RunStorage
+from .folder.writer import FolderWriter
 from .publisher import Observer, Publisher, require_other_thread, works_for
 from .question import AlreadyEnded, Fresh, FromCheckpoint, Question, Restarted, Start
-from .reporter import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plain_number
+from .reporter import METRIC_INTERVAL, Reporter, plain_number
 
 if TYPE_CHECKING:
     from ..devices import DevicePool
+    from .executor import Executor
 
 __all__ = ["Observer", "Run", "wait_or_stop"]
-
-FIRST_CHECKPOINT = 2.0
-"""Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
 
 
 class Run(Displayed, Reporter, Generic[R]):
@@ -68,6 +65,8 @@ class Run(Displayed, Reporter, Generic[R]):
         An observer that records the events; it has a thread of its own.
     turn : Lock, optional
         Held while the run works; runs that share it work one after the other.
+    executor : Executor, optional
+        Works the run; by default the solver does, on the devices of ``pool``.
 
     Examples
     --------
@@ -92,6 +91,7 @@ class Run(Displayed, Reporter, Generic[R]):
         observers: Sequence[Observer] = (),
         recorder: Observer | None = None,
         turn: threading.Lock | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.problem, self.solver, self.options = question.problem, question.solver, question.options
         self.backend, self.seed = question.backend, question.seed
@@ -102,29 +102,23 @@ class Run(Displayed, Reporter, Generic[R]):
         labels = tuple(member.label for member in pool.members)
         self.devices = labels if self._finished is None else self._finished.devices
         self.device_names = tuple(member.info.name for member in pool.members)
-        self.folder = folder
-        self.is_saved = True  # false once the result could not be written to the folder
         self.pool = pool
-        self._checkpoints = 0
+        self._writer = FolderWriter(self, folder)
         before = self.restored.elapsed if self.restored else self._finished.seconds if self._finished else 0.0
         publisher = Publisher(observers, recorder, lambda message, late: self.warn(ObserverWarning(message), late))
         super().__init__(publisher, RunClock(before))
         self._turn = self._publisher.turn = turn or threading.Lock()
-        self.on_turn: Callable[[Run], None] | None = None
-        self.on_end: Callable[[Run], None] | None = None
-        self.execute: Callable[[Run], Result] = _in_this_process
+        self._executor = executor
         self.error: BaseException | None = None
         self._stop_requested: float | None = None
         self._control = threading.Condition()
         self._state: Literal["running", "paused", "stopping"] = "running"
         self._announced = False
-        self._last_checkpoint = time.monotonic()
         self._result: Result | None = None
         self._attempt: Attempt[Result] | None = None
         self._offer: Callable[[Status], Result] | None = None
         self.patience = GRACE
         self._reserved = 0.0
-        self._saving = threading.Lock()
         self._wake_up = threading.Event()
         self._has_noticed = self._is_left = False
         self._monitor = PoolMonitor(publisher, self._clock, lambda: self._state == "paused")
@@ -202,7 +196,7 @@ class Run(Displayed, Reporter, Generic[R]):
             return replace(shown, title=f"Run of {self.solver.name}", facts=facts)
         if self.error is not None and self.state == "ended":
             facts.append(("error", f"{type(self.error).__name__}: {self.error}"))
-        named = zip(("objective", "bound"), self._best, strict=True)
+        named = zip(("objective", "bound"), self.best, strict=True)
         facts += [(name, number_text(value)) for name, value in named if value is not None]
         return Display(f"Run of {self.solver.name}", [*facts, ("seconds", f"{self.elapsed:.3f}")])
 
@@ -271,9 +265,24 @@ class Run(Displayed, Reporter, Generic[R]):
         return max(asked, -self.time_left, 0.0)
 
     @property
+    def folder(self) -> RunStorage | None:
+        """Where checkpoints and the result are written."""
+        return self._writer.folder
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the result could be written to the folder, if there is one."""
+        return self._writer.is_saved
+
+    @property
     def keeps_checkpoints(self) -> bool:
         """Whether there is a folder for checkpoints."""
         return self.folder is not None
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the folder has a checkpoint to resume from."""
+        return self._writer.has_checkpoint
 
     # --- from a solver ------------------------------------------------------------------------------------------
 
@@ -309,45 +318,12 @@ class Run(Displayed, Reporter, Generic[R]):
         return self._is_left and self._attempt is not None and self._attempt.is_current
 
     def checkpoint_due(self) -> bool:
-        """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed.
-
-        The first checkpoint of a run is due after :data:`FIRST_CHECKPOINT` seconds, however long the interval is.
-        """
-        first = self._checkpoints == 0 and self.restored is None
-        interval = min(FIRST_CHECKPOINT, self.checkpoint_interval) if first else self.checkpoint_interval
-        return self.folder is not None and time.monotonic() - self._last_checkpoint >= interval
+        """Whether it is time for :meth:`save_checkpoint`."""
+        return self._writer.checkpoint_due()
 
     def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
-        """Write what the solver needs to resume from here; does nothing without a run folder.
-
-        Call it when :meth:`checkpoint_due` says so, and always before a stopped run returns.
-
-        Parameters
-        ----------
-        arrays : dict of str to ndarray
-        state : dict, or instance of the state model of the solver's schema
-        """
-        with self._saving:
-            if self.folder is None or self._is_left:
-                return
-            try:
-                self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
-                self._checkpoints += 1
-            except OSError as error:  # a full disk must not end a run that can continue
-                self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
-            except SchemaError as error:  # a fault of the solver's, which must not end the run either
-                self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
-            self._last_checkpoint = time.monotonic()
-
-    @property
-    def _has_checkpoint(self) -> bool:
-        """Whether the folder has a checkpoint to resume from."""
-        return self._checkpoints > 0 or self.restored is not None
-
-    def _fault(self, message: str) -> None:
-        """Report a fault of the program's that the run survives; in tests, where warnings are errors, it does not."""
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
-        self.notice(message, level="warning")
+        """Write what the solver needs to resume from here; does nothing without a run folder."""
+        self._writer.save_checkpoint(arrays, state)
 
     # --- the run's own thread -----------------------------------------------------------------------------------
 
@@ -355,14 +331,15 @@ class Run(Displayed, Reporter, Generic[R]):
         with self._turn:
             try:
                 self._begin()
-                self._result = self._work() if self._finished is None else self._emit_earlier(self._finished)
-                last: Event = self._last_event(self._result)
+                self._result = self._work() if self._finished is None else self._finished
+                last: Event = run_events.finished(self, self._result)
             except BaseException as error:
                 self.error = error
-                last = self._failed(error)
+                last = run_events.failed(self, error)
             try:
                 self._end(last)
-                self._leave_folder()
+                refused = isinstance(self.error, (InputError, OutOfDeviceMemory))
+                self._writer.close(refused and self._began_as == Fresh())
             except BaseException as error:  # without this, nobody would learn that the run has ended
                 self.error = self.error or error
             finally:
@@ -370,18 +347,20 @@ class Run(Displayed, Reporter, Generic[R]):
 
     def _begin(self) -> None:
         """The clock starts when the run's turn has come."""
-        if self._finished is None and self.on_turn is not None:
-            self.on_turn(self)
+        if self._finished is None and self._executor is not None:
+            self._executor.begin(self)
         if self.pool.drop_lost():  # in a run before this one
             self.devices = tuple(member.label for member in self.pool.members)
             self.device_names = tuple(member.info.name for member in self.pool.members)
         with self._control:
             self._clock.begin()
-            self._last_checkpoint = time.monotonic()
+            self._writer.begin()
+        self._announce()
+        if self._finished is not None:
+            self.notice("this run has ended before; its result was read from its folder")
 
     def _work(self) -> Result:
         self._monitor.begin(self.pool)
-        self._announce()
         if self._began_as == Restarted(asked=False) and self.restored is None:
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
@@ -390,7 +369,7 @@ class Run(Displayed, Reporter, Generic[R]):
             with self._monitor.reported_compilation(self.pool):
                 result = self._solved()
         except StopRequested as request:  # before the solver had anything to show
-            result = self._best_so_far(request.status)
+            result = run_events.best_so_far(self, request.status)
         result = replace(
             result,
             objective=plain_number(result.objective),
@@ -400,14 +379,9 @@ class Run(Displayed, Reporter, Generic[R]):
             seed=self.seed,
             backend=self.backend,
             devices=self.devices,
-            warnings=tuple(self._warned),
+            warnings=tuple(self.warned),
         )
-        if result.status.stopped and self.folder is not None and not self._has_checkpoint:
-            self.notice(
-                "the run ended before there was anything to keep in a checkpoint; a resume begins from the start",
-                level="warning",
-            )
-        return self._saved(result)
+        return self._writer.save_result(result)
 
     def _solved(self) -> Result:
         """What the solver returns; or what is known, if the run must end and the solver does not notice it."""
@@ -416,7 +390,9 @@ class Run(Displayed, Reporter, Generic[R]):
             works_for(self._turn)
             while True:
                 try:
-                    return self.execute(self)
+                    if self._executor is not None:
+                        return self._executor.execute(self)
+                    return self.solver.solve(self.problem, self.options, self.pool, self)
                 except DeviceError:
                     if not self._goes_on_without_lost():
                         raise
@@ -424,21 +400,21 @@ class Run(Displayed, Reporter, Generic[R]):
         self._attempt = attempt = Attempt(solve, self._wake_up.set)
         if self._has_returned(attempt.future):
             return attempt.future.result()
-        with self._saving:
-            self._is_left = True
+        self._is_left = True
+        self._writer.stop()
         self.pool.defer(attempt.future)
         status = Status.INTERRUPTED if self._state == "stopping" else Status.TIME_LIMIT
         if self._offer is not None:
             with contextlib.suppress(Exception):  # of what the solver was changing
                 return self._offer(status)
-        return self._best_so_far(status)
+        return run_events.best_so_far(self, status)
 
     def _goes_on_without_lost(self) -> bool:
         """Whether the error was that of devices that no longer answer; the others begin from the last checkpoint."""
         lost = self.pool.drop_lost()
         if not lost:
             return False
-        if self.folder is not None and self._checkpoints:
+        if self.folder is not None and self._writer.count:
             self.restored = self.folder.checkpoint()
         where = "begins again" if self.restored is None else "goes on from the last checkpoint"
         names, left = (", ".join(member.label for member in group) for group in (lost, self.pool.members))
@@ -468,76 +444,17 @@ class Run(Displayed, Reporter, Generic[R]):
             self._wake_up.wait(0.01)
         return True
 
-    def _best_so_far(self, status: Status) -> Result:
-        """The best that the solver has reported, as the result of a run that was ended before it could return one."""
-        objective, bound = self._best
-        solution = self._best_solution
-        reason = ""
-        if solution is None:
-            ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
-            reason = f"{ended} before there was a solution" + (f", in the phase '{self.phase}'" if self.phase else "")
-        kind = result_class(type(self.problem))
-        return kind(status=status, objective=objective, bound=bound, solution=solution, reason=reason)
-
     def offer(self, result: Callable[[Status], Result]) -> None:
-        """Have a function called for the result if the run must end while the solver cannot be interrupted.
+        """Have ``result(status)`` called, once at most, if the run must end while the solver cannot be interrupted.
 
-        Parameters
-        ----------
-        result : callable
-            ``result(status) -> Result``, called on another thread than the solver's, once at most, whatever the solver
-            is doing then. Without one the run returns the best that was reported.
+        Without one the run returns the best that was reported.
         """
         self._offer = result
 
     def reserve(self, seconds: float) -> None:
-        """Keep so much of the time limit, half of it at most, for making the result once the run must end.
-
-        Parameters
-        ----------
-        seconds : float
-            What it is expected to take.
-        """
+        """Keep so much of the time limit, half of it at most, for making the result once the run must end."""
         if self.time_limit is not None:
             self._reserved = min(seconds, 0.5 * self.time_limit)
-
-    def _saved(self, result: Result) -> Result:
-        schema = self.solver.schema
-        if schema is not None:
-            try:
-                schema.check_result(result.arrays, result.counters, complete=not result.status.stopped)
-            except SchemaError as error:
-                self._fault(f"the result is not as the solver declares: {error}")
-        if self.folder is not None:
-            try:
-                self.folder.save_result(result)
-            except OSError as error:  # the answer is still worth having
-                self.warn(StorageWarning(f"the result could not be written to {self.folder.path}: {error}"))
-                self.is_saved = False
-                return replace(result, warnings=tuple(self._warned))
-        return result
-
-    def _emit_earlier(self, result: Result) -> Result:
-        """Emit the result of a run that has ended before."""
-        self._announce()
-        self.notice("this run has ended before; its result was read from its folder")
-        return result
-
-    def _failed(self, error: BaseException) -> Failed:
-        """The last event of a run that an error ended; the error itself gets the best so far, too."""
-        objective, bound = self._best
-        if isinstance(error, QuintetError):
-            error.best_objective, error.best_bound = objective, bound
-            if self.folder is not None and self._has_checkpoint:
-                error.run_folder = str(self.folder.path)
-        return Failed(
-            time=self.elapsed,
-            error=type(error).__name__,
-            message=str(error) or type(error).__name__,
-            exit_code=error.exit_code if isinstance(error, QuintetError) else 1,
-            objective=objective,
-            bound=bound,
-        )
 
     def _end(self, last: Event) -> None:
         """Emit what is held back, then the last event, and wait until every observer has had it."""
@@ -545,72 +462,21 @@ class Run(Displayed, Reporter, Generic[R]):
         self._emit_held()
         self.emit(last)
         self._publisher.close()
-        if self.on_end is not None:
-            self.on_end(self)
-
-    def _leave_folder(self) -> None:
-        """Give up the folder; one that was made for a run which was then refused is removed."""
-        folder = self.folder
-        if folder is None:
-            return
-        refused = isinstance(self.error, (InputError, OutOfDeviceMemory))
-        try:
-            if refused and self._began_as == Fresh() and self._checkpoints == 0:
-                self.folder = None
-                folder.discard()
-        except OSError:  # something else has been put there, or it cannot be written any more
-            pass
-        finally:
-            folder.release()
+        if self._executor is not None:
+            self._executor.ended(self)
 
     def _announce(self) -> None:
         """The first event; what was asked of the run before follows it."""
         with self._control:
             self._announced = True
             if self._publisher:
-                self.emit(self._started())
+                self.emit(run_events.started(self, resumed=self._began_as != Fresh()))
             if self._state != "running":
                 self._emit_state(self.elapsed)
 
     def _emit_state(self, at: float) -> None:
         if self._announced:
             self.emit(StateChanged(time=at, state=self._state))
-
-    def _started(self) -> Started:
-        return Started(
-            time=self.elapsed,
-            solver=self.solver.name,
-            problem=self.problem.kind,
-            name=self.problem.name,
-            description=self.problem.describe(),
-            sense=self.problem.sense,
-            options=self.options.model_dump(mode="json"),
-            backend=self.backend,
-            devices=list(self.devices),
-            device_names=list(self.device_names),
-            seed=self.seed,
-            metrics=[dict(vars(spec)) for spec in self.solver.metrics],
-            resumed=self._began_as != Fresh(),
-            run="" if self.folder is None else self.folder.identity,
-        )
-
-    def _last_event(self, result: Result) -> Finished:
-        small = result.solution is not None and result.solution.size <= SOLUTION_IN_EVENT
-        return Finished(
-            time=self.elapsed,
-            status=str(result.status),
-            objective=result.objective,
-            bound=result.bound,
-            gap=finite(result.gap),
-            seconds=result.seconds,
-            counters=result.counters,
-            solution=result.solution.tolist() if small and result.solution is not None else None,
-            reason=result.reason,
-        )
-
-
-def _in_this_process(run: Run) -> Result:
-    return run.solver.solve(run.problem, run.options, run.pool, run)
 
 
 def wait_or_stop(run: Run, warn: bool = True) -> Result:

@@ -211,7 +211,7 @@ def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
 
 
 def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    passed = property(lambda run: 1.0 if run._best == (None, None) else -1.0)
+    passed = property(lambda run: 1.0 if run.best == (None, None) else -1.0)
     monkeypatch.setattr(Run, "time_left", passed)  # the limit passes once there is an answer
     code, output, _ = quintet("solve", "endless.txt", "--time-limit", "60")
     assert code == 0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.api.engine import _EXECUTORS
+from engine.api.places import EXECUTORS
 from engine.base.schema import HISTORY, ArraySpec
 from engine.base.solver import LazyImport, Solver
 from engine.cli import _HIDDEN, COMMANDS
@@ -80,7 +80,7 @@ def test_a_dtype_of_a_declaration_exists() -> None:
 
 def _named_code() -> list[tuple[str, str]]:
     """Every module and name that a string of the package names, to be imported when it is used."""
-    found = [(f"engine.{module}", name) for module, name in _EXECUTORS.values()]
+    found = [(f"engine.{module}", name) for module, name in EXECUTORS.values()]
     found += [(module, name) for name, (module, _) in COMMANDS.items()]
     found += [(module, name) for name, module in _HIDDEN.items()]
     root = Path(engine.__file__).parent
@@ -114,7 +114,7 @@ def test_every_string_that_names_code_names_what_there_is() -> None:
             assert hasattr(found, name), (module, name)
 
 
-ARGUMENTS = {"solve": 4, "validate": 3, "solve_on_host": 3, "estimate": 5, "solve_batch": 4, "bench": 1, "tune": 1}
+ARGUMENTS = {"solve": 4, "validate": 3, "solve_on_host": 4, "estimate": 5, "solve_batch": 4, "bench": 1, "tune": 1}
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)

@@ -367,9 +367,7 @@ def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path: 
         raise StopRequested(Status.INTERRUPTED)
 
     watch = Watch()
-    with engine.Engine() as owner:
-        description = owner._description(counting.SOLVER, counting.Options(), owner._resolved.settings)
-    folder = RunFolder.create(tmp_path / "r", Counting(1), description)
+    folder = RunFolder.create(tmp_path / "r", Counting(1), {"solver": "counting"})
     run = run_of(stopped, observers=[watch], folder=folder)
     assert run.wait().status == "interrupted"
     assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))
