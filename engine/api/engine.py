@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, cast
 
 from ..base.batch import Batch, items_of
 from ..base.estimate import Estimate
-from ..base.problem import Problem
-from ..base.result import Result
+from ..base.problem import Problem, R
+from ..base.solver import Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, backend_of
 from ..errors import InputError
 from ..runs.executor import Executor, Local
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from .option_types import AnyOptions, BatchOptions
 
 __all__ = ["Engine"]
-
-R = TypeVar("R", bound=Result)
 
 _CLOSED = "the engine is closed; use it inside its with block, or make another"
 
