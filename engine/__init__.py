@@ -123,6 +123,11 @@ if TYPE_CHECKING:
     from .solvers.boa.network import network_graph as network_graph
     from .solvers.boa.network import population_image as population_image
     from .solvers.boa.problem import BOA as BOA
+    from .solvers.boa.problems import LABS as LABS
+    from .solvers.boa.problems import QUBO as QUBO
+    from .solvers.boa.problems import MaxCut as MaxCut
+    from .solvers.boa.problems import MaxSAT as MaxSAT
+    from .solvers.boa.problems import SpinGlass as SpinGlass
     from .solvers.boa.pyramid import BitSearch as BitSearch
     from .solvers.branch_and_bound.problems.atsp import ATSP as ATSP
     from .solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop

@@ -7,6 +7,7 @@ than ``WIDEST`` genes comes up. A function of the user's, in C or Python, is not
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ Term = tuple[tuple[int, ...], Table]
 def check(claim: Claim, found: Findings) -> None:
     """Check the best string's value, and what is claimed of the optimum."""
     data, result = claim.problem, claim.result
+    best: int | None
     if "code" in data or "function" in data:
         what = "a C snippet" if "code" in data else f"the Python function {data['function']}"
         found.unverified.append(f"the value {result.objective}: it is of {what}, the user's own, which is not executed")
@@ -41,7 +43,11 @@ def check(claim: Claim, found: Findings) -> None:
         f"the solution is no string of {numbers[0]} bits",
     ):
         return
-    if "hierarchy" in data:
+    if "autocorrelation" in data:
+        signs = 2 * bits.astype(np.int64) - 1
+        value, scale, minimize = _energy(signs), 1, 1
+        best, how, exact = _least_energy(len(bits)), "the least energy of all sequences", True
+    elif "hierarchy" in data:
         scale, minimize, value, most = _hierarchy(str(data["hierarchy"]), bits.astype(int).tolist())
         best, how, exact = most, "the sum of what all blocks can be worth", False
     else:
@@ -57,17 +63,49 @@ def check(claim: Claim, found: Findings) -> None:
             optimum = _eliminated(terms, numbers[0])
             if optimum is not None:
                 best, how, exact = constant + optimum, "elimination of one gene after the other", True
-    value, best = (-value, -best) if minimize else (value, best)
+    if minimize and best is not None and "autocorrelation" not in data:  # keys are to be maximised
+        value, best = -value, -best
     shown = value if scale == 1 else value / scale
     found.expect(
         shown == result.objective,
         f"its value is {shown}",
         f"its value is {shown}, but the result says {result.objective}",
     )
+    _check_clauses(claim, bits, found)
     judge_bound(claim, found, bool(minimize), best, how, exact, scale)
     stated = len(numbers) > 4 and "tables" in data and numbers[4] == (-value if minimize else value)
     if found.unverified and stated and result.status == Status.OPTIMAL and not exact:
         found.unverified.append("the optimum is the one that was stated with the problem, and is as good as that")
+
+
+def _check_clauses(claim: Claim, bits: NDArray[Any], found: Findings) -> None:
+    """Check which clauses are said to hold, where the problem has clauses."""
+    data, said = claim.problem, claim.result.arrays.get("satisfied")
+    if said is None or "literals" not in data:
+        return
+    starts, literals = data["clause_starts"].tolist(), data["literals"].tolist()
+    hold = [
+        any(bool(bits[abs(literal) - 1]) == (literal > 0) for literal in literals[begin:end])
+        for begin, end in itertools.pairwise(starts)
+    ]
+    found.expect(
+        hold == said.astype(bool).tolist(),
+        f"{sum(hold)} of {len(hold)} clauses hold, and these",
+        "other clauses hold than the result says",
+    )
+
+
+def _energy(signs: NDArray[np.int64]) -> int:
+    """The sum of the squared autocorrelations of a sequence."""
+    return int((np.correlate(signs, signs, "full")[len(signs) :] ** 2).sum())
+
+
+def _least_energy(n: int) -> int | None:
+    """The least energy of all sequences of n elements; None where there are too many."""
+    if n > 16:
+        return None
+    every = 2 * ((np.arange(1 << (n - 1))[:, None] >> np.arange(n)) & 1) - 1
+    return min(_energy(signs) for signs in every)
 
 
 def _terms(data: Mapping[str, NDArray[Any]]) -> list[Term]:

@@ -359,6 +359,11 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "HorseshoeRegression": _regression,
     "LinearProgram": _linear_program,
     "BOA": _boa,
+    "MaxCut": _boa,
+    "QUBO": _boa,
+    "MaxSAT": _boa,
+    "SpinGlass": _boa,
+    "LABS": _boa,
 }
 
 

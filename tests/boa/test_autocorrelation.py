@@ -10,11 +10,8 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
-from engine.references.boa import improve
 from engine.solvers.boa.device.programs import shapes_for
 from engine.solvers.boa.fitness.autocorrelation import Autocorrelation
-from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement
-from tests.boa.test_local_search import INDIVIDUALS, improved, parameters_for, shapes_named
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -30,19 +27,6 @@ def test_the_least_energy_of_all_sequences_is_the_stated_one(n: int) -> None:
     fitness = Autocorrelation(n)
     assert np.array_equal(fitness.keys(every), -energies(every))
     assert fitness.best_key == -energies(every).min()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("shapes", ["own", "many"])
-def test_tabu_search_of_sequences_flips_what_the_reference_flips(device: Member, shapes: str) -> None:
-    fitness = Autocorrelation(37)
-    improvement = Improvement("tabu", 25, 4, 3, share=4 / INDIVIDUALS)
-    before, after, keys, flips = device.submit(improved, fitness, improvement, shapes_named(device, shapes), 7).result()
-    parameters = parameters_for(fitness, improvement)
-    expected, count = improve(parameters, fitness, before, STREAM_IMPROVE_INITIAL, 0, 4)
-    assert np.array_equal(after, expected)
-    assert np.array_equal(keys, -energies(after))
-    assert flips == count
 
 
 def test_lengths_and_rules_that_do_not_fit_are_refused(device: Member) -> None:

@@ -404,7 +404,7 @@ def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch
 
 
 def test_a_small_problem_whose_bound_is_out_of_reach_ends(running: engine.Engine) -> None:
-    result = running.solve(engine.BOA.max_sat(3, [[1], [-1], [2, 3]]))
+    result = running.solve(engine.MaxSAT([[1], [-1], [2, 3]], n=3))
     assert (result.objective, result.bound, result.status) == (2, 3, engine.Status.ITERATION_LIMIT)
     assert result.counters["population"] == 128
 

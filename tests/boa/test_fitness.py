@@ -177,18 +177,21 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: Snippet(" ", 3), "the C snippet is empty"),
         (lambda: engine.BOA("trep-5", 10), "no built-in fitness 'trep-5'; did you mean 'trap-5'"),
         (lambda: engine.BOA("onemax"), "n is missing"),
-        (lambda: engine.BOA.max_cut(3, [(0, 1, 1)], optimum=np.nan), "must be a number; got nan"),
+        (lambda: engine.MaxCut([(0, 1, 1)], 3, optimum=np.nan), "must be a number; got nan"),
         (
-            lambda: engine.BOA.max_cut(3, [(0, 1, 1), (0, 2, 1), (1, 0, 2)]),
-            "pair 1 0 of edge 2 was given before, as edge 0",
+            lambda: engine.MaxCut([(0, 1, 1), (0, 2, 1), (1, 0, 2)], 3),
+            "the pair 1 0 is given twice; give it once",
         ),
-        (lambda: engine.BOA.max_cut(3, [(0, 1, 1), (1, 3, 1)]), "a vertex must be from 0 to 2; got 3 in edge 1"),
+        (lambda: engine.MaxCut([(0, 1, 1), (1, 3, 1)], 3), "a vertex must be a number from 0 to 2; got 3 in term 1"),
         (
-            lambda: engine.BOA.qubo(2, [(0, 0, 1), (0, 1, 1), (1, 0, 1)]),
+            lambda: engine.BOA(tables.qubo(2, [(0, 0, 1), (0, 1, 1), (1, 0, 1)])),
             "1 0 of entry 2 was given before, as entry 1; give",
         ),
-        (lambda: engine.BOA.qubo(2, [(0, 0, 1), (0, 0, 1)]), "pair 0 0 of entry 1 was given before, as entry 0"),
-        (lambda: engine.BOA.qubo(2, [(-1, 0, 1)]), "a variable must be from 0 to 1; got -1 in entry 0"),
+        (
+            lambda: engine.BOA(tables.qubo(2, [(0, 0, 1), (0, 0, 1)])),
+            "pair 0 0 of entry 1 was given before, as entry 0",
+        ),
+        (lambda: engine.BOA(tables.qubo(2, [(-1, 0, 1)])), "a variable must be from 0 to 1; got -1 in entry 0"),
         (lambda: engine.BOA(len, 3, optimum=np.nan), "must be a number; got nan"),
         (lambda: engine.BOA("onemax", 4, minimize=True), "minimize is an argument for Python functions; got onemax"),
         (lambda: engine.BOA(onemax(4), optimum=3), "optimum is an argument for Python functions; got onemax"),
@@ -216,9 +219,9 @@ def test_a_process_that_has_ended_is_reported_and_its_function_is_not_called_her
     assert calls == []
 
 
-@pytest.mark.parametrize("make", [engine.BOA.max_cut, engine.BOA.qubo, engine.BOA.max_sat])
+@pytest.mark.parametrize("make", [engine.MaxCut, engine.QUBO, engine.SpinGlass, engine.MaxSAT])
 def test_a_problem_without_terms_is_a_constant(make: Any) -> None:
-    assert make(3, []).evaluate(every(3)).tolist() == [0] * 8
+    assert make([], n=3).evaluate(every(3)).tolist() == [0] * 8
 
 
 def test_targets_beyond_every_value_are_the_farthest() -> None:
@@ -249,7 +252,7 @@ def test_keys_of_functions_are_ordered_as_their_values() -> None:
         engine.BOA("trap-5", 20, seeds=[[1] * 20]),
         engine.BOA("htrap", 9),
         engine.BOA.nk(12, seed=3),
-        engine.BOA.qubo(3, [(0, 0, 5), (0, 2, -7)]),
+        engine.BOA(tables.qubo(3, [(0, 0, 5), (0, 2, -7)])),
         engine.BOA.snippet("fitness = 3 * BIT(1);", 4, scale=2, optimum=1.5),
     ],
     ids=lambda problem: problem.name,

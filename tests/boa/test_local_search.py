@@ -24,6 +24,7 @@ from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_fo
 from engine.solvers.boa.device.state import Ending, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import formulas, landscapes, tables
+from engine.solvers.boa.fitness.autocorrelation import Autocorrelation
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
 from engine.solvers.boa.population import permutations
@@ -207,6 +208,19 @@ def test_annealing_flips_what_the_reference_flips(device: Member, function: str,
         assert np.array_equal(after, expected)
         assert flips == expected_flips > 0
         assert np.array_equal(keys, fitness.keys(after))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("shapes", ["own", "many"])
+def test_tabu_search_of_sequences_flips_what_the_reference_flips(device: Member, shapes: str) -> None:
+    fitness = Autocorrelation(37)
+    improvement = Improvement("tabu", 25, 4, 3, share=4 / INDIVIDUALS)
+    before, after, keys, flips = device.submit(improved, fitness, improvement, shapes_named(device, shapes), 7).result()
+    parameters = parameters_for(fitness, improvement)
+    expected, count = improve(parameters, fitness, before, STREAM_IMPROVE_INITIAL, 0, 4)
+    assert np.array_equal(after, expected)
+    assert np.array_equal(keys, fitness.keys(after))
+    assert flips == count
 
 
 @pytest.mark.few(1)
@@ -483,7 +497,7 @@ def test_a_population_that_ended_before_an_undone_generation_has_no_more_history
 
 @pytest.mark.full
 def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
-    problem = engine.BOA.max_cut(400, random_graph(400, 0.2, 1))
+    problem = engine.MaxCut(random_graph(400, 0.2, 1), 400)
     options = {"population": 4000, "target": 1e9}
     with engine.Engine(devices=[device.info.id]) as running:
         running.solve(problem, flips=1, max_generations=1, **options)  # compiles

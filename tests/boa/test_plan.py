@@ -84,14 +84,14 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
 
 
 def test_first_population_is_small_where_local_search_is_thorough() -> None:
-    cut = engine.BOA.max_cut(1000, [(0, 1, 1.0)])
+    cut = engine.MaxCut([(0, 1, 1.0)], 1000)
     assert first_population(cut, Options()) == 125
     assert first_population(cut, Options(local_search="tabu")) == 250
-    wide = engine.BOA.max_cut(20_000, [(0, 1, 1.0)])
+    wide = engine.MaxCut([(0, 1, 1.0)], 20_000)
     assert first_population(wide, Options(local_search="tabu")) == first_population(wide, Options(mixing="none")) == 256
     assert first_population(wide, Options()) == 128
     assert first_population(cut, Options(local_search="none")) == 4000
-    formulas = (engine.BOA.max_sat(n, [[1, 2], [-1, n]]) for n in (100, 1000, 5000, 20_000))
+    formulas = (engine.MaxSAT([[1, 2], [-1, n]], n=n) for n in (100, 1000, 5000, 20_000))
     assert [first_population(formula, Options(local_search="walk")) for formula in formulas] == [64, 64, 32, 16]
     assert first_population(engine.BOA.nk(50), Options(mixing="none")) == 200
     assert first_population(engine.BOA.nk(500), Options()) == 500  # partition crossover combines what ascents find

@@ -53,7 +53,7 @@ def test_a_cut_of_a_tree_with_triangles_is_found_to_be_optimal_and_checked(devic
     random = np.random.default_rng(3)
     edges = {(int(random.integers(0, gene)), gene): int(random.integers(1, 9)) for gene in range(1, 600)}
     edges |= {(gene, gene + 1): 5 for gene in range(0, 600, 40)}
-    problem = engine.BOA.max_cut(600, [(a, b, w) for (a, b), w in edges.items()])
+    problem = engine.MaxCut([(a, b, w) for (a, b), w in edges.items()], 600)
     result = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
     assert result.status is engine.Status.OPTIMAL
     assert result.objective == result.bound == problem.evaluate([result.solution])[0]

@@ -34,11 +34,11 @@ def test_descriptions_name_the_optimum_or_the_bound(tmp_path: Path) -> None:
     formula.write_text("p cnf 2 2\n1 2 0\n-1 0\n", encoding="utf-8")
     described = {
         engine.BOA("trap-5", 20): (20, 20, "known optimum 20"),
-        engine.BOA.max_sat(3, FORMULA): (None, 8, "upper bound 8"),
-        engine.BOA.weighted_max_sat(2, [[1], [2]], [3, 4]): (None, 0, "lower bound 0"),
+        engine.MaxSAT(FORMULA, n=3): (None, 8, "upper bound 8"),
+        engine.MaxSAT([[1], [2]], [3, 4], n=2): (None, 0, "lower bound 0"),
         engine.BOA.read(formula): (None, 2, "upper bound 2"),
-        engine.BOA.qubo(2, [(0, 0, -1)]): (None, None, "to be minimised"),
-        engine.BOA.qubo(2, [(0, 0, -1)], optimum=-1): (-1, -1, "known optimum -1"),
+        engine.QUBO({(0, 0): -1}, 2): (None, None, "to be minimised"),
+        engine.QUBO({(0, 0): -1}, 2, optimum=-1): (-1, -1, "known optimum -1"),
         engine.BOA.decomposable(2, [[0], [1]], [[0, 3], [1, 0]], bound=5): (None, 5, "upper bound 5"),
     }
     for problem, (optimum, bound, text) in described.items():
@@ -56,10 +56,10 @@ def test_a_run_reports_what_it_has_reached(device: Member) -> None:
     assert result.status is engine.Status.FEASIBLE or result.objective == 12
     reached = f"the value {result.objective} reaches the target 7"
     assert (reached if result.objective < 12 else "the value 12 is the known optimum") in notices
-    result, notices = solved(device, engine.BOA.max_sat(3, FORMULA[:7]))
+    result, notices = solved(device, engine.MaxSAT(FORMULA[:7], n=3))
     assert result.status is engine.Status.OPTIMAL
     assert "the value 7 is that of the bound, and thus optimal" in notices
-    result, notices = solved(device, engine.BOA.max_sat(3, FORMULA))
+    result, notices = solved(device, engine.MaxSAT(FORMULA, n=3))
     assert (result.objective, result.bound) == (7, 8)
     assert result.status is not engine.Status.OPTIMAL
     assert not any("optimal" in text or "optimum" in text for text in notices)
@@ -73,7 +73,7 @@ def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device: Member, m
 
     monkeypatch.setattr(Islands, "begin", cut_off)
     stop_at(monkeypatch, lambda event: isinstance(event, Incumbent) and event.objective == event.bound)
-    for problem in (engine.BOA.max_sat(3, FORMULA[:7]), engine.BOA("onemax", 6)):
+    for problem in (engine.MaxSAT(FORMULA[:7], n=3), engine.BOA("onemax", 6)):
         result, notices = solved(device, problem)
         assert result.objective == result.bound
         assert result.status is engine.Status.OPTIMAL
@@ -83,11 +83,11 @@ def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device: Member, m
 
 @pytest.mark.full
 def test_a_formula_that_cannot_hold_ends_by_itself(device: Member) -> None:
-    result, notices = solved(device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500)
+    result, notices = solved(device, engine.MaxSAT(FORMULA, n=8), population="auto", max_generations=500)
     assert (result.objective, result.bound, result.status) == (7, 8, engine.Status.FEASIBLE)
     assert any("doublings of the population did not improve on 7; the bound 8" in text for text in notices)
     result, notices = solved(
-        device, engine.BOA.max_sat(8, FORMULA), population="auto", max_generations=500, target=8, restarts=7
+        device, engine.MaxSAT(FORMULA, n=8), population="auto", max_generations=500, target=8, restarts=7
     )
     assert result.status is engine.Status.ITERATION_LIMIT  # who names the target means it
     assert not any("did not improve" in text for text in notices)
@@ -109,7 +109,7 @@ def test_what_was_added_to_the_algorithm_is_shown(
 
 def test_violated_hard_clauses_are_told(device: Member) -> None:
     weights = [None] * 8 + [3, 4]
-    problem = engine.BOA.weighted_max_sat(4, [*FORMULA, [4], [-4]], weights)
+    problem = engine.MaxSAT([*FORMULA, [4], [-4]], weights, n=4)
     with pytest.warns(engine.InfeasibleWarning, match="violates 1 hard clause$"):
         result, notices = solved(device, problem)
     assert "the best solution found violates 1 hard clause" in notices
@@ -118,10 +118,10 @@ def test_violated_hard_clauses_are_told(device: Member) -> None:
     again = engine.BOA.from_arrays(problem.to_arrays(), problem.name).fitness
     assert isinstance(again, Decomposable)
     assert again.violated(again.key(11)) == (1, 3)
-    result, _ = solved(device, engine.BOA.weighted_max_sat(4, [*FORMULA[:7], [4], [-4]], weights[1:]))
+    result, _ = solved(device, engine.MaxSAT([*FORMULA[:7], [4], [-4]], weights[1:], n=4))
     assert (result.counters["unsatisfied_hard"], result.counters["unsatisfied_weight"]) == (0, 3)
     assert result.objective == 3
-    result, _ = solved(device, engine.BOA.weighted_max_sat(4, [[4], [-4]], [3, 4]))
+    result, _ = solved(device, engine.MaxSAT([[4], [-4]], [3, 4], n=4))
     assert "unsatisfied_hard" not in result.counters
 
 

@@ -25,7 +25,7 @@ def _engines() -> Any:
 def random_formula(n: int, clauses: int) -> engine.BOA:
     random = np.random.default_rng(n)
     literals = [random.choice(n, 3, replace=False) + 1 for _ in range(clauses)]
-    return engine.BOA.max_sat(n, [(three * random.choice([-1, 1], 3)).tolist() for three in literals])
+    return engine.MaxSAT([(three * random.choice([-1, 1], 3)).tolist() for three in literals], n=n)
 
 
 def launched(device: Device, steps: float, interrupted: Callable[[], bool], **limits: int) -> list[tuple[int, int]]:

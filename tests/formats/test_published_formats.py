@@ -98,7 +98,7 @@ def test_every_string_has_the_value_of_the_description(tmp_path: Path, name: str
     text, expected, sense = WRITTEN[name]
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     problem = engine.BOA.read(path)
     assert (problem.n, problem.sense) == (N, sense)
     assert problem.evaluate(STRINGS).tolist() == expected().tolist()
@@ -124,8 +124,7 @@ def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Pat
 def test_comments_may_come_first(tmp_path: Path, name: str, comment: str) -> None:
     path = tmp_path / name
     path.write_text(comment + WRITTEN[name][0], encoding="utf-8")
-    assert recognize(path) is engine.BOA
-    assert engine.BOA.read(path).evaluate(STRINGS).tolist() == WRITTEN[name][1]().tolist()
+    assert recognize(path).read(path).evaluate(STRINGS).tolist() == WRITTEN[name][1]().tolist()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_comments_may_come_first(tmp_path: Path, name: str, comment: str) -> Non
 def test_comments_of_other_files_may_come_first(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file"
     path.write_text("# a comment\nc another\n" + text, encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     assert engine.BOA.read(path).n in (3, 20)
 
 
@@ -143,7 +142,7 @@ def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path: Path) 
     path = tmp_path / "bqp50.txt"
     matrices = [random_pairs(seed, diagonal=True) for seed in (4, 5, 6)]
     path.write_text("3\n" + "".join(f" {N} {len(each)} \n" + lines(each) for each in matrices), encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     for number, each in enumerate(matrices, 1):
         problem = engine.BOA.read(path, instance=number)
         assert problem.evaluate(STRINGS).tolist() == quadratic(each, 2).tolist()
@@ -173,7 +172,7 @@ def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
     body = "".join(" ".join(f"{value:g}" for value in row) + " \n" for row in tables)
     path = tmp_path / f"NearestNeighborNK_{N}_{k}_0.txt"
     path.write_text(f"{totals[worst]:g} {words[0]}\n{totals[best]:g} {words[1]}\n{body}", encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     problem = engine.BOA.read(path)
     assert problem.evaluate(STRINGS) == pytest.approx(totals)
     assert problem.optimum == problem.evaluate(STRINGS).max()
@@ -211,7 +210,7 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, name: str, text: str,
 def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path) -> None:
     path = tmp_path / "numbers.txt"
     path.write_text("3 2\n1 2\n2 3\n", encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     for text in ("2 3\n1 2\n2 1\n", "3 3\n1 2\n2 3\n3 1\n", "3 50\n60 10\n100 20\n120 30\n"):
         path.write_text(text, encoding="utf-8")
         assert recognize(path) is engine.Knapsack
@@ -221,7 +220,7 @@ def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path
     assert recognize(path) is engine.Knapsack
     edges = [(i, j) for i in range(1, 60) for j in range(i + 1, 60)]
     path.write_text(f"60 {len(edges)}\n" + "".join(f"{i} {j}\n" for i, j in edges), encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
 
 
 @pytest.mark.parametrize("n", [2, 15, 100, 400])
@@ -229,7 +228,7 @@ def test_symmetric_matrices_are_no_linear_orderings(tmp_path: Path, n: int) -> N
     rng = np.random.default_rng(n)
     half = np.triu(rng.integers(1, 100, (n, n)))
     symmetric = half + np.triu(half, 1).T
-    for matrix, kind in ((symmetric, engine.BOA), (half, engine.LinearOrdering)):
+    for matrix, kind in ((symmetric, engine.QUBO), (half, engine.LinearOrdering)):
         path = tmp_path / "matrix.txt"
         path.write_text(f"{n}\n" + "\n".join(" ".join(map(str, row)) for row in matrix.tolist()), encoding="utf-8")
         assert recognize(path) is kind
@@ -247,7 +246,7 @@ def _written(path: Path, matrix: np.ndarray) -> Path:
 def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path: Path) -> None:
     matrix = np.zeros((300, 300), int)
     matrix[200, 250] = matrix[250, 200] = 4
-    assert recognize(_written(tmp_path / "few.mat", matrix)) is engine.BOA
+    assert issubclass(recognize(_written(tmp_path / "few.mat", matrix)), engine.BOA)
     path = _written(tmp_path / "few.txt", matrix)
     assert recognize(path) is engine.LinearOrdering
     with pytest.raises(ProblemError, match=r"the matrix is symmetric: all orders have the same value \(.*, line 1\)"):
@@ -268,7 +267,7 @@ def test_long_comments_come_before_what_counts(tmp_path: Path, name: str, commen
     }.get(name, "p cnf 3 2\n1 -2 0\n2 3 0\n")
     path = tmp_path / name
     path.write_text(comment + text, encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     assert engine.BOA.read(path).evaluate(STRINGS[:4, -4:][:, : engine.BOA.read(path).n]).shape == (4,)
 
 
@@ -279,7 +278,7 @@ def test_wide_clauses_are_refused_with_their_line(tmp_path: Path, name: str, bef
     clause = " ".join(map(str, range(1, width + 1)))
     path = tmp_path / name
     path.write_text(f"{header}{before}{clause} 0\n{before}-1 0\n", encoding="utf-8")
-    assert recognize(path) is engine.BOA
+    assert issubclass(recognize(path), engine.BOA)
     tracemalloc.start()
     line = 2 if header else 1
     with pytest.raises(ProblemError, match=rf"at most 16 variables; this one has {width} \(.*, line {line}\)"):
@@ -287,9 +286,9 @@ def test_wide_clauses_are_refused_with_their_line(tmp_path: Path, name: str, bef
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     clauses = [list(range(1, width + 1)), [-1]]
-    for make in (engine.BOA.max_sat, lambda n, each: engine.BOA.weighted_max_sat(n, each, [1, 1])):
+    for weights in (None, [1, 1]):
         with pytest.raises(ProblemError, match=f"at most 16 variables; clause 1 of the formula has {width}"):
-            make(width, clauses)
+            engine.MaxSAT(clauses, weights)
 
 
 def test_wide_clauses_that_always_hold_or_weigh_nothing_are_read(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -
 @pytest.mark.full
 def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
-    problem = engine.BOA.max_cut(30, square)
+    problem = engine.MaxCut(square, 30)
     events: list[Any] = []
     result = engine.solve(problem, backend="opencl", local_search="none", population=100, on_event=events.append)
     shown = [event for event in events if isinstance(event, Trace) and event.name == "solution"]
@@ -269,7 +269,7 @@ def test_boa_shows_local_search_as_it_goes_on(qtbot: Any) -> None:
 
 @pytest.mark.full
 def test_boa_tells_a_known_optimum_from_a_bound(qtbot: Any) -> None:
-    problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.BOA.max_sat(2, [[1, 2], [-1], [-2]])}
+    problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.MaxSAT([[1, 2], [-1], [-2]], n=2)}
     for title, problem in problems.items():
         events: list[Any] = []
         result = engine.solve(problem, backend="opencl", population=32, max_generations=2, on_event=events.append)

@@ -266,11 +266,11 @@ FUNCTIONS = {
     "trap": engine.BOA("trap-5", 10),
     "hiff": engine.BOA("hiff", 8),
     "htrap": engine.BOA("htrap", 9),
-    "cut": engine.BOA.max_cut(6, [(0, 1, 1.5), (1, 2, 4), (0, 2, 2.25), (3, 4, 1), (4, 5, 7), (5, 3, 2)]),
-    "qubo": engine.BOA.qubo(6, [(0, 0, -1), (0, 1, 2), (1, 1, -3), (2, 5, -1.5), (4, 4, 2)]),
+    "cut": engine.MaxCut([(0, 1, 1.5), (1, 2, 4), (0, 2, 2.25), (3, 4, 1), (4, 5, 7), (5, 3, 2)], 6),
+    "qubo": engine.QUBO({(0, 0): -1, (0, 1): 4, (1, 1): -3, (2, 5): -3, (4, 4): 2}, 6),
     "ising": engine.BOA.ising(3, seed=2),
     "nk": engine.BOA.nk(9, neighbours=2, seed=4),
-    "formula": engine.BOA.weighted_max_sat(3, [[1], [-1], [2, 3], [-2, -3]], [3, 2, None, 1]),
+    "formula": engine.MaxSAT([[1], [-1], [2, 3], [-2, -3]], [3, 2, None, 1], n=3),
 }
 
 

@@ -25,6 +25,7 @@ name              layout                                                        
 ``beasley``       OR-Library's ``bqp`` files: the number of instances; for each "n m" and entries as in    1-based
                   ``.sparse`` files; to be maximised
 ``qbsolv``        ``p qubo 0 n diagonals couplers``, then "i i value", and "i j value" counted once        0-based
+``labs``          Quintet's own: ``labs 60``, the length of binary sequences of low autocorrelation
 ``boa``           Quintet's own: ``boa trap n=100 k=5`` for a built-in function; for a function in C the
                   line ``boa snippet n=20 minimize=1 optimum=26 scale=1``, all but n optional, and the
                   code below it
@@ -48,7 +49,7 @@ from ...errors import ProblemError
 from ..instances import require_instance
 from ..source import beginning_of, read_bytes, without_compression
 from .clauses import read_cnf, read_wcnf
-from .landscapes import read_boa, read_goldman_nk, read_nk
+from .landscapes import read_boa, read_goldman_nk, read_labs, read_nk
 from .lines import Lines, Parsed
 from .pairs import (
     read_beasley,
@@ -74,6 +75,7 @@ _READERS = {
     "edges": read_dimacs_graph,
     "matrix": read_matrix,
     "qbsolv": read_qbsolv,
+    "labs": read_labs,
 }
 
 

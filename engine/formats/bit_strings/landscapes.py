@@ -8,7 +8,7 @@ import re
 from ..source import require_memory
 from .lines import INTEGER, NUMBER, Lines, Parsed
 
-__all__ = ["read_boa", "read_goldman_nk", "read_nk"]
+__all__ = ["read_boa", "read_goldman_nk", "read_labs", "read_nk"]
 
 _MOST_NEIGHBOURS = 15
 _BUILT_IN_WORDS = {"n": INTEGER, "k": INTEGER}
@@ -72,6 +72,12 @@ def read_goldman_nk(lines: Lines) -> Parsed:
 
 def _parts(values: list[float], size: int) -> list[list[float]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def read_labs(lines: Lines) -> Parsed:
+    """The length of binary sequences of low autocorrelation."""
+    row = lines.behind_comments("the length")
+    return Parsed("labs", lines.genes(lines.whole(row[1], "the length"), "the length"))
 
 
 def read_boa(lines: Lines, text: str) -> Parsed:

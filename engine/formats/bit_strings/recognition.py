@@ -45,6 +45,8 @@ def recognize(path: Path, head: str) -> str | None:
         return "wcnf"
     if rows[0][0] == "boa" and len(rows[0]) > 1:
         return "boa"
+    if rows[0][0] == "labs" and len(rows[0]) == 2:
+        return "labs"
     if SERVER_LINE.fullmatch(" ".join(rows[0])):
         return "server" if _is_server(rows) else None
     return _of_numbers(path, head, rows, cut)
@@ -131,7 +133,9 @@ def _pairs(path: Path, rows: Rows, cut: bool) -> str | None:
     if all(len(row) == 3 and _is_value(row[2]) for row in pairs) or (
         len(first) == 2 and all(len(row) == 2 for row in pairs) and _is_plain_graph(path, rows, cut)
     ):
-        return _meant(path)
+        found = _meant(path)
+        loops = found == "maxcut" and path.suffix.lower() not in CUT_SUFFIXES and any(row[0] == row[1] for row in pairs)
+        return "qubo" if loops else found
     return None
 
 

@@ -12,6 +12,7 @@ from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solv
 from ...util.paths import PACKAGE
 from .options import PHASES, Options
 from .problem import BOA
+from .problems import LABS, QUBO, MaxCut, MaxSAT, SpinGlass
 from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
@@ -26,7 +27,7 @@ PUBLIC = {
 SOLVER = Solver(
     name="boa",
     title="Bayesian optimization algorithm",
-    problems=(BOA,),
+    problems=(BOA, MaxCut, QUBO, MaxSAT, SpinGlass, LABS),
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.plan", "validate"),

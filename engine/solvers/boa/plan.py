@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.result import Result
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory
 from ...util.text import bytes_text
@@ -21,6 +22,7 @@ from .options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters,
 from .problem import BOA
 
 __all__ = [
+    "ReducedProblem",
     "counting_for",
     "first_population",
     "initial_individuals",
@@ -54,7 +56,7 @@ Half of them for annealing with partition crossover: at equal work, few individu
 """
 
 
-_SEQUENCES = 1024  # of low autocorrelation, in the first population: many short searches
+_SEQUENCES = 4096  # of low autocorrelation, in the first population: many short searches
 
 _MOST_WALKED, _FEWEST_WALKED, _WALKED_GENES = 64, 16, 160_000
 """The same for walks: of 5000 variables 32 individuals came further than 16, 64, 128 or 256 with as many flips."""
@@ -95,7 +97,26 @@ def reduced_problem(problem: BOA, options: Options) -> tuple[BOA, Options]:
     if smaller is None:
         return problem, options
     seeds = initial_individuals(problem, options)[:, smaller.kept]
-    return BOA(smaller, seeds=seeds, name=problem.name), options.model_copy(update={"initial": None})
+    return ReducedProblem(problem, smaller, seeds), options.model_copy(update={"initial": None})
+
+
+class ReducedProblem(BOA):
+    """What is searched in place of a problem, whose results it gives.
+
+    Parameters
+    ----------
+    problem : BOA
+    fitness : Reduced
+    seeds : ndarray of uint8, shape (s, n)
+    """
+
+    def __init__(self, problem: BOA, fitness: Reduced, seeds: NDArray[np.uint8]) -> None:
+        super().__init__(fitness, seeds=seeds, name=problem.name)
+        self._problem = problem
+
+    def answer(self, result: Result) -> Result:
+        """See :meth:`BOA.answer`."""
+        return self._problem.answer(result)
 
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:

@@ -16,13 +16,25 @@ from ...formats import bit_strings
 from ...formats.instances import located
 from ...util.text import counted, number_text
 from ...util.trust import is_bundled, native_code_of, require_trust
-from .fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
+from .fitness import Fitness, Function, Hierarchy, Snippet, tables
 from .fitness.autocorrelation import Autocorrelation
 from .fitness.files import from_parsed
 from .fitness.landscapes import random_ising, random_nk
 from .fitness.tables import Decomposable
 
 __all__ = ["BOA"]
+
+
+_FAMILIES = {
+    "cnf": "clauses (MaxSAT)",
+    "wcnf": "clauses (MaxSAT)",
+    "nk": "an NK landscape (BOA)",
+    "ising": "a spin glass (SpinGlass)",
+    "maxcut": "a graph to be cut (MaxCut)",
+    "qubo": "a QUBO matrix (QUBO)",
+    "labs": "a length of sequences (LABS)",
+    "boa": "a function of Quintet's own (BOA)",
+}
 
 
 class BOA(Problem):
@@ -60,6 +72,7 @@ class BOA(Problem):
     """
 
     kind: ClassVar[str] = "boa"
+    _formats: ClassVar[tuple[str, ...]] = tuple(_FAMILIES)  # of what is read
     read_options = InstanceOption
 
     def __init__(
@@ -205,93 +218,6 @@ class BOA(Problem):
         return cls(random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
 
     @classmethod
-    def max_sat(cls, n: int, clauses: Sequence[Sequence[int]]) -> Self:
-        """Maximise the number of satisfied clauses.
-
-        Parameters
-        ----------
-        n : int
-            Variables.
-        clauses : sequence of sequences of int
-            Literals, counted from 1, negative for negated ones.
-
-        Examples
-        --------
-        >>> import engine
-        >>> problem = engine.BOA.max_sat(3, [[1, -2], [2, 3]])  # (x1 or not x2) and (x2 or x3)
-        >>> problem.evaluate([[0, 1, 0], [1, 1, 0]])
-        array([1, 2])
-        """
-        return cls(formulas.max_sat(n, clauses))
-
-    @classmethod
-    def weighted_max_sat(cls, n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Self:
-        """Minimise the total weight of unsatisfied clauses.
-
-        Parameters
-        ----------
-        n : int
-            Variables.
-        clauses : sequence of sequences of int
-            Literals, counted from 1, negative for negated ones.
-        weights : sequence of int or None
-            One per clause; a clause with None must be satisfied.
-
-        Examples
-        --------
-        >>> import engine
-        >>> problem = engine.BOA.weighted_max_sat(2, [[1], [-1, 2]], [3, None])
-        >>> problem.evaluate([[0, 0], [1, 1]])
-        array([3, 0])
-        """
-        return cls(formulas.weighted_max_sat(n, clauses, weights))
-
-    @classmethod
-    def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
-        """Maximise the weight of a cut.
-
-        Parameters
-        ----------
-        n : int
-            Vertices.
-        edges : sequence of (int, int, float)
-            Two vertices, counted from 0, and a weight; each pair once, also of (i, j) and (j, i) one only.
-        optimum : float, optional
-            The known maximum.
-
-        Examples
-        --------
-        >>> import engine
-        >>> problem = engine.BOA.max_cut(3, [(0, 1, 1), (1, 2, 4)])
-        >>> problem.evaluate([[0, 1, 1], [0, 1, 0]])
-        array([1, 5])
-        """
-        return cls(tables.max_cut(n, edges, optimum))
-
-    @classmethod
-    def qubo(cls, n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
-        """Minimise x'Qx over bit strings.
-
-        Parameters
-        ----------
-        n : int
-            Variables.
-        entries : sequence of (int, int, float)
-            Row and column, counted from 0, and the entry of Q, which is symmetric; one off the diagonal is given once,
-            as (i, j) or (j, i), and counts twice.
-        optimum : float, optional
-            The known minimum.
-
-        Examples
-        --------
-        >>> import engine
-        >>> problem = engine.BOA.qubo(2, [(0, 0, -1), (0, 1, 2)])
-        >>> problem.evaluate([[1, 0], [1, 1]])
-        array([-1,  3])
-        """
-        return cls(tables.qubo(n, entries, optimum))
-
-    @classmethod
     def read(cls, path: str | Path, instance: int = 1, *, trust: bool = False) -> Self:
         """Read a file of any format of :mod:`engine.formats.bit_strings`.
 
@@ -311,17 +237,34 @@ class BOA(Problem):
             If it contains a C snippet that is not trusted; see :mod:`engine.util.trust`.
         """
         parsed = bit_strings.read(path, instance)
+        if parsed.format not in cls._formats:
+            raise ProblemError(f"this is a file of {_FAMILIES[parsed.format]}, not of a {cls.__name__}", Path(path))
         name = Path(path).name if parsed.instances == 1 else f"{Path(path).name}-{instance}"
         with located(path):
-            problem = cls(from_parsed(parsed), name=name)
+            problem = cls._of_parsed(parsed, name)
         problem.instances_in_file = parsed.instances
         if problem.native_code is not None and not is_bundled(path):
             require_trust(native_code_of(problem.native_code, str(path)), trust)
         return problem
 
     @classmethod
+    def _of_parsed(cls, parsed: bit_strings.Parsed, name: str) -> Self:
+        return cls._of(from_parsed(parsed), None, name)
+
+    @classmethod
+    def _of(cls, fitness: Fitness, seeds: ArrayLike | None, name: str) -> Self:
+        """A problem of this class with a fitness of its kind."""
+        made = cls.__new__(cls)
+        BOA.__init__(made, fitness, seeds=seeds, name=name)
+        return made
+
+    def answer(self, result: Result) -> Result:
+        """The result that a run of this problem returns, from one of bit strings alone."""
+        return result
+
+    @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is in one of these formats, by its first lines.
+        """Whether a file is in a format of functions that have no class of their own, by its first lines.
 
         Parameters
         ----------
@@ -329,7 +272,7 @@ class BOA(Problem):
         head : str
             The beginning of the file.
         """
-        return bit_strings.recognize(path, head) is not None
+        return bit_strings.recognize(path, head) in ("nk", "goldman-nk", "boa")
 
     # --- what every problem has ---------------------------------------------------------------------------------
 
@@ -423,7 +366,7 @@ class BOA(Problem):
         else:
             fitness = Snippet(str(arrays["code"]), numbers[0], scale=numbers[1], minimize=bool(numbers[2]))
             fitness.best_key = numbers[3] if len(numbers) > 3 else None
-        return cls(fitness, seeds=arrays["seeds"], name=name)
+        return cls._of(fitness, arrays["seeds"], name)
 
 
 def _seeds(seeds: ArrayLike | None, n: int) -> NDArray[np.uint8]:

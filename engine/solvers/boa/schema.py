@@ -41,6 +41,9 @@ SCHEMA = Schema(
         ArraySpec("edges", "int32", ("edges", 2), title="Edges of the network, from and to"),
         ArraySpec("order", "int32", (None,), title="Genes in sampling order"),
         ArraySpec("population", "uint8", ("individuals", "genes"), title="Some of the last individuals"),
+        ArraySpec("satisfied", "uint8", ("clauses",), title="Which clauses hold", optional=True),
+        ArraySpec("values", "float64", ("individuals",), title="Values of these individuals", optional=True),
+        ArraySpec("labels", "integer|text", ("genes",), title="Names of the variables", optional=True),
         ArraySpec(
             "algorithm", "text", (), title="The algorithm, and what was added to that of the paper", optional=True
         ),

@@ -102,7 +102,7 @@ def search(
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
     record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
-    run.offer(record.result)
+    run.offer(lambda status: problem.answer(record.result(status)))
     target = problem.fitness.best_key if options.target is None else problem.fitness.key(options.target)
     try:
         status = _populations(problem, options, run, record, make, devices, host, target)
@@ -129,7 +129,7 @@ def search(
     if violated is not None and violated[0]:
         run.warn(InfeasibleWarning(f"the best solution found violates {counted(violated[0], 'hard clause')}"))
         status = Status.ITERATION_LIMIT if status is Status.FEASIBLE else status
-    return record.result(status)
+    return problem.answer(record.result(status))
 
 
 def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:

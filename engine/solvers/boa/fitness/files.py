@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....formats.bit_strings import Parsed
+from .autocorrelation import Autocorrelation
 from .formulas import max_sat, weighted_max_sat
 from .functions import Fitness, Snippet
 from .tables import Decomposable, built_in, ising, max_cut, nearest_neighbour_nk, qubo
@@ -26,6 +27,8 @@ def from_parsed(parsed: Parsed) -> Fitness:
         return max_cut(parsed.n, parsed.terms)
     if parsed.format == "qubo":
         return qubo(parsed.n, parsed.terms, maximize=parsed.maximize)
+    if parsed.format == "labs":
+        return Autocorrelation(parsed.n)
     name = parsed.words["fitness"]
     if name == "snippet":
         return _snippet(parsed)

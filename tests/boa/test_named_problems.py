@@ -1,0 +1,187 @@
+"""Problems by their own names: what they take, what their results say, and what they refuse."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+import engine
+from engine.devices import Member
+from engine.errors import ProblemError
+from engine.solvers import recognize
+
+pytestmark = pytest.mark.usefixtures("unoptimized")
+
+
+def every(n: int) -> np.ndarray:
+    return np.array(list(itertools.product((0, 1), repeat=n)), np.uint8)
+
+
+WEIGHTS = np.array([[0, 3, 0, -1], [3, 0, 2, 0], [0, 2, 0, 5], [-1, 0, 5, 0]])
+EDGES = [(0, 1, 3), (1, 2, 2), (2, 3, 5), (0, 3, -1)]
+GRAPH = nx.from_numpy_array(WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        *(WEIGHTS, np.triu(WEIGHTS), WEIGHTS.tolist(), sparse.csr_array(WEIGHTS), sparse.coo_matrix(np.tril(WEIGHTS))),
+        *(GRAPH, EDGES, {(a, b): w for a, b, w in EDGES}, nx.MultiGraph([(*e[:2], {"weight": e[2]}) for e in EDGES])),
+    ],
+)
+def test_a_graph_is_cut_in_whatever_form_it_is_given(graph: Any) -> None:
+    x = every(4)
+    expected = sum(w * (x[:, a] != x[:, b]) for a, b, w in EDGES)
+    assert engine.MaxCut(graph).evaluate(x).tolist() == expected.tolist()
+    signs = 2 * x.astype(int) - 1
+    energy = -sum(w * signs[:, a] * signs[:, b] for a, b, w in EDGES) - signs @ [1, 0, -2.5, 0]
+    assert engine.SpinGlass(graph, h=[1, 0, -2.5, 0]).evaluate(x).tolist() == (-energy).tolist()
+
+
+def test_an_asymmetric_matrix_counts_every_entry_once() -> None:
+    matrix = np.array([[1, -4.5, 0], [2, 0, 3], [0, -7, -1]])
+    x = every(3)
+    expected = np.einsum("mi,ij,mj->m", x, matrix, x)
+    named: dict[Any, float] = {(f"x{i}", f"x{j}"): matrix[i, j] for i in range(3) for j in range(3)}
+    entries = {(i, j): matrix[i, j] for i in range(3) for j in range(3)}
+    for given in (matrix, matrix.tolist(), sparse.csr_array(matrix), entries, named):
+        assert engine.QUBO(given).evaluate(x).tolist() == expected.tolist()
+    assert engine.QUBO(matrix, offset=2.5, maximize=True).evaluate(x).tolist() == (expected + 2.5).tolist()
+
+
+def test_results_say_what_belongs_to_the_problem(device: Member, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"devices": [device.info.id], "population": 32, "max_generations": 2}
+    graph = nx.relabel_nodes(GRAPH, dict(enumerate("abcd")))
+    cut = engine.solve(engine.MaxCut(graph, name="four"), run_folder=tmp_path / "cut", **given)
+    assert cut.objective == nx.cut_size(graph, *cut.sides, weight="weight") == 9
+    loaded = engine.load(tmp_path / "cut")
+    assert type(loaded) is type(cut)
+    assert loaded.sides == cut.sides
+    again = engine.MaxCut.from_arrays(engine.MaxCut(graph).to_arrays(), "again")
+    assert again.labels is not None
+    assert again.labels.tolist() == list("abcd")
+    glass = engine.solve(engine.SpinGlass(EDGES, h=[0, 0, 0, 9]), **given)
+    spins = glass.spins.astype(int)
+    assert glass.energy == -sum(w * spins[a] * spins[b] for a, b, w in EDGES) - 9 * spins[3]
+    clauses = [[1, 2], [1, 1, -2], [-1, 3, 3], [-1, -3], [2, -2]]
+    formula = engine.MaxSAT(clauses, [2, None, 4, 5, 1])
+    sat = engine.solve(formula, run_folder=tmp_path / "sat", **given)
+    assert sat.satisfied.tolist() == [any(literal in sat.literals for literal in clause) for clause in clauses]
+    assert sat.objective == sum(w for w, held in zip([2, 0, 4, 5, 1], sat.satisfied, strict=True) if not held)
+    assert "5 of 5 clauses hold, and these" in engine.verify(tmp_path / "sat").verified or not sat.satisfied.all()
+    assert not engine.verify(tmp_path / "sat").refuted
+    labs = engine.solve(engine.LABS(11), **given)
+    c = np.correlate(labs.sequence, labs.sequence, "full")[11:]
+    assert labs.objective == (c.astype(int) ** 2).sum() == 5
+    assert labs.merit_factor == pytest.approx(121 / 10)
+    assert engine.verify(labs, engine.LABS(11)).verified
+
+
+def test_models_of_dimod_are_taken_and_their_samples_returned(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    binary = SimpleNamespace(
+        linear={"a": -1.0, "b": 2.0, "c": 0.0},
+        quadratic={("a", "b"): 1.5, ("b", "c"): -4.0},
+        offset=0.25,
+        vartype=SimpleNamespace(name="BINARY"),
+    )
+    spin = SimpleNamespace(
+        quadratic={}, vartype=SimpleNamespace(name="SPIN"), change_vartype=lambda kind, inplace: binary
+    )
+    x = every(3).astype(int)
+    expected = -x[:, 0] + 2.0 * x[:, 1] + 1.5 * x[:, 0] * x[:, 1] - 4 * x[:, 1] * x[:, 2] + 0.25
+    for model in (binary, spin):
+        assert engine.QUBO(model).evaluate(x).tolist() == expected.tolist()
+    result = engine.solve(engine.QUBO(binary), devices=[device.info.id], population=32, max_generations=1)
+    assert result.sample == {"a": 1, "b": 0, "c": 0} or result.objective == expected.min()
+    monkeypatch.setitem(sys.modules, "dimod", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install dimod"):
+        result.sample_set()
+    taken = SimpleNamespace(from_samples=lambda samples, vartype, energy: (*samples, vartype, energy))
+    monkeypatch.setitem(sys.modules, "dimod", SimpleNamespace(SampleSet=taken))
+    rows, labels, vartype, energies = result.sample_set()
+    assert (labels, vartype) == (["a", "b", "c"], "BINARY")
+    assert energies.tolist() == sorted(engine.QUBO(binary).evaluate(rows).tolist())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: engine.MaxCut([(0, 0, 1)]), "an edge must join two vertices; got 0 twice"),
+        (lambda: engine.MaxCut(nx.Graph([("a", "a")])), "an edge must join two vertices; got a twice"),
+        (lambda: engine.MaxCut(nx.Graph()), "there must be at least one vertex; got none"),
+        (lambda: engine.MaxCut([]), "there must be at least one vertex; got none"),
+        (lambda: engine.MaxCut(nx.DiGraph([(0, 1)])), "the graph must be undirected"),
+        (lambda: engine.MaxCut([(0, 1, float("nan"))]), r"the weight of \(0, 1\) must be finite; got nan"),
+        (lambda: engine.MaxCut([(0, 1, "x")]), r"the weight of \(0, 1\) must be a number; got 'x'"),
+        (lambda: engine.MaxCut([[0, 1], [2, 0]] * 1 + [(1, 0)]), "the pair 1 0 is given twice"),
+        (lambda: engine.MaxCut(np.array([[0, 1], [2, 0]])), "the matrix must be symmetric, or have one half only"),
+        (lambda: engine.MaxCut(np.zeros((2, 3))), r"the matrix must be square; got shape \(2, 3\)"),
+        (lambda: engine.MaxCut([(0, 1, 1, 1)]), "a list must hold pairs, or pairs with a weight"),
+        (lambda: engine.QUBO(np.full((2, 2), np.inf)), r"the weight of \(0, 0\) must be finite"),
+        (lambda: engine.QUBO({(0, 1): 1}, offset=float("nan")), "offset must be finite; got nan"),
+        (lambda: engine.QUBO({0: 1}), "the keys of a mapping must be pairs; got 0"),
+        (lambda: engine.SpinGlass([(1, 1, 2)]), "a coupling must join two spins; got 1 twice"),
+        (lambda: engine.SpinGlass(WEIGHTS, h=[1, 2]), "n is the size of the matrix, 4; got 2"),
+        (lambda: engine.SpinGlass(EDGES, h=[0, 0, 0, float("inf")]), "h must be finite; got inf for spin 3"),
+        (lambda: engine.SpinGlass(EDGES, h={7: 1}), "h names the spin 7, which J does not have"),
+        (lambda: engine.MaxSAT([]), "there must be at least one variable; got none"),
+        (lambda: engine.MaxSAT([[1, 0]]), "a literal must be a whole number other than 0; got 0 in clause 1"),
+        (lambda: engine.MaxSAT([[1], []]), "a clause must have a literal; clause 2 of the formula has none"),
+        (lambda: engine.MaxSAT([[1], [2]], [1]), "2 clauses need as many weights; got 1"),
+        (lambda: engine.MaxSAT([[1]], [0.5]), "the weight of a clause must be a whole number or None; got 0.5"),
+        (lambda: engine.LABS(1), "a sequence must have from 2 to 1024 elements; got 1"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_in_a_sentence(make: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("g.rud", "3 2\n1 2 1\n2 3 4\n", engine.MaxCut),
+        ("g.txt", "3 2\n1 2 1\n2 3 4\n", engine.MaxCut),
+        ("g.gph", "c a graph\np edge 3 2\ne 1 2\ne 2 3\n", engine.MaxCut),
+        ("q.txt", "3 2\n1 1 -1\n2 3 4\n", engine.QUBO),
+        ("q.sparse", "3 2\n1 2 1\n2 3 4\n", engine.QUBO),
+        ("q.mat", "2\n1 2\n2 -3\n", engine.QUBO),
+        ("j.sg", "3 2\n1 2 1\n2 3 4\n", engine.SpinGlass),
+        ("f.cnf", "p cnf 3 2\n1 -2 0\n2 3 0\n", engine.MaxSAT),
+        ("f.wcnf", "h 1 -2 0\n4 2 3 0\n", engine.MaxSAT),
+        ("old.wcnf", "p wcnf 3 2 9\n9 1 -2 0\n4 2 3 0\n", engine.MaxSAT),
+        ("labs.txt", "labs 27\n", engine.LABS),
+        ("trap.boa", "boa trap n=10 k=5\n", engine.BOA),
+    ],
+)
+def test_files_are_read_by_the_class_of_what_they_hold(tmp_path: Path, name: str, text: str, kind: Any) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert recognize(path) is kind
+    problem = kind.read(path)
+    assert type(problem) is kind
+    assert type(kind.from_arrays(problem.to_arrays(), "again")) is kind
+    x = every(problem.n)[:8] if problem.n < 20 else np.zeros((1, problem.n), np.uint8)
+    assert problem.evaluate(x).tolist() == engine.BOA.read(path).evaluate(x).tolist()
+    other = engine.QUBO if kind is not engine.QUBO else engine.MaxCut
+    with pytest.raises(ProblemError, match=rf"not of a {other.__name__} \(.*{name}"):
+        other.read(path)
+
+
+def test_a_file_of_sequences_names_its_fault(tmp_path: Path) -> None:
+    path = tmp_path / "labs.txt"
+    for text, fault in (
+        ("labs 1\n", "from 2 to 1024 elements; got 1"),
+        ("labs x\n", "must be a whole number; got 'x'"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ProblemError, match=fault):
+            engine.LABS.read(path)
