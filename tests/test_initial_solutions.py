@@ -38,6 +38,7 @@ def makespan(order: list[int]) -> int:
     return int(done[-1])
 
 
+@pytest.mark.full
 def test_a_flowshop_begins_with_the_given_order() -> None:
     order = [3, 1, 4, 0, 5, 8, 2, 6, 7]
     result, first = first_incumbent(engine.Flowshop(TIMES), initial=order)

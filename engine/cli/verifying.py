@@ -14,7 +14,7 @@ from ..errors import InputError, ProofError
 from ..solvers import solver_named
 from ..util.files import read_regular, reason_of
 from ..util.text import in_utf8, printable
-from ..verification import REFUTED, is_archive
+from ..verification import REFUTED, Verification, is_archive
 from ..verification import verify as verify_run
 from .options import backend_option, config_option, debug_option, devices_option, options
 
@@ -26,7 +26,7 @@ __all__ = ["verify"]
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Proofs: seed of the sample.")
 @click.option("--samples", type=click.IntRange(min=0), default=8, show_default=True, help="Proofs: random subtrees.")
 @click.option("--whole", is_flag=True, help="Proofs: search the whole tree again, as long as that takes.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, a line for each run folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, a line for each path.")
 @options(backend_option, devices_option, config_option, debug_option)
 def verify(
     paths: tuple[Path, ...],
@@ -60,8 +60,13 @@ def verify(
             if solver.verify is None:
                 raise InputError(f"the solver {solver.name} makes no proofs")
             owner = owner or stack.enter_context(Engine(backend, devices, config_file=config_file))
+            sentences = solver.verify(path, owner, seed, samples, whole)
+            if as_json:
+                content = Verification(in_utf8(str(path)), tuple(sentences), (), ()).to_dict()
+                print(json.dumps(content), flush=True)
+                continue
             print(printable(str(path)))
-            for sentence in solver.verify(path, owner, seed, samples, whole):
+            for sentence in sentences:
                 print(f"  {sentence}", flush=True)
     return REFUTED if REFUTED in codes else max(codes)
 

@@ -37,7 +37,7 @@ def hooks() -> ModuleType:
     return module
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("path", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
 def test_the_code_of_a_page_runs_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -28,7 +28,7 @@ def checks() -> list[Any]:
     ]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:

@@ -219,6 +219,44 @@ def test_a_proof_is_verified_in_sentences(installed: Installation, tmp_path: Pat
     proof = SAMPLES / "proofs" / "VFR20_5_1.json"
     sentences = (r"  (the|8|1) .*",)
     only_lines(installed.quintet("verify", proof, "--samples", "1", cwd=tmp_path), re.escape(str(proof)), *sentences)
+    found = only_json(installed.quintet("verify", proof, "--samples", "0", "--json", cwd=tmp_path))
+    assert (found["verdict"], found["name"], found["refuted"]) == ("verified", str(proof), [])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bench", "knapsack", "--batch", "2"), "by bounds alone"),
+        (("tune", "boa", "onemax", "--genes", "20", "--runs", "1", "--max-parents", "1"), "individuals solve 1 of 1"),
+        (("reproduce", "pdas", "--profile", "quick", "--folder", "report"), "report.html"),
+        pytest.param(("bench", "linprog", "--size", "20x40", "--batch", "0"), "20", marks=FULL),
+        pytest.param(("bench", "cluster", "--workers", "20", "--tasks", "2"), "20", marks=FULL),
+    ],
+    ids=["bench", "tune", "reproduce", "bench linprog", "bench cluster"],
+)
+def test_measurements_are_tables_and_sentences(
+    words: tuple[str, ...], said: str, installed: Installation, tmp_path: Path
+) -> None:
+    done = installed.quintet(*words, cwd=tmp_path)
+    only_lines(done, r"[┏┡└┃│].*|[ a-zA-Z0-9(].*")
+    assert said in done.out
+    assert not re.search(r"highs|copyright|pocl|warning", done.out, re.IGNORECASE)
+
+
+@FULL
+def test_the_samples_of_a_demonstration_are_named_beside_its_table(installed: Installation, tmp_path: Path) -> None:
+    done = installed.quintet("demo", cwd=tmp_path)
+    heading, *rows = done.out.splitlines()
+    assert (done.code, heading.split()[:3]) == (0, ["sample", "solver", "status"])
+    assert {row.split()[1]: row.split()[-1] for row in rows}.items() <= {
+        (name, said) for name in SOLVERS for said in ("right", "answered")
+    }
+    assert {line.split(":")[0] for line in done.err.splitlines()} == set(SOLVERS)
+
+
+def test_the_app_refuses_what_it_cannot_open_before_a_window(installed: Installation, tmp_path: Path) -> None:
+    done = installed.quintet("gui", *sample("knapsack"), "--as", "Sonnet", cwd=tmp_path, QT_QPA_PLATFORM="offscreen")
+    assert "Sonnet" in only_refusal(done, 2)
 
 
 def test_exit_codes_are_the_documented_ones(installed: Installation, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """The window under a random walk over its actions, while other windows add and delete runs.
 
-Offscreen; in a real window with ``QT_QPA_PLATFORM=xcb`` and a display, such as that of ``xvfb-run``.
+Offscreen, and in a real window of Xvfb where it is.
 """
 
 from __future__ import annotations
 
 import gc
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from typing import Any
 import pytest
 
 from tests.support.app import COUNTING, MISSING
+from tests.support.environment import ROOT
+from tests.support.patience import PATIENCE as SECONDS
+from tests.support.screen import xvfb
 
 if MISSING:
     pytest.skip(MISSING, allow_module_level=True)
@@ -197,3 +202,15 @@ def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(
         walk.step()
     assert len(walk.testers) >= 4
     assert [record.message for record in qtlog.records if "FAIL!" in record.message] == []
+
+
+@pytest.mark.full
+def test_the_same_holds_in_a_real_window() -> None:
+    test = f"{__file__}::{test_the_selection_stays_with_its_runs_and_models_keep_their_contract.__name__}[1]"
+    with xvfb() as environment:
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+        done = subprocess.run(
+            words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * SECONDS, check=False
+        )
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout

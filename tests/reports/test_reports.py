@@ -71,7 +71,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(capsys: pytest.CaptureFixtu
     assert "did you mean 'knapsack'" in capsys.readouterr().err
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "report"

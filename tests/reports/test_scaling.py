@@ -15,7 +15,7 @@ from engine.reports.timeline import covered, picture, shares_of
 from engine.solvers import solver_named
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("solver", "only", "counts"),
     [
