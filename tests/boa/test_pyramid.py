@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.errors import OptionError, ProblemError
-from engine.solvers.boa.pyramid import linkage_subsets
+from engine.solvers.boa.pyramid import Linkage
 from tests.support.examples import examples
 
 Function = Callable[[np.ndarray], Any]
@@ -129,7 +128,7 @@ def test_numbers_that_make_no_sense_are_refused() -> None:
 def test_the_linkage_tree_joins_what_is_always_alike_first() -> None:
     chance = np.random.default_rng(1)
     pairs = np.repeat(chance.integers(0, 2, (40, 4)), 2, axis=1)  # genes 0 and 1, 2 and 3, ... are equal
-    subsets = linkage_subsets(pairs.astype(np.float32), random.Random(0))
+    subsets = Linkage(8, 0).subsets(pairs.T @ pairs, len(pairs))
     assert set(subsets[:4]) == {0b11, 0b1100, 0b110000, 0b11000000}, "single genes add nothing to their pairs"
     assert [subset.bit_count() for subset in subsets] == sorted(subset.bit_count() for subset in subsets)
     assert all(subset.bit_count() % 2 == 0 for subset in subsets)

@@ -18,6 +18,7 @@ import random
 from array import array
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,13 +29,13 @@ from ...errors import OptionError, OutputError, ProblemError
 from ...util.files import read_utf8, write_whole
 from .fitness import check_genes
 
-__all__ = ["BitSearch", "linkage_subsets"]
+__all__ = ["BitSearch", "Linkage"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
-_GROWTH = 1.05  # of a level, at which its subsets are learned anew
+_GROWTH = 1.1  # of a level, at which its subsets are learned anew
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
-_CELLS_AT_ONCE = 1 << 18
+_TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
 _FORMAT = "quintet bit search 1"
 
 Climb = Generator[int, float, tuple[int, float]]
@@ -114,6 +115,10 @@ class BitSearch:
     @property
     def _sign(self) -> int:
         return -1 if self.minimize else 1
+
+    @cached_property
+    def _linkage(self) -> Linkage:
+        return Linkage(self.n, self.seed)
 
     # --- asking and telling -------------------------------------------------------------------------------------
 
@@ -234,7 +239,7 @@ class BitSearch:
         self._members.add(string)
         if level == len(self._levels):
             self._levels.append(_Level(self.n))
-        self._levels[level].add(string, self._rows([string])[0])
+        self._levels[level].add(string)
 
     def _flip(self, string: int, value: float) -> Climb:
         """First improvement by flips of single bits, in random order, until none improves.
@@ -267,7 +272,7 @@ class BitSearch:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
         draw = self._random.random
         donors = level.strings
-        for subset in level.subsets(self._random):
+        for subset in level.subsets(self):
             if not subset & ((level.ones & ~string) | (string & level.zeros)):
                 continue
             for _ in range(_DONOR_DRAWS):
@@ -363,78 +368,97 @@ class _Level:
         self.zeros = 0
         self.learned: list[int] = []
         self._all = (1 << n) - 1
-        self._learned_from = 0
-        self._rows = np.zeros((8, n), np.float32)
+        self._counted = 0
+        self._both = np.zeros((n, n), np.intp)
 
-    def add(self, string: int, row: NDArray[np.uint8]) -> None:
-        if len(self.strings) == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._rows[len(self.strings)] = row
+    def add(self, string: int) -> None:
         self.strings.append(string)
         self.ones |= string
         self.zeros |= self._all ^ string
 
-    def subsets(self, random: random.Random) -> list[int]:
-        count = len(self.strings)
-        if count > self._learned_from * _GROWTH:
-            self.learned = linkage_subsets(self._rows[:count], random)
-            self._learned_from = count
+    def subsets(self, search: BitSearch) -> list[int]:
+        if len(self.strings) > self._counted * _GROWTH:
+            rows = search._rows(self.strings[self._counted :]).astype(np.float32)
+            self._both += (rows.T @ rows).astype(np.intp)
+            self._counted = len(self.strings)
+            self.learned = search._linkage.subsets(self._both, self._counted)
         return self.learned
 
 
-def linkage_subsets(rows: NDArray[np.float32], random: random.Random) -> list[int]:
-    """Subsets of genes that good strings treat alike: the nodes of a linkage tree, from small to large.
-
-    The distance of two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the rows; clusters are joined by
-    their mean distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
+class Linkage:
+    """Learns which genes good strings treat alike.
 
     Parameters
     ----------
-    rows : ndarray of 0 and 1, shape (m, n)
-    random : random.Random
-        Decides between equal distances, and the order of subsets of one size.
-
-    Returns
-    -------
-    list of int
-        Bit i of each for gene i.
+    n : int
+        Genes.
+    seed : int
+        Decides between equal distances.
     """
-    from scipy.cluster.hierarchy import linkage
 
-    count, n = rows.shape
-    order = random.sample(range(n), n)
-    if n == 1:
-        return []
-    shuffled = rows[:, order]
-    share = np.arange(1, count + 1) / count
-    term = np.concatenate([[0.0], -share * np.log2(share)])
-    ones = shuffled.sum(axis=0).astype(np.int64)
-    entropy = term[ones] + term[count - ones]
-    distances = np.empty(n * (n - 1) // 2)
-    done, height = 0, max(1, _CELLS_AT_ONCE // n)
-    for first in range(0, n - 1, height):
-        last = min(first + height, n - 1)
-        both = (shuffled[:, first:last].T @ shuffled[:, first + 1 :]).astype(np.int64)
-        own, other = ones[first:last, None], ones[None, first + 1 :]
-        joint = term[both] + term[own - both] + term[other - both] + term[count - own - other + both]
-        single = entropy[first:last, None] + entropy[None, first + 1 :]
-        ratio = np.divide(single, joint, out=np.full_like(joint, 2.0), where=joint > 0)
-        upper = (2.0 - ratio)[np.triu(np.ones(joint.shape, bool))]
-        distances[done : done + len(upper)] = upper
-        done += len(upper)
-    subsets = [1 << gene for gene in order]
-    sizes = [1] * n
-    useful = [True] * (2 * n - 1)
-    for first, second, distance, size in linkage(np.maximum(distances, 0.0), "average").tolist():
-        first, second = int(first), int(second)
-        if distance < 1e-9:
-            useful[first] = useful[second] = False
-        subsets.append(subsets[first] | subsets[second])
-        sizes.append(int(size))
-    kept = [place for place in range(2 * n - 2) if useful[place]]
-    random.shuffle(kept)
-    kept.sort(key=sizes.__getitem__)
-    return [subsets[place] for place in kept]
+    def __init__(self, n: int, seed: int) -> None:
+        self.n = n
+        self._random = np.random.default_rng(seed % (1 << 64))
+        first, second = np.triu_indices(n, 1)
+        self._first, self._second, self._cells = first, second, first * n + second
+        self._counts = np.empty((3, len(first)), np.intp)  # kept, as fresh memory takes longer than the arithmetic
+        self._terms = np.empty((3, len(first)))
+
+    def subsets(self, both: NDArray[np.intp], count: int) -> list[int]:
+        """The nodes of a linkage tree, from small to large, those of one size in random order.
+
+        The distance of two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the strings; clusters are joined
+        by their mean distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
+
+        Parameters
+        ----------
+        both : ndarray, shape (n, n)
+            How many strings have ones at both genes.
+        count : int
+            Strings.
+
+        Returns
+        -------
+        list of int
+            Bit i of each for gene i.
+        """
+        if self.n == 1:
+            return []
+        from scipy.cluster.hierarchy import linkage
+
+        share = np.arange(1, count + 1) / count
+        term = np.concatenate([[0.0], -share * np.log2(share)])
+        ones = both.diagonal()
+        entropy = term[ones] + term[count - ones]
+        eleven, single, none = self._counts
+        joint, part, distances = self._terms
+        np.take(both, self._cells, out=eleven, mode="clip")
+        np.take(term, eleven, out=joint, mode="clip")
+        np.subtract(count, eleven, out=none)
+        for genes in (self._first, self._second):
+            np.take(ones, genes, out=single, mode="clip")
+            single -= eleven
+            none -= single
+            joint += np.take(term, single, out=part, mode="clip")
+        joint += np.take(term, none, out=part, mode="clip")
+        np.take(entropy, self._first, out=distances, mode="clip")
+        distances += np.take(entropy, self._second, out=part, mode="clip")
+        np.maximum(joint, _TIE, out=joint)
+        distances /= joint
+        np.subtract(2.0, distances, out=distances)
+        distances[joint == _TIE] = 0.0
+        np.maximum(distances, 0.0, out=distances)
+        self._random.random(out=part)
+        part *= _TIE
+        distances += part
+        masks = [1 << gene for gene in range(self.n)]
+        tree = linkage(distances, "average")
+        useful = np.ones(2 * self.n - 1, bool)
+        useful[tree[tree[:, 2] < 2 * _TIE, :2].astype(np.intp)] = False
+        for left, right in tree[:, :2].astype(np.intp).tolist():
+            masks.append(masks[left] | masks[right])
+        sizes = np.concatenate([np.ones(self.n), tree[:-1, 3]]) + self._random.random(2 * self.n - 2)
+        return [masks[place] for place in np.argsort(sizes).tolist() if useful[place]]
 
 
 def real_values(raw: Any, name: str) -> NDArray[np.float64]:
