@@ -25,6 +25,7 @@ from ..base.result import Result, Status
 from ..devices import Backend
 from ..errors import OptionError
 from ..runs.run import Run
+from ..solvers.boa.black_box import ALGORITHM, is_stagnant
 from ..solvers.boa.evaluator import Evaluator
 from ..solvers.boa.problem import BOA
 from ..solvers.boa.pyramid import BitSearch
@@ -44,7 +45,6 @@ _GENERATIONS = 40  # that a budget should suffice for
 _GENERATIONS_WITH_NOISE = 12
 _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
-_PATIENCE, _LEAST_PATIENCE = 3, 100  # times the evaluations of the last improvement; at least so many for each bit
 _PYRAMID_OPTIONS = {"target", "initial"}
 
 
@@ -245,7 +245,7 @@ def minimize_bits(
         times (or so many times), and a tenth of the budget compares the best ones at the end.
     budget : int, optional
         Most evaluations; with ``noise``, where it is needed and a repeated evaluation counts too, at least 32. Without
-        one the search ends when three quarters of its evaluations have brought no improvement.
+        one the search ends when nine tenths of its evaluations, or 199 of 200 with a target, brought no improvement.
     seeds : array_like of 0 and 1, shape (s, n), optional
         Known strings to begin with.
     seed : int
@@ -423,7 +423,7 @@ def _climb(
         if time.monotonic() >= evaluator.until:
             status = Status.TIME_LIMIT
             break
-        if budget is None and search.evaluations > max(_LEAST_PATIENCE * n, (1 + _PATIENCE) * improved):
+        if budget is None and is_stagnant(search, improved, target is not None):
             break
         strings = search.ask()
         if not len(strings):
@@ -443,7 +443,7 @@ def _climb(
         samples=1,
         evaluations=search.evaluations,
         strings=search.evaluations,
-        algorithm="population pyramid (known by its values only)",
+        algorithm=ALGORITHM,
         subsets=search.subsets(),
         edges=np.zeros((0, 2), np.int32),
         status=status,

@@ -38,6 +38,7 @@ class BOAOptions(TypedDict, total=False):
     probabilities: Literal["frequency", "laplace"]
     restarts: int
     score: Literal["k2", "bic", "bdeu"]
+    search: Literal["auto", "network", "pyramid"]
     selection: Literal["truncation", "tournament"]
     selection_fraction: float | None
     share: Literal["auto", "always"]
@@ -149,6 +150,7 @@ class AnyOptions(TypedDict, total=False):
     restarts: int
     scale: bool
     score: Literal["k2", "bic", "bdeu"]
+    search: Literal["auto", "network", "pyramid"]
     selection: Literal["truncation", "tournament"]
     selection_fraction: float | None
     separate_steps: bool

@@ -211,3 +211,46 @@ def test_result_names_the_algorithm_and_the_bits_that_belong_together() -> None:
     subsets = {tuple(subset.tolist()) for subset in found.subsets}
     assert sum(tuple(range(start, start + 5)) in subsets for start in range(0, 20, 5)) >= 3
     assert engine.maximize_bits(trap, 5, budget=50).status is engine.Status.OPTIMAL, "there are 32 strings"
+
+
+# --- as a run of the solver ---------------------------------------------------------------------------------------
+
+
+def test_auto_searches_python_functions_by_the_pyramid_unless_an_option_of_the_network_is_given() -> None:
+    for given, minimize in (({}, False), ({"search": "network"}, False), ({"max_evaluations": 2000}, True)):
+        problem = engine.BOA(lambda bits: trap(1 - bits if minimize else bits), 15, minimize=minimize)
+        result = engine.solve(problem, backend="opencl", target=0 if minimize else 15, **given)
+        assert result.objective == (0 if minimize else 15)
+        assert ("pyramid" in str(result.arrays["algorithm"])) == (given.get("search") != "network")
+        assert len(result.arrays["history"])
+    for wrong, message in (
+        ({"population": 64}, "population is an option of the network"),
+        ({"initial": (1, 0)}, "initial must be 15 zeros and ones"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            engine.solve(problem, backend="opencl", search="pyramid", **wrong)
+    with pytest.raises(OptionError, match="a C snippet needs its function in NumPy"):
+        engine.solve(engine.BOA.snippet("fitness = BIT(0);", 3), backend="opencl", search="pyramid")
+
+
+def test_a_stopped_run_of_the_solver_resumes_to_the_same_answer(tmp_path: Path) -> None:
+    seen: list[bytes] = []
+    run: list[Any] = []
+
+    def function(bits: np.ndarray) -> np.ndarray:
+        seen.extend(row.tobytes() for row in bits)
+        if run and len(seen) >= 700:
+            run.pop().stop()
+        return trap(bits)
+
+    problem = engine.BOA(function, 25)
+    given: dict[str, Any] = {"backend": "opencl", "seed": 2, "max_evaluations": 3000}
+    whole = engine.solve(problem, **given)
+    seen.clear()
+    with engine.Engine("opencl") as running:
+        run.append(running.start(problem, run_folder=tmp_path, seed=2, max_evaluations=3000))
+        assert run[-1].wait().status is engine.Status.INTERRUPTED if run else True
+    again = engine.resume(tmp_path, problem=problem)
+    assert (again.objective, again.counters["evaluations"]) == (whole.objective, whole.counters["evaluations"])
+    assert np.array_equal(again.solution, whole.solution)
+    assert len(seen) == len(set(seen)) == again.counters["evaluations"]

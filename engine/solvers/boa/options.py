@@ -63,6 +63,12 @@ MOST_ISLANDS = 64
 class Options(SolverOptions):
     """Options of the BOA solver."""
 
+    search: Literal["auto", "network", "pyramid"] = Field(
+        "auto",
+        description="network: the algorithm of the paper, with the options below; pyramid: the parameter-less "
+        "population pyramid, which needs far fewer evaluations of a function that is known by its values only; auto: "
+        "pyramid for Python functions, unless options of the network are set",
+    )
     population: int | Literal["auto"] = Field(
         "auto",
         description="number of individuals, 8 to 2097152; auto: start small and double until the target or a limit "

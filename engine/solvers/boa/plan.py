@@ -14,7 +14,7 @@ from ...errors import OptionError, OutOfDeviceMemory
 from ...util.text import bytes_text
 from .device.local_search import choose_improvement, is_pairwise
 from .device.memory import largest_buffer, node_bytes, required_bytes
-from .fitness import Fitness
+from .fitness import Fitness, Function, Snippet
 from .fitness.autocorrelation import Autocorrelation
 from .fitness.reduction import Reduced, reduced
 from .fitness.tables import Decomposable
@@ -33,6 +33,7 @@ __all__ = [
     "parameters_for",
     "reduced_problem",
     "shares_population",
+    "uses_pyramid",
     "validate",
 ]
 
@@ -56,6 +57,7 @@ Half of them for annealing with partition crossover: at equal work, few individu
 """
 
 
+_OF_BOTH = ("search", "initial", "target", "max_evaluations")  # options that do not ask for the network
 _SEQUENCES = 4096  # of low autocorrelation, in the first population: many short searches
 
 _MOST_WALKED, _FEWEST_WALKED, _WALKED_GENES = 64, 16, 160_000
@@ -119,6 +121,26 @@ class ReducedProblem(BOA):
         return self._problem.answer(result)
 
 
+def uses_pyramid(fitness: Fitness, options: Options) -> bool:
+    """Whether the pyramid searches: of ``auto`` for a Python function, unless an option of the network is set.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it is asked for, and cannot be used or has options of the network.
+    """
+    if options.search == "network" or (options.search == "auto" and not isinstance(fitness, Function)):
+        return False
+    given = [name for name, value in Options() if name not in _OF_BOTH and getattr(options, name) != value]
+    if options.search == "auto":
+        return not given
+    if given:
+        raise OptionError(f"{given[0]} is an option of the network; it cannot be set with search = pyramid")
+    if isinstance(fitness, Snippet) and fitness.host is None:
+        raise OptionError("search = pyramid evaluates on the host: a C snippet needs its function in NumPy (host)")
+    return True
+
+
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check the rules that join the problem, the options and the devices.
 
@@ -135,6 +157,9 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
     engine.errors.OutOfDeviceMemory
         If the (first) population does not fit the devices' memory.
     """
+    if uses_pyramid(problem.fitness, options):
+        initial_individuals(problem, options)
+        return
     _check_local_search(problem, options)
     if options.mixing == "partition" and choose_improvement(problem.fitness, options) is None:
         raise OptionError("mixing = partition needs a function given by tables, and local search")

@@ -17,7 +17,7 @@ import math
 import random
 from array import array
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,7 @@ __all__ = ["BitSearch", "Linkage"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
 _GROWTH = 1.1  # of a level, at which its subsets are learned anew
+_PLATEAU, _PLATEAU_ROUNDS = 1 / 3, 32  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
 _TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
@@ -245,14 +246,22 @@ class BitSearch:
         """First improvement by flips of single bits, in random order, until none improves.
 
         After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
-        last those that made the string worse.
+        last those that made the string worse. Where many change nothing, the search goes on from the string that they
+        have led to: a plateau is left at its edge.
         """
         untried = self._flips.copy()
         self._random.shuffle(untried)
         worse: list[int] = []
         equal_now: list[int] = []
         worse_now: list[int] = []
-        while untried or worse:
+        rounds = 0
+        while True:
+            if not untried and not worse:
+                if len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
+                    return string, value
+                rounds += 1
+                untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
+                self._random.shuffle(untried)
             flip = untried.pop() if untried else worse.pop()
             found = yield string ^ flip
             if found > value:
@@ -261,12 +270,13 @@ class BitSearch:
                 untried = equal_now + untried
                 worse = worse_now + worse
                 equal_now, worse_now = [], [flip]
+                rounds = 0
             elif found == value:
-                string ^= flip
+                if not rounds or self._random.random() < 0.5:  # all of them would be undone by the next round
+                    string ^= flip
                 equal_now.append(flip)
             else:
                 worse_now.append(flip)
-        return string, value
 
     def _mix(self, string: int, value: float, level: _Level) -> Climb:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
@@ -292,6 +302,17 @@ class BitSearch:
         """The bits that are mixed together: of the level with the most strings, from small subsets to large ones."""
         level = max(self._levels, key=lambda level: len(level.strings), default=None)
         return [] if level is None else [np.flatnonzero(row) for row in self._rows(level.learned)]
+
+    def sizes(self) -> tuple[int, int, int]:
+        """Strings of the pyramid, climbers so far, and levels."""
+        return len(self._members), self._restarts, len(self._levels)
+
+    def members(self, most: int) -> NDArray[np.uint8]:
+        """Some strings of the highest levels, shape (m, n)."""
+        found: list[int] = []
+        for level in reversed(self._levels):
+            found += level.strings[: most - len(found)]
+        return self._rows(found)
 
     # --- strings and rows ---------------------------------------------------------------------------------------
 
@@ -321,14 +342,39 @@ class BitSearch:
             "format": _FORMAT,
             **{name: getattr(self, name) for name in ("n", "minimize", "seed", "parallel")},
             "seeds": [f"{string:x}" for string in self._given],
-            "events": self._events.tolist(),
-            "strings": [f"{string:x}" for string in self._told],
-            "values": self._values.tolist(),
+            **{name: rows.tolist() for name, rows in self.log().items()},
         }
         try:
             write_whole(Path(path), json.dumps(whole).encode())
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error}") from error
+
+    def log(self) -> dict[str, NDArray[Any]]:
+        """What it was asked and told: numbers of strings asked for (0: as many as suited) and, below 0, told."""
+        rows = np.packbits(self._rows(self._told), axis=1, bitorder="little")
+        return {"events": np.array(self._events), "told": rows, "values": np.array(self._values)}
+
+    def replay(self, log: Mapping[str, NDArray[Any]]) -> int:
+        """Repeat what another search was asked and told; returns how many were told up to the last improvement.
+
+        Raises
+        ------
+        ValueError
+            If the arrays contradict each other.
+        """
+        told, values = [int.from_bytes(row.tobytes(), "little") for row in log["told"]], log["values"].tolist()
+        if len(told) != len(values) or -log["events"][log["events"] < 0].sum() != len(told):
+            raise ValueError("the numbers of its strings, values and events differ")
+        improved = 0
+        for event in log["events"].tolist():
+            if event >= 0:
+                self._ask(event or None)
+            else:
+                before, done = self._best, self.evaluations
+                self._tell(told[done : done - event], values[done : done - event])
+                improved = improved if before is self._best else self.evaluations
+        self._ready = deque(self._waiting)
+        return improved
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -346,16 +392,10 @@ class BitSearch:
             search = cls(whole["n"], minimize=whole["minimize"], seed=whole["seed"], parallel=whole["parallel"])
             search._given = [int(string, 16) for string in whole["seeds"]]
             search._starts = deque(search._given)
-            told = [int(string, 16) for string in whole["strings"]]
-            for event in whole["events"]:
-                if event >= 0:
-                    search._ask(event or None)
-                else:
-                    done = search.evaluations
-                    search._tell(told[done : done - event], whole["values"][done : done - event])
+            types = {"events": np.int64, "told": np.uint8, "values": np.float64}
+            search.replay({name: np.array(whole[name], kind) for name, kind in types.items()})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProblemError(f"{path} is not a saved search of bit strings: {error}") from error
-        search._ready = deque(search._waiting)
         return search
 
 

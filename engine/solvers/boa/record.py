@@ -57,6 +57,7 @@ class Record:
     undone: int = 0
     rows: list[list[float]] = field(default_factory=list)
     snapshot: Snapshot | None = None
+    members: NDArray[np.uint8] | None = None
     _present: dict[int, list[float]] = field(default_factory=dict)
     _island_flips: dict[int, int] = field(default_factory=dict)
     _resumed: bool = False
@@ -178,6 +179,13 @@ class Record:
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 
+    def take_row(self, run: RunContext, row: Mapping[str, float], members: NDArray[np.uint8]) -> None:
+        """Take over and report a row of the history of a search without network, and some of its individuals."""
+        self.members = members
+        self.rows.append([float(row.get(name, 0)) for name in COLUMNS])
+        for name, value in row.items():
+            run.metric(name, float(value))
+
     def take_snapshot(self, run: RunContext, islands: Islands) -> None:
         """Read a network and some individuals, and report them where that is little.
 
@@ -266,6 +274,7 @@ class Record:
                 )
         edges, n, violated = self._edges(), len(self.best), self.violated()
         planes = np.zeros((n, 0), np.uint32) if self.snapshot is None else self.snapshot.planes
+        drawn = individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population))
         return Result(
             status=status,
             objective=self.value,
@@ -284,7 +293,7 @@ class Record:
             arrays={
                 "edges": edges,
                 "order": self._order(),
-                "population": fitness.whole(individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population))),
+                "population": fitness.whole(drawn if self.members is None else self.members),
                 "history": np.array(self.rows),
                 "algorithm": np.array(self.algorithm),
             },

@@ -82,6 +82,11 @@ SCHEMA = Schema(
             ArraySpec("parents", "int32", ("islands", "genes", None), title="Parents of each node"),
             ArraySpec("parent_count", "int32", ("islands", "genes"), title="Number of parents of each node"),
             ArraySpec("totals", "int32", ("islands", "genes", None), title="Counts of each configuration"),
+            ArraySpec(
+                "events", "int64", (None,), title="Strings asked for or told (below 0), of the pyramid", optional=True
+            ),
+            ArraySpec("told", "uint8", ("told", None), title="Strings told to the pyramid, packed", optional=True),
+            ArraySpec("values", "float64", ("told",), title="Their values", optional=True),
             ArraySpec("best", "uint8", ("genes",), title="Best individual so far"),
             ArraySpec("rows", "float64", ("rows", 11), title="History so far"),
         ),

@@ -14,6 +14,7 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import InfeasibleWarning, OutOfDeviceMemory, ProblemError
 from ...util.text import counted
+from .black_box import search_black_box
 from .checkpoint import audit, restore, save
 from .device.local_search import choose_improvement
 from .device.state import Ending, PopulationState
@@ -32,6 +33,7 @@ from .plan import (
     parameters_for,
     reduced_problem,
     shares_population,
+    uses_pyramid,
 )
 from .problem import BOA
 from .record import Record
@@ -79,6 +81,10 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> 
     string of a cut, a spin glass or another sum over pairs of genes.
     """
     problem, options = reduced_problem(problem, options)
+    if uses_pyramid(problem.fitness, options):
+        with host_evaluation(problem.fitness, options) as host:
+            evaluate = host.evaluate if host is not None and host.evaluates else problem.fitness.keys
+            return search_black_box(problem, options, run, evaluate)
     counting = [counting_for(options, member.info) for member in pool.members]
     with host_evaluation(problem.fitness, options) as host:
 

@@ -1,0 +1,184 @@
+"""Solving one problem that is known by its values only: the population pyramid as a run of the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.context import RunContext, StopRequested
+from ...base.result import Result, Status
+from ...errors import ProblemError, RunFolderError
+from .fitness import Bits, Function, Keys
+from .options import Options
+from .plan import initial_individuals
+from .problem import BOA
+from .pyramid import BitSearch
+from .record import Record
+
+__all__ = ["ALGORITHM", "is_stagnant", "search_black_box"]
+
+ALGORITHM = "population pyramid, as the function is known by its values only"
+_PATIENCE, _LEAST_PATIENCE = 10, 100  # times the evaluations of the last improvement; at least so many a bit
+_WITH_TARGET = 20  # times as long, as more is known to be there
+_ROW_EVALUATIONS = 1000
+_SHOWN = 64
+
+
+def is_stagnant(search: BitSearch, improved: int, has_target: bool) -> bool:
+    """Whether nine tenths of the evaluations, or 199 of 200 with a target, have brought no improvement."""
+    most = max(_LEAST_PATIENCE * search.n, _PATIENCE * improved)
+    return search.evaluations > (_WITH_TARGET * most if has_target else most)
+
+
+def search_black_box(
+    problem: BOA, options: Options, run: RunContext, evaluate: Callable[[Bits], Keys] | None = None
+) -> Result:
+    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used.
+
+    Parameters
+    ----------
+    problem : BOA
+    options : Options
+    run : RunContext
+    evaluate : callable, optional
+        Gives the keys of individuals; by default the problem's fitness does, on this thread.
+    """
+    fitness = problem.fitness
+    record = Record(fitness, ALGORITHM if isinstance(fitness, Function) else "population pyramid")
+    run.offer(record.result)
+    target = fitness.best_key if options.target is None else fitness.key(options.target)
+    parallel = fitness.processes if isinstance(fitness, Function) else 1
+    search = BitSearch(problem.n, seed=run.seed, parallel=parallel, seeds=initial_individuals(problem, options))
+    steps = _Steps(search, record, run, evaluate or fitness.keys)
+    try:
+        steps.restore()
+        status = steps.until(target, options.max_evaluations)
+    except StopRequested as stop:
+        steps.save()
+        status = stop.status
+    except ProblemError as error:
+        if record.best is None:
+            raise
+        run.notice(f"the run ends with its best so far: {error}", level="warning")
+        status = Status.INTERRUPTED
+    steps.report()
+    if target is not None and record.best_key is not None and record.best_key >= target:
+        status = Status.OPTIMAL if record.best_key == fitness.best_key else Status.FEASIBLE
+    if record.is_surpassed:
+        run.notice(
+            f"the value {record.value} is better than the optimum that the problem states, {problem.optimum}, which "
+            "is therefore wrong",
+            level="warning",
+        )
+        status = Status.FEASIBLE
+    return record.result(status)
+
+
+class _Steps:
+    """The search step by step, with what is recorded and kept of it."""
+
+    def __init__(self, search: BitSearch, record: Record, run: RunContext, evaluate: Callable[[Bits], Keys]) -> None:
+        self._search, self._record, self._run, self._evaluate = search, record, run, evaluate
+        self._improved = 0
+        self._values: list[float] = []
+
+    def until(self, target: int | None, most: int | None) -> Status:
+        """Search until the target or a limit, or for lack of improvement."""
+        search, record, run = self._search, self._record, self._run
+        while target is None or record.best_key is None or record.best_key < target:
+            run.poll()
+            if run.checkpoint_due():
+                self.save()
+            if most is not None:
+                if search.evaluations >= most:
+                    return Status.ITERATION_LIMIT
+                run.progress("evaluations", search.evaluations, most, "evaluations", limit=True)
+            elif is_stagnant(search, self._improved, target is not None):
+                return Status.FEASIBLE if target is None else Status.ITERATION_LIMIT
+            strings = search.ask()
+            if not len(strings):
+                return Status.OPTIMAL
+            strings = strings[: None if most is None else most - search.evaluations]
+            self._take(strings, self._evaluate(strings))
+        return Status.FEASIBLE
+
+    def _take(self, strings: NDArray[np.uint8], keys: Keys) -> None:
+        record, fitness = self._record, self._record.fitness
+        values = fitness.values(keys) if isinstance(fitness, Function) else np.array([fitness.value(k) for k in keys])
+        self._search.tell(strings, -values if fitness.minimize else values)
+        record.evaluations = self._search.evaluations
+        record.population, record.generations, record.populations = self._search.sizes()
+        self._values += values.tolist()
+        best = int(keys.argmax())
+        if record.best_key is None or keys[best] > record.best_key:
+            record.best_key, record.best = int(keys[best]), strings[best].copy()
+            self._improved = record.evaluations
+            self._run.incumbent(record.value, record.bound)
+        if len(self._values) >= _ROW_EVALUATIONS:
+            self.report()
+
+    def report(self) -> None:
+        """A row of the history, of the strings since the last one."""
+        if not self._values:
+            return
+        record = self._record
+        worst = max if record.fitness.minimize else min
+        row = {
+            "population": record.population,
+            "generation": record.generations,
+            "evaluations": record.evaluations,
+            "best": record.value or 0,
+            "mean": float(np.mean(self._values)),
+            "worst": worst(self._values),
+        }
+        record.take_row(self._run, row, self._search.members(_SHOWN))
+        self._values.clear()
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Keep what was asked and told."""
+        record = self._record
+        if record.best is None:
+            return
+        self.report()
+        record.population = max(1, record.population)
+        n = self._search.n
+        none: dict[str, NDArray[Any]] = {
+            "numbers": np.zeros(0, np.int64),
+            "planes": np.zeros((0, n, 0), np.uint32),
+            "keys": np.zeros((0, 0), np.int64),
+            "status": np.zeros((0, 0), np.int64),
+            "parents": np.zeros((0, n, 0), np.int32),
+            "parent_count": np.zeros((0, n), np.int32),
+            "totals": np.zeros((0, n, 0), np.int32),
+        }
+        self._run.save_checkpoint(none | record.arrays() | self._search.log(), record.state(0).model_dump())
+
+    def restore(self) -> None:
+        """Repeat the search of a checkpoint, without evaluations.
+
+        Raises
+        ------
+        RunFolderError
+            If the checkpoint is of a search for another problem, or of the network.
+        """
+        restored = self._run.restored
+        if restored is None:
+            return
+        if "told" not in restored.arrays:
+            raise RunFolderError("the checkpoint is not of a population pyramid; resume with search = network")
+        record, arrays = self._record, restored.arrays
+        best, rows = arrays["best"], arrays["rows"]
+        try:
+            self._improved = self._search.replay(arrays)
+        except ValueError as error:
+            raise RunFolderError(f"the checkpoint is inconsistent: {error}") from error
+        found = self._search.best
+        if found is None or not np.array_equal(found, best):
+            raise RunFolderError("the best individual of the checkpoint is not the best of its strings")
+        record.best, record.rows = best, rows.tolist()
+        record.best_key, record.evaluations = int(restored.state.best_key), self._search.evaluations
