@@ -216,19 +216,29 @@ def test_result_names_the_algorithm_and_the_bits_that_belong_together() -> None:
 # --- as a run of the solver ---------------------------------------------------------------------------------------
 
 
-def test_auto_searches_python_functions_by_the_pyramid_unless_an_option_of_the_network_is_given() -> None:
-    for given, minimize in (({}, False), ({"search": "network"}, False), ({"max_evaluations": 2000}, True)):
-        problem = engine.BOA(lambda bits: trap(1 - bits if minimize else bits), 15, minimize=minimize)
-        result = engine.solve(problem, backend="opencl", target=0 if minimize else 15, **given)
-        assert result.objective == (0 if minimize else 15)
-        assert ("pyramid" in str(result.arrays["algorithm"])) == (given.get("search") != "network")
-        assert len(result.arrays["history"])
-    for wrong, message in (
+@pytest.mark.parametrize(
+    ("options", "minimize"), [({}, False), ({"search": "network"}, False), ({"max_evaluations": 2000}, True)]
+)
+def test_auto_searches_python_functions_by_the_pyramid_unless_an_option_of_the_network_is_given(
+    options: dict[str, Any], minimize: bool
+) -> None:
+    problem = engine.BOA((lambda bits: 15 - trap(bits)) if minimize else trap, 15, minimize=minimize)
+    result = engine.solve(problem, backend="opencl", target=0 if minimize else 15, **options)
+    assert result.objective == (0 if minimize else 15)
+    assert ("pyramid" in str(result.arrays["algorithm"])) == (options.get("search") != "network")
+    assert len(result.arrays["history"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"population": 64}, "population is an option of the network"),
         ({"initial": (1, 0)}, "initial must be 15 zeros and ones"),
-    ):
-        with pytest.raises(OptionError, match=message):
-            engine.solve(problem, backend="opencl", search="pyramid", **wrong)
+    ],
+)
+def test_options_that_do_not_suit_the_pyramid_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        engine.solve(engine.BOA(trap, 15), backend="opencl", search="pyramid", **options)
     with pytest.raises(OptionError, match="a C snippet needs its function in NumPy"):
         engine.solve(engine.BOA.snippet("fitness = BIT(0);", 3), backend="opencl", search="pyramid")
 
