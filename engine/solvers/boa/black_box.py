@@ -48,7 +48,7 @@ def search_black_box(
     """
     fitness = problem.fitness
     record = Record(fitness, ALGORITHM if isinstance(fitness, Function) else "population pyramid")
-    run.offer(record.result)
+    run.offer(lambda status: problem.answer(record.result(status)))
     target = fitness.best_key if options.target is None else fitness.key(options.target)
     parallel = fitness.processes if isinstance(fitness, Function) else 1
     search = BitSearch(problem.n, seed=run.seed, parallel=parallel, seeds=initial_individuals(problem, options))
@@ -74,7 +74,7 @@ def search_black_box(
             level="warning",
         )
         status = Status.FEASIBLE
-    return record.result(status)
+    return problem.answer(record.result(status))
 
 
 class _Steps:
