@@ -19,7 +19,7 @@ from ..devices import Backend, DeviceInfo, DevicePool, backend_of
 from ..errors import InputError
 from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
-from ..runs.observers import Recorder
+from ..runs.observers import EventLog
 from ..runs.publisher import as_observers, require_other_thread
 from ..runs.question import AlreadyEnded, Fresh, Question, Start
 from ..runs.run import Observer, Run, wait_or_stop
@@ -29,7 +29,7 @@ from ..util.display import Display, Displayed
 from .map import BatchProgress, as_batch, check_options, solve_items
 from .on_host import solved_on_host
 from .places import executor_of
-from .resume import description, earlier_result, recorder_of, resumed_settings, start_of
+from .resume import description, earlier_result, event_log_of, resumed_settings, start_of
 
 if TYPE_CHECKING:
     from .on_host import RunArguments
@@ -233,7 +233,7 @@ class Engine(Displayed):
         folder = RunFolder.create(path, problem, description(solver, chosen, settings, self.executor))
         try:
             folder.acquire()
-            return cast("Run[R]", self._begin(question, pool, Fresh(), observers, folder, recorder_of(folder)))
+            return cast("Run[R]", self._begin(question, pool, Fresh(), observers, folder, event_log_of(folder)))
         except BaseException:  # the engine was closed meanwhile, or the folder was taken
             with contextlib.suppress(OSError):
                 folder.discard()
@@ -297,8 +297,8 @@ class Engine(Displayed):
         finished, damage = (None, None) if from_start else earlier_result(folder)
         if finished is not None and not finished.status.stopped:
             question = replace(self._question(instance, solver, chosen, settings), backend=finished.backend)
-            recorder = None if folder.has_ended() else recorder_of(folder)
-            return self._begin(question, DevicePool([]), AlreadyEnded(finished), observers, folder, recorder)
+            event_log = None if folder.has_ended() else event_log_of(folder)
+            return self._begin(question, DevicePool([]), AlreadyEnded(finished), observers, folder, event_log)
         self._require_open()
         self.executor.validate(solver, instance, chosen)
         folder.acquire()
@@ -307,7 +307,7 @@ class Engine(Displayed):
                 folder.restart()
             start = start_of(folder, damage, from_start)
             question = self._question(instance, solver, chosen, settings)
-            return self._begin(question, self._open(), start, observers, folder, recorder_of(folder))
+            return self._begin(question, self._open(), start, observers, folder, event_log_of(folder))
         except BaseException:
             folder.release()
             raise
@@ -480,10 +480,10 @@ class Engine(Displayed):
         start: Start,
         observers: list[Observer],
         folder: RunFolder | None = None,
-        recorder: Recorder | None = None,
+        event_log: EventLog | None = None,
     ) -> Run:
         question.solver.load()
-        how: dict[str, Any] = {"folder": folder, "observers": observers, "recorder": recorder}
+        how: dict[str, Any] = {"folder": folder, "observers": observers, "event_log": event_log}
         run: Run = Run(question, pool, start, turn=self._turn, executor=self.executor, **how)
         if not isinstance(start, AlreadyEnded):
             self.executor.prepare(run)
@@ -492,6 +492,6 @@ class Engine(Displayed):
                 self._runs = [other for other in self._runs if other.state != "ended"]
                 self._runs.append(run)
                 return run.start()
-        if recorder is not None:
-            recorder.close()
+        if event_log is not None:
+            event_log.close()
         raise InputError(_CLOSED)

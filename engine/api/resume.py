@@ -1,4 +1,4 @@
-"""What a run folder is told of a run, and contributes to it: settings, start, result, the recorder of events."""
+"""What a run folder holds of a run, and contributes to it: settings, start, result, the log of events."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..base.solver import Solver, SolverOptions
 from ..errors import RunFolderError
 from ..runs.executor import Executor
 from ..runs.folder.run_folder import RunFolder
-from ..runs.observers import Recorder
+from ..runs.observers import EventLog
 from ..runs.question import FromCheckpoint, Restarted, Start
 from ..settings import config
 from ..util.files import reason_of
 
-__all__ = ["description", "earlier_result", "recorder_of", "resumed_settings", "start_of"]
+__all__ = ["description", "earlier_result", "event_log_of", "resumed_settings", "start_of"]
 
 
 def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
@@ -61,13 +61,13 @@ def description(
     }
 
 
-def recorder_of(folder: RunFolder) -> Recorder:
-    """The recorder of a folder's events; ``RunFolderError`` if they cannot be written."""
+def event_log_of(folder: RunFolder) -> EventLog:
+    """The log of a folder's events; ``RunFolderError`` if they cannot be written."""
     path = folder.events_path
     if path.is_symlink() or (path.exists() and not path.is_file()):  # what is not the folder's own is not written to
         raise RunFolderError(f"cannot write to {path}: it is {'a link' if path.is_symlink() else 'no regular file'}")
     try:
-        return Recorder(path)
+        return EventLog(path)
     except OSError as error:
         raise RunFolderError(f"cannot write to {folder.events_path}: {reason_of(error)}") from error
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-__all__ = ["JsonLines", "ProgressBar", "Recorder"]
+__all__ = ["EventLog", "JsonLines", "ProgressBar"]
 
 _LOG = logging.getLogger("quintet")
 
 _CELL_INTERVAL = 0.1
 
 
-class Recorder:
+class EventLog:
     """Appends every event to a file, one JSON line each, handed to the system before the call returns.
 
     If the file ends in a line that was cut short by a kill, what follows starts on a line of its own. If a line cannot

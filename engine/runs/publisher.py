@@ -1,6 +1,6 @@
 """Delivery of a run's events to its observers, on threads of their own, so that no observer slows the run.
 
-The recorder of the run folder has a queue and a thread for itself: whatever the other observers do, the events are
+The event log of the run folder has a queue and a thread for itself: whatever the other observers do, the events are
 recorded. An observer that raises is reported to the others and not called again. One that does not return for
 :data:`PATIENCE` seconds after the run's last event no longer delays the end.
 """
@@ -72,7 +72,7 @@ class Publisher:
     ----------
     observers : sequence of callables
         Called in turn with each event, on one thread.
-    recorder : callable, optional
+    event_log : callable, optional
         Called with each event on a thread of its own.
     report : callable
         Called when an observer has failed, with a message and whether the run's last event has been published: only if
@@ -85,9 +85,9 @@ class Publisher:
     """
 
     def __init__(
-        self, observers: Sequence[Observer], recorder: Observer | None, report: Callable[[str, bool], None]
+        self, observers: Sequence[Observer], event_log: Observer | None, report: Callable[[str, bool], None]
     ) -> None:
-        groups = [[recorder]] if recorder is not None else []
+        groups = [[event_log]] if event_log is not None else []
         if observers:
             groups.append(list(observers))
         self.turn: object = None

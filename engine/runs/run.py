@@ -61,7 +61,7 @@ class Run(Displayed, Reporter, Generic[R]):
         Where checkpoints and the result are written; the run has the right to write there until it ends.
     observers : sequence of callable
         Called with every event, on one thread.
-    recorder : callable, optional
+    event_log : callable, optional
         An observer that records the events; it has a thread of its own.
     turn : Lock, optional
         Held while the run works; runs that share it work one after the other.
@@ -89,7 +89,7 @@ class Run(Displayed, Reporter, Generic[R]):
         *,
         folder: RunStorage | None = None,
         observers: Sequence[Observer] = (),
-        recorder: Observer | None = None,
+        event_log: Observer | None = None,
         turn: threading.Lock | None = None,
         executor: Executor | None = None,
     ) -> None:
@@ -105,7 +105,7 @@ class Run(Displayed, Reporter, Generic[R]):
         self.pool = pool
         self._writer = FolderWriter(self, folder)
         before = self.restored.elapsed if self.restored else self._finished.seconds if self._finished else 0.0
-        publisher = Publisher(observers, recorder, lambda message, late: self.warn(ObserverWarning(message), late))
+        publisher = Publisher(observers, event_log, lambda message, late: self.warn(ObserverWarning(message), late))
         super().__init__(publisher, RunClock(before))
         self._turn = self._publisher.turn = turn or threading.Lock()
         self._executor = executor

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from engine import events
-from engine.runs.observers import JsonLines, ProgressBar, Recorder
+from engine.runs.observers import EventLog, JsonLines, ProgressBar
 from tests.support.counting import STARTED
 
 pytestmark = pytest.mark.smoke
@@ -26,13 +26,13 @@ def metric(at: float) -> events.Event:
 
 def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    record = Recorder(path)
+    record = EventLog(path)
     record(STARTED)
     assert path.read_text() == events.to_json(STARTED) + "\n"
     record(FINISHED)
     with pytest.raises(ValueError, match="closed"):
         record(metric(1))
-    again = Recorder(path)
+    again = EventLog(path)
     again(FAILED)
     again.close()
     assert [events.from_json(line) for line in path.read_text().splitlines()] == [STARTED, FINISHED, FAILED]
@@ -41,7 +41,7 @@ def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path)
 def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text('{"time":0}\n{"time":1,"ty')
-    record = Recorder(path)
+    record = EventLog(path)
     record(metric(2))
     record.close()
     assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(metric(2)) + "\n"

@@ -15,7 +15,7 @@ import engine
 import engine.runs.publisher
 from engine import events
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.observers import Recorder
+from engine.runs.observers import EventLog
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE, wait_until
 
@@ -108,7 +108,7 @@ def test_a_blocked_observer_does_not_hold_the_end_back(
 def test_recording_comes_back_when_there_is_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    record = Recorder(tmp_path / "e.jsonl")
+    record = EventLog(tmp_path / "e.jsonl")
     file, room = record._file, [10**6]
 
     class Disk:
@@ -127,7 +127,7 @@ def test_recording_comes_back_when_there_is_room_again(
             file.close()
 
     monkeypatch.setattr(record, "_file", Disk())
-    monkeypatch.setattr(Recorder, "MOST_KEPT", 3)
+    monkeypatch.setattr(EventLog, "MOST_KEPT", 3)
     points = [events.Metric(time=n, name="x", value=n) for n in range(9)]
     with caplog.at_level(logging.WARNING, "quintet"):
         record(points[0])

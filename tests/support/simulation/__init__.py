@@ -26,7 +26,7 @@ from unittest import mock
 import numpy as np
 
 import engine
-from engine.api.resume import recorder_of
+from engine.api.resume import event_log_of
 from engine.base.context import Checkpoint
 from engine.errors import QuintetError, RunFolderError
 from engine.events import Metric, Notice
@@ -310,8 +310,8 @@ class _Life:
             folder.acquire()
             if (earlier := folder.result()) is not None and not earlier.status.stopped:
                 return None, earlier
-            restored, recorder = folder.checkpoint(), recorder_of(folder)
-            return None, _count_in(folder, problem.target, restored, recorder, plan)
+            restored, event_log = folder.checkpoint(), event_log_of(folder)
+            return None, _count_in(folder, problem.target, restored, event_log, plan)
         except QuintetError as error:
             return error, None
         finally:
@@ -431,13 +431,13 @@ class _Life:
         return counted
 
 
-def _count_in(folder: RunFolder, target: int, restored: Any, recorder: Any, plan: Plan) -> engine.Result:
+def _count_in(folder: RunFolder, target: int, restored: Any, event_log: Any, plan: Plan) -> engine.Result:
     """Count as the solver does, with a checkpoint and an event for each step."""
     at = 0 if restored is None else int(restored.arrays["at"])
     total = 0 if restored is None else int(restored.state["total"])
     status = engine.Status.OPTIMAL
     while at < target:
-        recorder(Metric(time=float(at), name="at", value=float(at)))
+        event_log(Metric(time=float(at), name="at", value=float(at)))
         if plan.due("poll") is not None:
             status = engine.Status.INTERRUPTED
             break
@@ -450,8 +450,8 @@ def _count_in(folder: RunFolder, target: int, restored: Any, recorder: Any, plan
     result = engine.Result(status, total, target, None, counters={"counted": at})
     with contextlib.suppress(OSError):
         folder.save_result(result)
-    recorder(Notice(time=float(at), level="info", message="ended"))
-    recorder.close()
+    event_log(Notice(time=float(at), level="info", message="ended"))
+    event_log.close()
     return result
 
 

@@ -15,7 +15,7 @@ from ..options import KernelName
 from ..priors import Prior
 from .rows import Rows
 
-__all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
+__all__ = ["REPORT", "STATE", "WHOLE", "Chains", "DrawBuffer", "Recorded", "Settings"]
 
 STATE = ("beta", "local_precision", "nu", "whole", "auxiliary")
 """The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers;
@@ -127,7 +127,7 @@ class _Batch:
     record_draw: BoundKernel | None = None
 
 
-class Recorder:
+class DrawBuffer:
     """Two batches of draws, filled in turn: one is recorded while the other is copied to the host.
 
     Parameters

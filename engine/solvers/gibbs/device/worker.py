@@ -21,7 +21,7 @@ from ..moves.conjugate import ConjugateMoves
 from ..moves.hamiltonian import HamiltonianMoves
 from ..moves.latent import LatentMoves
 from ..moves.wide import DiagonalMatrices, WideMoves
-from .chains import Chains, Recorded, Recorder, Settings
+from .chains import Chains, DrawBuffer, Recorded, Settings
 from .conjugate_rows import ConjugateRows
 from .matrices import Matrices
 from .rows import Rows
@@ -77,7 +77,7 @@ class Worker:
         streaming = "never" if settings.single_device else settings.streaming
         self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
-        self._recorder = Recorder(memory, self.rows, self.chains, settings)
+        self._recorder = DrawBuffer(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
         self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
         if isinstance(self.rows, SparseRows | ConjugateRows) and settings.kernel == "cg":
