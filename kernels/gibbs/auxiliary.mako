@@ -10,15 +10,17 @@
         counted = ", const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT values, const GLOBAL f64* RESTRICT repeats, i32 distinct"
 %>
 // The auxiliary parameters of a family: log sigma; the logarithms of the differences of successive thresholds, the first of which
-// is 0; or, of counts, -log(r) / 2, the logarithm of the coefficient of variation of the mean that a negative binomial distribution has. Given the margins, ${points} points compete: a centre c ~ N(a, S) about the present point a, and ${points - 1} others ~ N(c, S), S diagonal. The
-// joint density of centre and points does not change if two points change places, so choosing one of the ${points} in proportion to its
-// posterior density leaves the posterior as it is: H. Tjelmeland, "Using all Metropolis-Hastings proposals to estimate mean values"
-// (2004).
+// is 0; or, of counts, -log(r) / 2, the logarithm of the coefficient of variation of the mean that a negative binomial
+// distribution has. Given the margins, ${points} points compete: a centre c ~ N(a, S) about the present point a, and
+// ${points - 1} others ~ N(c, S), S diagonal. The joint density of centre and points does not change if two points change
+// places, so choosing one of the ${points} in proportion to its posterior density leaves the posterior as it is: H. Tjelmeland,
+// "Using all Metropolis-Hastings proposals to estimate mean values" (2004).
 //
-// auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points}, 16): see likelihoods.mako;
-// partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the `distinct` different values of the
-// target, each of which there is `repeats` times; the steps take eight sizes in turn, as the posterior of r may be narrow or wide. log sigma is
-// at least `least`, below which errors are those of rounding to f32. degrees: of Student's t; categories: of an ordinal target.
+// auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points},
+// 16): see likelihoods.mako; partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the
+// `distinct` different values of the target, each of which there is `repeats` times; the steps take eight sizes in turn, as the
+// posterior of r may be narrow or wide. log sigma is at least `least`, below which errors are those of rounding to f32.
+// degrees: of Student's t; categories: of an ordinal target.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -73,15 +75,16 @@ FUNCTION void write_shape(const GLOBAL f64* point, GLOBAL f32* shape, i32 count,
 }
 
 // shape of every chain from its auxiliary parameters. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, i32 auxiliaries, f64 offset,
-    f64 degrees)
+KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape,
+    i32 auxiliaries, f64 offset, f64 degrees)
 {
     write_shape(auxiliary + 16 * GROUP_ID, chain_shape + 16 * GROUP_ID, auxiliaries, offset, degrees);
 }
 
 // The points of every chain. Launch: a group of ${points} work-items a chain.
-KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT auxiliary, const GLOBAL f64* RESTRICT auxiliary_step,
-    GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape, i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT auxiliary,
+    const GLOBAL f64* RESTRICT auxiliary_step, GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape,
+    i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
@@ -100,8 +103,9 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT 
 }
 
 // Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
-KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT candidate_shape,
-    GLOBAL f64* RESTRICT partial, i64 pitch,${likelihoods.weights()} i64 row_count, i32 parts, i32 chains${counted})
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target,
+    const GLOBAL f32* RESTRICT candidate_shape, GLOBAL f64* RESTRICT partial, i64 pitch,${likelihoods.weights()} i64 row_count,
+    i32 parts, i32 chains${counted})
 {
     LOCAL_ARRAY(f64, part, ${points * block});
     const i32 chain = GROUP_ID / parts;
@@ -151,8 +155,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 }
 
 // One of the points. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, const GLOBAL f64* RESTRICT candidates,
-    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees,${" f64 least," if scaled else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape,
+    const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains,
+    f64 offset, f64 degrees,${" f64 least," if scaled else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;

@@ -10,9 +10,9 @@
 //     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
 //     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
 //
-// Other priors that are normal given lambda: half_t has nu_j^-1 ~ Gamma((n + 1) / 2, rate 1 + n / lambda_j^2) and lambda_j^-2 ~ Gamma((n + 1) / 2,
-// rate n / nu_j + beta_j^2 / (2 tau^2)), n degrees of freedom; lasso an inverse Gaussian lambda_j^-2 of mean tau / |beta_j| and shape 1; ridge
-// lambda_j = 1.
+// Other priors that are normal given lambda: half_t has nu_j^-1 ~ Gamma((n + 1) / 2, rate 1 + n / lambda_j^2) and lambda_j^-2 ~
+// Gamma((n + 1) / 2, rate n / nu_j + beta_j^2 / (2 tau^2)), n degrees of freedom; lasso an inverse Gaussian lambda_j^-2 of mean
+// tau / |beta_j| and shape 1; ridge lambda_j = 1.
 //
 // slab_j is added to D^-1_j: the prior of beta is also multiplied by N(0, 1 / slab_j), or by nothing where it is 0.
 //
@@ -32,9 +32,10 @@ ${variates.scale_functions()}
 ${priors.lasso_functions()}
 % endif
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT nu,
-    GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
+    GLOBAL f64* RESTRICT nu, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior,
+    const GLOBAL f64* RESTRICT diagonal, const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
+    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -108,7 +109,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 // 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
-    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -150,8 +152,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
 }
 
 // beta = s rhs, also as f32 rows of `stride` for the pass. A chain whose matrix could not be factorised keeps its beta.
-KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT beta,
-    const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain)
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
+    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    i32 first_chain)
 {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -163,7 +166,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT
 }
 
 // narrow = (f32) beta
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride)
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q,
+    i32 stride)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
@@ -176,8 +180,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) set_iteration(GLOBAL u32* RESTRICT iteration, u32 ste
 }
 
 // One row of the record: beta, the ${WHOLE} numbers of `whole`, the family's own parameters, and with `scales` lambda^-2
-KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT local_precision,
-    const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 auxiliaries, i32 scales)
+KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole,
+    const GLOBAL f64* RESTRICT local_precision, const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q,
+    i32 row, i32 chains, i32 auxiliaries, i32 scales)
 {
     const i32 chain = GROUP_ID;
     const i32 behind = q + ${WHOLE} + auxiliaries;

@@ -5,14 +5,16 @@
 //
 //     Q beta = b,   b = X'(u + Omega^1/2 d) + D^-1/2 e,   d, e ~ N(0, I)
 //
-// A. Nishimura, M. A. Suchard, "Prior-preconditioned conjugate gradient method for accelerated Gibbs sampling in large n, large p Bayesian
-// sparse regression", JASA 118 (2023), but with the whole diagonal of Q as the preconditioner: s = Q_jj^-1/2, beta = s x, and r the residual of
-// (s Q s) x = s b. Because Q - D^-1 has no eigenvalue below 0, beta is within |D^1/2 r / s| posterior standard deviations (given omega and
-// D) of the exact draw in every direction. A chain for which this is `tolerance` or less stays where it is while others go on.
+// A. Nishimura, M. A. Suchard, "Prior-preconditioned conjugate gradient method for accelerated Gibbs sampling in large n, large
+// p Bayesian sparse regression", JASA 118 (2023), but with the whole diagonal of Q as the preconditioner: s = Q_jj^-1/2, beta =
+// s x, and r the residual of (s Q s) x = s b. Because Q - D^-1 has no eigenvalue below 0, beta is within |D^1/2 r / s|
+// posterior standard deviations (given omega and D) of the exact draw in every direction. A chain for which this is `tolerance`
+// or less stays where it is while others go on.
 //
-// Launch: a group of ${block} for every chain and tile of `tile` columns. All vectors: (chains, q) f64; residual_squares and errors, the parts of
-// |r|^2 and |D^1/2 r / s|^2: (2, chains, tiles), of an iteration of even and odd number; curvature: (chains, tiles); group_first, group_count: of the up to four chains whose numbers lie side
-// by side in the pass (see sparse_rows.mako).
+// Launch: a group of ${block} for every chain and tile of `tile` columns. All vectors: (chains, q) f64; residual_squares and
+// errors, the parts of |r|^2 and |D^1/2 r / s|^2: (2, chains, tiles), of an iteration of even and odd number; curvature:
+// (chains, tiles); group_first, group_count: of the up to four chains whose numbers lie side by side in the pass (see
+// sparse_rows.mako).
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
@@ -40,9 +42,9 @@ ${variates.scale_functions()}
 
 // s from the diagonal of X' Omega X; r = s b, b's part X'(...) the sum of the shards' parts; x = 0
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_solution(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
-    const GLOBAL f64* RESTRICT diagonals, const GLOBAL f64* RESTRICT prior, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT residual,
-    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual_squares, GLOBAL f64* RESTRICT errors, i32 q, i32 tile, i32 tiles, u64 seed,
-    u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT diagonals, const GLOBAL f64* RESTRICT prior, GLOBAL f64* RESTRICT scale,
+    GLOBAL f64* RESTRICT residual, GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual_squares,
+    GLOBAL f64* RESTRICT errors, i32 q, i32 tile, i32 tiles, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${2 * block});
 ${here()}
@@ -67,10 +69,11 @@ ${two_sums("chain * tiles + own_tile")}
 }
 
 // p = r + p |r|^2 / |r before|^2, and the coefficients factor s p and offset of its pass
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_direction(const GLOBAL f64* RESTRICT residual, GLOBAL f64* RESTRICT direction, const GLOBAL f64* RESTRICT scale,
-    const GLOBAL f64* RESTRICT factor, const GLOBAL f64* RESTRICT centre, const GLOBAL f64* RESTRICT residual_squares,
-    const GLOBAL f64* RESTRICT errors, const GLOBAL i32* RESTRICT group_first, const GLOBAL i32* RESTRICT group_count, GLOBAL f64* RESTRICT coefficients,
-    GLOBAL f64* RESTRICT offsets, i32 chains, i32 q, i32 tile, i32 tiles, i32 number, f64 tolerance)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_direction(const GLOBAL f64* RESTRICT residual, GLOBAL f64* RESTRICT direction,
+    const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT factor, const GLOBAL f64* RESTRICT centre,
+    const GLOBAL f64* RESTRICT residual_squares, const GLOBAL f64* RESTRICT errors, const GLOBAL i32* RESTRICT group_first,
+    const GLOBAL i32* RESTRICT group_count, GLOBAL f64* RESTRICT coefficients, GLOBAL f64* RESTRICT offsets, i32 chains, i32 q,
+    i32 tile, i32 tiles, i32 number, f64 tolerance)
 {
     LOCAL_ARRAY(f64, part, ${block});
 ${here()}
@@ -105,8 +108,8 @@ ${tile_sum("error", "errors", "now")}
 
 // h = (s X' Omega X s + s D^-1 s) p, and p'h
 KERNEL LAUNCH_BOUNDS(${block}, 1) apply_matrix(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
-    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT direction, GLOBAL f64* RESTRICT product,
-    GLOBAL f64* RESTRICT curvature, i32 q, i32 tile, i32 tiles)
+    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT direction,
+    GLOBAL f64* RESTRICT product, GLOBAL f64* RESTRICT curvature, i32 q, i32 tile, i32 tiles)
 {
     LOCAL_ARRAY(f64, part, ${block});
 ${here()}
@@ -128,10 +131,10 @@ ${here()}
 }
 
 // x += a p and r -= a h, a = |r|^2 / p'h
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_solution(GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual, const GLOBAL f64* RESTRICT direction,
-    const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT curvature, const GLOBAL f64* RESTRICT prior,
-    const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT residual_squares, GLOBAL f64* RESTRICT errors, i32 chains, i32 q, i32 tile,
-    i32 tiles, i32 number, f64 tolerance)
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_solution(GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual,
+    const GLOBAL f64* RESTRICT direction, const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT curvature,
+    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT residual_squares,
+    GLOBAL f64* RESTRICT errors, i32 chains, i32 q, i32 tile, i32 tiles, i32 number, f64 tolerance)
 {
     LOCAL_ARRAY(f64, part, ${2 * block});
 ${here()}
@@ -157,8 +160,8 @@ ${two_sums("after + own_tile")}
 
 // beta = s x, also as f32 rows of `stride`. A chain that is still further from its draw keeps its beta, and failed[0] counts it.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_solution(const GLOBAL f64* RESTRICT solution, const GLOBAL f64* RESTRICT scale,
-    const GLOBAL f64* RESTRICT errors, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL i32* RESTRICT failed, i32 chains,
-    i32 q, i32 stride, i32 tile, i32 tiles, i32 number, i32 counts, f64 tolerance)
+    const GLOBAL f64* RESTRICT errors, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL i32* RESTRICT failed,
+    i32 chains, i32 q, i32 stride, i32 tile, i32 tiles, i32 number, i32 counts, f64 tolerance)
 {
 ${here()}
     const i32 now = ((number % 2) * chains + chain) * tiles;

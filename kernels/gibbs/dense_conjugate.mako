@@ -8,8 +8,9 @@
     at_once = 8 if serial else block // lanes   # rows of a tile
     together = 2                                # rows whose sums are in registers together, of serial groups
 %>
-// A pass of the kernel cg over the rows x of a dense design, which are multiplied by s = y = +-1, for ${chains} vectors beta in f64 (sparse_rows.mako
-// and sparse_columns.mako do the same for a sparse one): the margins eta = s x . beta of every row, and its weight,
+// A pass of the kernel cg over the rows x of a dense design, which are multiplied by s = y = +-1, for ${chains} vectors beta in
+// f64 (sparse_rows.mako and sparse_columns.mako do the same for a sparse one): the margins eta = s x . beta of every row, and
+// its weight,
 % if mode == "product":
 //     w = omega eta
 % else:
@@ -17,10 +18,12 @@
 % endif
 // and then the sums over a strip of rows of x w${", and of x^2 omega" if mode == "augment" else ""}.
 //
-// coefficients: (betas, q); design: rows of `stride` values, those of the strips of this launch, whose first is `strip_first`; weighted, omega:
-// (rows, ${chains}) from beta_first rows on; partial: (strips, betas, width), the numbers behind a row's left alone.
+// coefficients: (betas, q); design: rows of `stride` values, those of the strips of this launch, whose first is `strip_first`;
+// weighted, omega: (rows, ${chains}) from beta_first rows on; partial: (strips, betas, width), the numbers behind a row's left
+// alone.
 % if serial:
-// Vectors have 32 bytes at most: PoCL 3.0 cannot read programs with larger ones back from its cache if its LLVM does not know the CPU's AVX-512.
+// Vectors have 32 bytes at most: PoCL 3.0 cannot read programs with larger ones back from its cache if its LLVM does not know
+// the CPU's AVX-512.
 % endif
 ${storage_.declarations(storage)}
 % if mode == "augment":
@@ -67,7 +70,8 @@ typedef u16 value_t;
 
 // Launch: any number of groups of ${block}, which take ${at_once} rows at a time.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_rows(const GLOBAL value_t* RESTRICT design, const GLOBAL f64* RESTRICT coefficients,
-    GLOBAL f64* RESTRICT weighted, GLOBAL f64* RESTRICT omega,${" const GLOBAL f32* RESTRICT signs, u64 seed, u32 stream, u32 noise_stream, const GLOBAL u32* RESTRICT iteration," if mode == "augment" else ""}
+    GLOBAL f64* RESTRICT weighted, GLOBAL f64* RESTRICT omega,
+    ${" const GLOBAL f32* RESTRICT signs, u64 seed, u32 stream, u32 noise_stream, const GLOBAL u32* RESTRICT iteration," if mode == "augment" else ""}
     i64 first_row, i64 row_count, i64 rows, i32 strips, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 beta_first)
 {
 % if mode == "augment":
@@ -160,8 +164,9 @@ ${weigh()}
 }
 <%def name="add_up(name, power)">
 // Launch: for every strip ${"one group" if serial else f"a group of {block} for each {block} columns"}.
-KERNEL LAUNCH_BOUNDS(${block}, 1) ${name}(const GLOBAL value_t* RESTRICT design, const GLOBAL f64* RESTRICT summed, GLOBAL f64* RESTRICT partial,
-    i64 rows, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 width, i32 beta_first, i32 betas)
+KERNEL LAUNCH_BOUNDS(${block}, 1) ${name}(const GLOBAL value_t* RESTRICT design, const GLOBAL f64* RESTRICT summed,
+    GLOBAL f64* RESTRICT partial, i64 rows, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 width, i32 beta_first,
+    i32 betas)
 {
 % if serial:
     const i32 strip = GROUP_ID;

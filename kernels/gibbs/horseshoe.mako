@@ -76,8 +76,8 @@ FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 
 <%def name="slice_functions(ahead)">
 // A slice sampler in one dimension with stepping out and shrinkage. The caller evaluates the log density at the first `count` of
 // at0, ..., at3 and calls slice_next with it until `phase` is 4; `here` is then the new point. First come the point itself and the
-// ends of the interval, then further ends on both sides, then ${ahead} points inside at once: that each of these is where it is because
-// those before it were outside the slice is known before any is evaluated. After MOST_POINTS it stays at the old point.
+// ends of the interval, then further ends on both sides, then ${ahead} points inside at once: that each of these is where it is
+// because those before it were outside the slice is known before any is evaluated. After MOST_POINTS it stays at the old point.
 #define SLICE_STEPS 32
 #define MOST_POINTS 160u
 #define SLICE_AT(s, k) ((k) == 0 ? (s).at0 : ((k) == 1 ? (s).at1 : ((k) == 2 ? (s).at2 : (s).at3)))
@@ -104,7 +104,8 @@ FUNCTION slice_t slice_begin(f64 here, f64 width, u64 seed, u32 stream, u32 step
     return s;
 }
 
-// The next ${ahead} points inside the interval. Number n of a slice is made of the same random words, however many are made at once.
+// The next ${ahead} points inside the interval. Number n of a slice is made of the same random words, however many are made at
+// once.
 FUNCTION slice_t slice_shrink(slice_t s, u64 seed, u32 stream, u32 step, i64 index)
 {
     if (s.proposed >= MOST_POINTS) {
@@ -131,7 +132,8 @@ FUNCTION slice_t slice_shrink(slice_t s, u64 seed, u32 stream, u32 step, i64 ind
     return s;
 }
 
-FUNCTION slice_t slice_next(slice_t s, f64 density0, f64 density1, f64 density2, f64 density3, u64 seed, u32 stream, u32 step, i64 index)
+FUNCTION slice_t slice_next(slice_t s, f64 density0, f64 density1, f64 density2, f64 density3, u64 seed, u32 stream, u32 step,
+    i64 index)
 {
     if (s.phase < 2) {
         f64 at_lower = density1;

@@ -117,7 +117,8 @@ FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
     return (shape[2] + 1.0f) * shape[0] * shape[0] / (shape[2] + r * r);
 }
 % elif family == "counts":
-// The log-likelihood of a count y with the logarithm x of its mean, but for what does not depend on x: y x - (y + r) log(1 + exp(x) / r)
+// The log-likelihood of a count y with the logarithm x of its mean, but for what does not depend on x: y x - (y + r) log(1 +
+// exp(x) / r)
 FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
 {
     const f32 t = x - shape[1];
@@ -186,9 +187,10 @@ FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
 % endif
 </%def>
 <%def name="vector_functions(width, family)">
-// The same of ${width} numbers at a time, for OpenCL devices whose work-items take vectors, with a logarithm and an exponential that
-// are inlined: polynomials on [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part reduction, good to
-// 2 units in the last place. 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in its low bits.
+// The same of ${width} numbers at a time, for OpenCL devices whose work-items take vectors, with a logarithm and an exponential
+// that are inlined: polynomials on [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part
+// reduction, good to 2 units in the last place. 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in
+// its low bits.
 FUNCTION float${width} log_of_vector(float${width} x)
 {
     const int${width} bits = as_int${width}(x);

@@ -14,20 +14,20 @@
         """What log_prior_density takes for k."""
         return f"slab[{column}]{factor} * {squared}" if random_slab else "0.0"
 %>
-// Moves of single chains along lines in the space of the coefficients, lambda integrated out, on stored margins X beta; f is the density
-// of beta_j / tau of priors.mako.
+// Moves of single chains along lines in the space of the coefficients, lambda integrated out, on stored margins X beta; f is
+// the density of beta_j / tau of priors.mako.
 //
 // Line l moves the columns member_column[k] by t member_weight[k], k in [member_start[l], member_start[l + 1]), the intercept by
-// t line_intercept[l], and the margins of the rows row_index[k] by t row_value[k], k in [row_start[l], row_start[l + 1]); the margins of
-// all other rows stay the same. There are three sorts of lines, in this order:
+// t line_intercept[l], and the margins of the rows row_index[k] by t row_value[k], k in [row_start[l], row_start[l + 1]); the
+// margins of all other rows stay the same. There are three sorts of lines, in this order:
 //
 //     null      no margin changes: one-hot groups, copies of a column
 //     pairs     two nearly collinear or nested columns: what one gains the other loses
 //     tails     one column with few informative rows
 //
 // Null lines and pairs jump: a member drawn at random gets a coefficient drawn from tau C(0, 1), so that whichever member is near 0
-// can change places with another. Along the line the proposal has the density q(t) ~ sum_k |w_k| / (1 + (beta_k(t) / tau)^2), whatever
-// the present point is, and enters the Metropolis ratio at both ends.
+// can change places with another. Along the line the proposal has the density q(t) ~ sum_k |w_k| / (1 + (beta_k(t) / tau)^2),
+// whatever the present point is, and enters the Metropolis ratio at both ends.
 // Tails: a slice of u, beta_j = tau sinh u, so that the decades of a Cauchy tail are a few units long.
 //
 // Launch: a group of ${block} a chain. margins: (chains, pitch); whole[5] = number of jumps that were accepted.
@@ -51,10 +51,10 @@ FUNCTION f64 sum_of_vector(float16 x)
 
 #define FIRST(count) ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) < (int16)((i32)MIN(count, (i64)16)))
 
-// The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, sixteen rows at a time: two
-// vectors of eight, so that the latency of one is hidden by the other
-FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,${likelihoods.parameters(family)} i64 begin, i64 end,
-    float4 t, i32 count)
+// The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, sixteen rows at a
+// time: two vectors of eight, so that the latency of one is hidden by the other
+FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,
+    ${likelihoods.parameters(family)} i64 begin, i64 end, float4 t, i32 count)
 {
     double4 total = 0.0;
     for (i64 k = begin; k < end; k += 16) {
@@ -98,11 +98,13 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 }
 % endif
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
-    GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
-    const GLOBAL f64* RESTRICT member_weight, const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start,
-    const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
-    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
+    GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start,
+    const GLOBAL i32* RESTRICT member_column, const GLOBAL f64* RESTRICT member_weight,
+    const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start, const GLOBAL i32* RESTRICT row_index,
+    const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
+    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)}
+    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 tail_first = tails > 0 ? (i32)((i64)step * tail_tries % tails) : 0;    // the tails take turns
@@ -242,19 +244,22 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 }
 
 // (beta_S, tau) -> (c beta_S, c tau) for a set S of columns: a slice of log c. The density of the local scales of S does not
-// change, so that along the curve it is c / (1 + (c tau / A)^2) prod_{j not in S} f(beta_j / (c tau)) / c times the likelihood of the
-// margins eta + (c - 1) eta_S, eta_S = X_S beta_S. With all columns but the intercept's (eta_S = eta - b_0) it
-// carries chains along the Cauchy tail of the whole of beta where a combination of columns separates the classes; with the columns
-// whose coefficients are small it moves tau as far as the data allow, which the many beta_j ~ tau around do not when they are fixed.
+// change, so that along the curve it is c / (1 + (c tau / A)^2) prod_{j not in S} f(beta_j / (c tau)) / c times the likelihood
+// of the margins eta + (c - 1) eta_S, eta_S = X_S beta_S. With all columns but the intercept's (eta_S = eta - b_0) it carries
+// chains along the Cauchy tail of the whole of beta where a combination of columns separates the classes; with the columns
+// whose coefficients are small it moves tau as far as the data allow, which the many beta_j ~ tau around do not when they are
+// fixed.
 //
 // With a slab of random scale, S all columns: the slab's scale is multiplied too, so that none of the densities of beta changes.
 //
-// signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column. with_all: S is
-// all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
-KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
-    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
-    const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count, i32 q,
-    i32 stride, i32 first, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+// signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column.
+// with_all: S is all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
+KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
+    GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
+    const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count,
+    i32 q, i32 stride, i32 first, f64 inverse_width,
+    ${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
@@ -361,8 +366,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 }
 
 // part = beta_S as f32 rows of `stride`
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set, GLOBAL f32* RESTRICT part_narrow,
-    i32 q, i32 stride)
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set,
+    GLOBAL f32* RESTRICT part_narrow, i32 q, i32 stride)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         part_narrow[(i64)GROUP_ID * stride + j] = member_of_set[j] != 0.0f ? (f32)beta[(i64)GROUP_ID * q + j] : 0.0f;

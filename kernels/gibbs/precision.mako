@@ -3,8 +3,8 @@
 // Launch: a group of ${block} a row of a chain. gram: (q, q), lower triangle; matrix: (group's chains, q, q). The jitter keeps
 // exact copies of a column from a pivot of zero; it changes a variance by less than its rounding.
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) build_precision(const GLOBAL f64* RESTRICT gram, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT matrix,
-    i32 q, i32 first_chain, f64 jitter)
+KERNEL LAUNCH_BOUNDS(${block}, 1) build_precision(const GLOBAL f64* RESTRICT gram, const GLOBAL f64* RESTRICT scale,
+    GLOBAL f64* RESTRICT matrix, i32 q, i32 first_chain, f64 jitter)
 {
     const i32 i = GROUP_ID % q;
     const i32 member = GROUP_ID / q;

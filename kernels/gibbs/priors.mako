@@ -72,8 +72,9 @@ ${array("SMALL_WEIGHTS", [2.0 * w * u / (1.0 + u * u) for u, w in small])}
 ${array("LARGE_SQUARES", [v * v for v, w in large])}
 ${array("LARGE_WEIGHTS", [2.0 * w * v * math.exp(-v * v) for v, w in large])}
 // log of J(m, k) = int_0^inf sqrt((r + k) / r) exp(-m r) / (1 + r) dr, m = x^2 / 2, k = tau^2 s: the density of beta is
-// J / tau exp(-s beta^2 / 2) but for a constant. With r = u^2 the part beyond k = 0, which is that of the horseshoe, decreases fast on
-// both sides in log u, also where m is small; where m is large all of J does, in log(sqrt(m) u). Relative error 1e-8 for k <= 1.
+// J / tau exp(-s beta^2 / 2) but for a constant. With r = u^2 the part beyond k = 0, which is that of the horseshoe, decreases
+// fast on both sides in log u, also where m is small; where m is large all of J does, in log(sqrt(m) u). Relative error 1e-8
+// for k <= 1.
 ${apart} f64 log_prior_density(f64 x, f64 k)
 {
     f64 m = 0.5 * x * x;
@@ -103,8 +104,9 @@ ${array("NODE_WEIGHTS", [w * share ** a for (t, w), share in zip(nodes, shares)]
 ${array("NODE_DIFFERENCES", [w * (share ** a - share) for (t, w), share in zip(nodes, shares)])}
 ${array("LAGUERRE_VALUES", [t for t, w in scaled])}
 ${array("LAGUERRE_WEIGHTS", [w for t, w in scaled])}
-// log of int_0^inf t^(a - 1) (1 + t)^-a exp(-b t) dt, a = ${a}, b = x^2 / (2 nu), nu = ${degrees}: the density of x = beta / tau but for a
-// constant. In log t, where b is small as the difference from the horseshoe's, which decreases on both sides. Relative error 1e-7.
+// log of int_0^inf t^(a - 1) (1 + t)^-a exp(-b t) dt, a = ${a}, b = x^2 / (2 nu), nu = ${degrees}: the density of x = beta /
+// tau but for a constant. In log t, where b is small as the difference from the horseshoe's, which decreases on both sides.
+// Relative error 1e-7.
 ${apart} f64 log_prior_density(f64 x, f64 k)
 {
     f64 b = 0.5 * x * x / ${degrees};
@@ -185,8 +187,9 @@ FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 ste
 }
 % else:
 <% a = 0.5 * (degrees + 1.0) %>
-// lambda^-2 = t / nu: t has the density t^(a - 1) (1 + t)^-a exp(-b t). Where b is not small, proposals are of a gamma distribution: in s =
-// log t the first factors are log-concave, and the exponential of their tangent at s0 bounds them. Else they are the horseshoe's.
+// lambda^-2 = t / nu: t has the density t^(a - 1) (1 + t)^-a exp(-b t). Where b is not small, proposals are of a gamma
+// distribution: in s = log t the first factors are log-concave, and the exponential of their tangent at s0 bounds them. Else
+// they are the horseshoe's.
 FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
 {
     const f64 b = CLAMPED(rate / ${degrees});
@@ -229,8 +232,8 @@ FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 ste
 % endif
 </%def>
 <%def name="lasso_functions()">
-// The inverse Gaussian distribution of this mean and shape 1: J. R. Michael, W. R. Schucany, R. W. Haas, "Generating random variates
-// using transformations with multiple roots", American Statistician 30 (1976), in a form that does not cancel.
+// The inverse Gaussian distribution of this mean and shape 1: J. R. Michael, W. R. Schucany, R. W. Haas, "Generating random
+// variates using transformations with multiple roots", American Statistician 30 (1976), in a form that does not cancel.
 FUNCTION f64 draw_inverse_gaussian(f64 mean, u64 seed, u32 stream, u32 step, i64 index)
 {
     const f64 normal = normal_of(philox_words(seed, stream, step, index, 0u));

@@ -4,19 +4,20 @@
     serial = block == 1
     sum_type = "f64" if serial or vector == "f64" else "f32"
 %>
-// The second half of a pass over a sparse design (see sparse.mako) for ${chains} vectors: X'w of the weights w of the rows. The entries are stored
-// once more column by column within a shard of rows, and a column in segments of bounded length, so that no two work-items add to one number:
-// what is added to what depends on the data alone.
+// The second half of a pass over a sparse design (see sparse.mako) for ${chains} vectors: X'w of the weights w of the rows. The
+// entries are stored once more column by column within a shard of rows, and a column in segments of bounded length, so that no
+// two work-items add to one number: what is added to what depends on the data alone.
 //
 // segment_start: (segments + 1,) entries; segment_row: first row of the segment's shard, to which `rows_of` counts; column_segment:
-// (shards, columns + 1) first segment of every column; strip_bounds: (shards + 1,) first strip of every shard. weighted, strip_sums: see
-// sparse_rows.mako. partial: (segments, ${chains}) from beta_first segments on; shards_out: (shards, betas, width) from first_shard on.
+// (shards, columns + 1) first segment of every column; strip_bounds: (shards + 1,) first strip of every shard. weighted,
+// strip_sums: see sparse_rows.mako. partial: (segments, ${chains}) from beta_first segments on; shards_out: (shards, betas,
+// width) from first_shard on.
 
 // out[i] of the parts of sum_j factor_j beta_j and of the offset: coefficients (q, ${chains}), offsets (tiles, betas).
 // Launch: a group of ${block} a tile of `tile` columns.
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RESTRICT beta, i64 stride, const GLOBAL f64* RESTRICT factor,
-    const GLOBAL f64* RESTRICT centre, GLOBAL ${vector}* RESTRICT coefficients, GLOBAL f64* RESTRICT offsets, i32 q, i32 tile, i32 beta_first,
-    i32 betas)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RESTRICT beta, i64 stride,
+    const GLOBAL f64* RESTRICT factor, const GLOBAL f64* RESTRICT centre, GLOBAL ${vector}* RESTRICT coefficients,
+    GLOBAL f64* RESTRICT offsets, i32 q, i32 tile, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${block * chains});
     const i32 begin = GROUP_ID * tile;
@@ -44,8 +45,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RE
 }
 
 // partial = sums of the segments. Launch: any number of groups of ${block}, ${lanes} lanes a segment.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_segments(const GLOBAL ${start}* RESTRICT segment_start, const GLOBAL i32* RESTRICT segment_row,
-    const GLOBAL ${index}* RESTRICT rows_of,${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL ${vector}* RESTRICT weighted,
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_segments(const GLOBAL ${start}* RESTRICT segment_start,
+    const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
+    ${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL ${vector}* RESTRICT weighted,
     GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
 {
 % if lanes > 1 and not shuffle:
@@ -72,10 +74,11 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
 }
 
 % if vector == "f64":
-// The two parts, sum w v and sum w v^2, of sum_i w_i x_ij^2 in every segment: partial (segments, 2, ${chains}) from 2 beta_first segments on.
-// Launch: as add_segments.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RESTRICT segment_start, const GLOBAL i32* RESTRICT segment_row,
-    const GLOBAL ${index}* RESTRICT rows_of,${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL f64* RESTRICT weighted,
+// The two parts, sum w v and sum w v^2, of sum_i w_i x_ij^2 in every segment: partial (segments, 2, ${chains}) from 2
+// beta_first segments on. Launch: as add_segments.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RESTRICT segment_start,
+    const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
+    ${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL f64* RESTRICT weighted,
     GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
 {
 % if lanes > 1 and not shuffle:
@@ -112,8 +115,8 @@ ${sparse.add_lanes(lanes, block, chains, "f64", shuffle)}
 // Launch: as finish_columns.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
-    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width, i32 tile,
-    i32 first_shard, i32 beta_first, i32 betas)
+    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
+    i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${block * chains});
     const i32 tiles = (width + tile - 1) / tile;
@@ -156,12 +159,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT part
 }
 % endif
 
-// shards_out = factor_j sum of column j's segments - centre_j sum of w, the sum of w for the intercept, and behind the columns the other sum.
-// Launch: a group of ${block} for every shard and tile of `tile` of the width's numbers.
+// shards_out = factor_j sum of column j's segments - centre_j sum of w, the sum of w for the intercept, and behind the columns
+// the other sum. Launch: a group of ${block} for every shard and tile of `tile` of the width's numbers.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
-    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width, i32 tile,
-    i32 first_shard, i32 beta_first, i32 betas)
+    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
+    i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${2 * block * chains});
     const i32 tiles = (width + tile - 1) / tile;

@@ -13,8 +13,8 @@
     halves = 2 if shuffle or lanes == 1 else 1   # of `dots`: lanes that add up in local memory have barriers between two tiles
     half = f"tile / {at_once} % 2 * {at_once * chains} + " if halves == 2 else ""
 %>
-// The first half of a pass over a sparse design (see sparse.mako) for ${chains} vectors beta: the margins eta = s x . beta of every row, and
-// its weight in X'w, which sparse_columns.mako adds up:
+// The first half of a pass over a sparse design (see sparse.mako) for ${chains} vectors beta: the margins eta = s x . beta of
+// every row, and its weight in X'w, which sparse_columns.mako adds up:
 % if mode == "draw":
 //     w = s z, z ~ N(eta, 1) given z > 0, and the sum of z^2
 % elif mode == "combine":
@@ -29,9 +29,10 @@
 % endif
 //
 // Launch: any number of groups of ${block}; a group takes strips of `strip_rows` rows, ${at_once} at a time by ${lanes} lanes each.
-// row_start: (rows + 1,); columns, values: the entries, row by row. Of the vectors from beta_first on: coefficients (q, ${chains}) of
-// factor_j beta_j from element beta_first q on; weighted (rows, ${chains}) of w, from beta_first rows on; strip_sums (strips, 2, ${chains})
-// of w and of what else is added up, from 2 beta_first strips on; offsets (tiles, betas): parts of the intercept less sum_j centre_j beta_j.
+// row_start: (rows + 1,); columns, values: the entries, row by row. Of the vectors from beta_first on: coefficients (q,
+// ${chains}) of factor_j beta_j from element beta_first q on; weighted (rows, ${chains}) of w, from beta_first rows on;
+// strip_sums (strips, 2, ${chains}) of w and of what else is added up, from 2 beta_first strips on; offsets (tiles, betas):
+// parts of the intercept less sum_j centre_j beta_j.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}

@@ -24,16 +24,18 @@
 % elif mode == "combine":
 //     out += x w, w = margins[beta's number][row]; eta is not used
 % else:
-//     out += x f(eta), f = (log F)', F the distribution function of the ${family} model, and log F(eta) into the column behind the last
+// out += x f(eta), f = (log F)', F the distribution function of the ${family} model, and log F(eta) into the column behind the
+// last
 %   if mode == "margins":
 //     margins[beta's number][row] = eta
 %   endif
 % endif
 //
-// Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks} chunks of 16 bytes each.
-// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, which it takes from a dynamic work queue; a strip's sums have a
-// place of their own, out[strip][beta][width], so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
-// queue: {the next strip, groups that have ended}, both zero before and after a launch.
+// Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks}
+// chunks of 16 bytes each. A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, which it takes from
+// a dynamic work queue; a strip's sums have a place of their own, out[strip][beta][width], so that what is added to what
+// depends on the data alone. Rows from row_count on are padding: zeros. queue: {the next strip, groups that have ended}, both
+// zero before and after a launch.
 // Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other streams find room there.
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
@@ -48,9 +50,11 @@ typedef float4 chunk_t;
 typedef uint4 chunk_t;
 % endif
 
-KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
-    i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas,${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
+KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design,
+    const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
+    i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
+    ${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""}
+    GLOBAL u32* RESTRICT queue, u32 spared)
 {
 % if mode == "draw":
     const u32 step = iteration[0];

@@ -82,9 +82,10 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 }
 % endif
 
-KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta, GLOBAL f32* RESTRICT out,
-    i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-   ${likelihoods.parameters(family) if mode in ("score", "margins") else ""} i32 betas${", u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
+KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta,
+    GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count,
+    i32 beta_first,
+    ${likelihoods.parameters(family) if mode in ("score", "margins") else ""} i32 betas${", u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
 {
 % if mode == "draw":
     const u32 step = iteration[0];

@@ -16,12 +16,13 @@
 //     r += e/2 L^-1 s g,   beta += e s L^-T r,   r += e/2 L^-1 s g,   g = X' f(X beta) - D^-1 beta, f = (log F)'.
 //
 // R. M. Neal, "MCMC using Hamiltonian dynamics" (2011); the step length is chosen by dual averaging: M. D. Hoffman, A. Gelman,
-// "The No-U-Turn sampler", JMLR 15 (2014), section 3.2. tau and lambda are drawn together given beta: tau with lambda integrated out.
+// "The No-U-Turn sampler", JMLR 15 (2014), section 3.2. tau and lambda are drawn together given beta: tau with lambda
+// integrated out.
 //
-// Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs: (chains of the
-// group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `width` - 8; whole: (chains, ${WHOLE}):
-// tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted, c^-2 of the slab. control: log e, its average, the mean error, the centre of
-// log e, number of adaptations, e.
+// Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs:
+// (chains of the group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `width` - 8; whole: (chains,
+// ${WHOLE}): tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted, c^-2 of the slab. control: log e, its
+// average, the mean error, the centre of log e, number of adaptations, e.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -32,15 +33,16 @@ ${priors.density_functions(prior, local_degrees)}
 ${priors.draw_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 
-// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau, f the prior of beta_j / tau with
-// lambda integrated out. Then lambda given both.
+// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau, f the prior of
+// beta_j / tau with lambda integrated out. Then lambda given both.
 % if random_slab:
-// First the slab's scale c given beta and tau: c^2 is inverse gamma of shape d / 2 and rate d slab_scale^2 / 2, d = slab_degrees, so that the
-// slab is Student's t; c = slab_scale if d is 0. s_j = slab_j / c^2.
+// First the slab's scale c given beta and tau: c^2 is inverse gamma of shape d / 2 and rate d slab_scale^2 / 2, d =
+// slab_degrees, so that the slab is Student's t; c = slab_scale if d is 0. s_j = slab_j / c^2.
 % endif
-KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
-    GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
+    GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
+    ${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
@@ -129,9 +131,9 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 }
 
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
-KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin, GLOBAL f64* RESTRICT momentum,
-    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score, GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 first_chain,
-    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin,
+    GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score,
+    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -153,8 +155,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT be
 
 // rhs = s g; the score is the sum of the shards' parts
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
-    const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q,
-    i32 first_chain)
+    const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale,
+    GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain)
 {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -167,8 +169,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT scor
 }
 
 // r += share e rhs, and a copy of it in rhs
-KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT control,
-    f64 share, i32 q, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs,
+    const GLOBAL f64* RESTRICT control, f64 share, i32 q, i32 first_chain, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
@@ -181,8 +184,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, G
 }
 
 // beta += e s rhs, also as f32 rows of `stride`
-KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
-    const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs,
+    const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
@@ -198,11 +202,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, cons
 % if block == 1:
 ${serial.functions()}
 
-// rhs = L^-1 s g; then, with `drifts`, a kick by share e, and a drift by e: scale_gradient to drift_position in one launch, L the factor of C
-KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width, GLOBAL f64* RESTRICT beta,
-    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L, GLOBAL f64* rhs,
-    GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, f64 share, i32 drifts, i32 q, i32 stride,
-    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+// rhs = L^-1 s g; then, with `drifts`, a kick by share e, and a drift by e: scale_gradient to drift_position in one launch, L
+// the factor of C
+KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
+    GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L,
+    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, f64 share,
+    i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
@@ -236,10 +241,12 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i3
 
 // The last half kick, and whether the chain moves (Metropolis): beta and score are those of the end, or of the origin. A chain
 // whose matrix could not be factorised stays.
-KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT origin, const GLOBAL f64* RESTRICT momentum,
-    const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains,
-    GLOBAL f64* RESTRICT score, const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT origin,
+    const GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior,
+    const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
+    const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
+    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed,
+    u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${2 * block});
@@ -292,8 +299,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
 }
 
 // score = the sum of the shards' parts
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
-    i32 width)
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains,
+    GLOBAL f64* RESTRICT score, i32 width)
 {
     const i32 chain = GROUP_ID;
     for (i32 j = LOCAL_ID; j < width; j += ${block}) {
@@ -325,8 +332,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL f64* RESTRICT control, const GLOBAL
 }
 
 // margins = those of the trajectory's end where a chain has moved there
-KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT ends, const GLOBAL f64* RESTRICT whole,
-    i64 first_row, i64 rows, i64 pitch, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT ends,
+    const GLOBAL f64* RESTRICT whole, i64 first_row, i64 rows, i64 pitch, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows * chains; i += GLOBAL_SIZE) {
         const i64 at = i / rows * pitch + first_row + i % rows;
@@ -336,8 +343,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, con
 }
 
 // sums += the curvature of -log F at the margins of all chains
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins, GLOBAL f32* RESTRICT sums,${likelihoods.parameters(family)} i64 first_row,
-    i64 rows, i64 pitch, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins,
+    GLOBAL f32* RESTRICT sums,${likelihoods.parameters(family)} i64 first_row, i64 rows, i64 pitch, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
         f32 sum = sums[i];
@@ -351,8 +358,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margi
 }
 
 // weight = share sums, and 0 for the padding
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_weights(const GLOBAL f32* RESTRICT sums, GLOBAL f32* RESTRICT weight, i64 first_row, i64 row_count,
-    i64 rows, f32 share)
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_weights(const GLOBAL f32* RESTRICT sums, GLOBAL f32* RESTRICT weight, i64 first_row,
+    i64 row_count, i64 rows, f32 share)
 {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE)
         weight[i] = first_row + i < row_count ? share * sums[i] : 0.0f;

@@ -7,29 +7,32 @@
     linear = family != "probit"
     serial = block == 1
 %>
-// beta given the latent normals z, or the target of a linear regression, where there are more columns than rows, without X'X. With D the
-// prior variances and V = sigma^2 diag(v) those of the errors (probit: I; normal: v = 1; Student's t: v given the residuals),
+// beta given the latent normals z, or the target of a linear regression, where there are more columns than rows, without X'X.
+// With D the prior variances and V = sigma^2 diag(v) those of the errors (probit: I; normal: v = 1; Student's t: v given the
+// residuals),
 //
 //     u ~ N(0, D),   d ~ N(0, I),   M = X D X' + V = L L',   M w = g z - X u - V^1/2 d,   beta = u + D X' w
 //
-// has the distribution N(S^-1 X'V^-1 g z, S^-1), S = X'V^-1 X + D^-1: A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with
-// Gaussian scale mixture priors in high-dimensional regression", Biometrika 103 (2016). g = 1, or that of the parameter expansion of
-// conditionals.mako, whose rate is z' M^-1 z / 2.
+// has the distribution N(S^-1 X'V^-1 g z, S^-1), S = X'V^-1 X + D^-1: A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast
+// sampling with Gaussian scale mixture priors in high-dimensional regression", Biometrika 103 (2016). g = 1, or that of the
+// parameter expansion of conditionals.mako, whose rate is z' M^-1 z / 2.
 % if linear:
 //
-// Before that sigma and tau are moved with beta integrated out, each by a Metropolis step on its logarithm: z ~ N(0, M), and M for another
-// tau is made of the same product, X D X' with tau^2 times as large as it was but for the intercept's part: after J. Johndrow, P. Orenstein,
-// A. Bhattacharya, "Scalable approximate MCMC algorithms for the horseshoe prior", JMLR 21 (2020). beta is drawn anew afterwards.
+// Before that sigma and tau are moved with beta integrated out, each by a Metropolis step on its logarithm: z ~ N(0, M), and M
+// for another tau is made of the same product, X D X' with tau^2 times as large as it was but for the intercept's part: after
+// J. Johndrow, P. Orenstein, A. Bhattacharya, "Scalable approximate MCMC algorithms for the horseshoe prior", JMLR 21 (2020).
+// beta is drawn anew afterwards.
 % else:
 //
-// The kernel hmc moves z beforehand with beta integrated out: z ~ N(0, M) where all z_i > 0, by an exact trajectory of Hamiltonian dynamics
-// of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long, reflected wherever a z_i becomes 0:
-// A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 23 (2014). Margins of any length
-// change in one trajectory, which steps of the size of the normals' standard deviation would take the square of that length for.
+// The kernel hmc moves z beforehand with beta integrated out: z ~ N(0, M) where all z_i > 0, by an exact trajectory of
+// Hamiltonian dynamics of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long, reflected wherever
+// a z_i becomes 0: A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 23
+// (2014). Margins of any length change in one trajectory, which steps of the size of the normals' standard deviation would take
+// the square of that length for.
 % endif
 //
-// Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. variance: (chains, stride), zeros from q on; latent,
-// solution, margins, spread (v): (chains, n); matrix: (chains, n, n), lower triangle;
+// Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. variance: (chains, stride), zeros from
+// q on; latent, solution, margins, spread (v): (chains, n); matrix: (chains, n, n), lower triangle;
 // covariance: M, both triangles; all f64. design: (rows, stride) f32.
 ${philox.functions()}
 ${philox.double_functions()}
@@ -37,8 +40,8 @@ ${variates.latent_functions()}
 ${variates.scale_functions()}
 
 // margins = X times a vector of each chain, (chains, q). Launch: a group of ${block} a row and chain, chains first.
-KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT vector, GLOBAL f64* RESTRICT margins,
-    i64 row_count, i32 chains, i32 q, i32 stride)
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT vector,
+    GLOBAL f64* RESTRICT margins, i64 row_count, i32 chains, i32 q, i32 stride)
 {
     const i64 row = GROUP_ID / chains;
     const i64 chain = GROUP_ID % chains;
@@ -72,10 +75,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT desig
 % endif
 }
 
-// shards: (shard_count, chains, width), sums of x w over each part of the rows. Launch: a group of ${block} for ${32 if serial else block} columns, a part and a chain,
-// chains first.
-KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT shards,
-    i64 row_count, i32 shard_count, i32 chains, i32 stride, i32 width)
+// shards: (shard_count, chains, width), sums of x w over each part of the rows. Launch: a group of ${block} for
+// ${32 if serial else block} columns, a part and a chain, chains first.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT solution,
+    GLOBAL f64* RESTRICT shards, i64 row_count, i32 shard_count, i32 chains, i32 stride, i32 width)
 {
     const i64 chain = GROUP_ID % chains;
     const i32 shard = GROUP_ID / chains % shard_count;
@@ -131,8 +134,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT de
 
 % if not linear:
 // z given beta's margins, also as the right-hand side of L x = z
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
-    i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT latent,
+    GLOBAL f64* RESTRICT solution, i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
@@ -143,9 +146,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margi
     }
 }
 % else:
-// z, also as the right-hand side of L x = z, and v${"" if family == "normal" else " given beta's margins: 1 / v ~ Gamma((nu + 1) / 2, rate (nu + (z - m)^2 / sigma^2) / 2)"}
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT target, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
-    GLOBAL f64* RESTRICT spread, i64 row_count,${" const GLOBAL f64* RESTRICT margins, const GLOBAL f64* RESTRICT auxiliary, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if family == "student" else ""} i32 chains)
+// z, also as the right-hand side of L x = z, and
+// v${"" if family == "normal" else " given beta's margins: 1 / v ~ Gamma((nu + 1) / 2, rate (nu + (z - m)^2 / sigma^2) / 2)"}
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT target, GLOBAL f64* RESTRICT latent,
+    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT spread, i64 row_count,
+    ${" const GLOBAL f64* RESTRICT margins, const GLOBAL f64* RESTRICT auxiliary, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if family == "student" else ""}
+    i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i % row_count;
@@ -163,10 +169,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT targe
     }
 }
 
-// Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration. trial: (chains, ${TRIAL}): the factor of tau^2
-// since X D X' was made and log sigma, now; the same two as proposed; the log-density now; whether the last proposal was taken.
-// Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL f64* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+// Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
+// trial: (chains, ${TRIAL}): the factor of tau^2 since X D X' was made and log sigma, now; the same two as proposed; the
+// log-density now; whether the last proposal was taken. Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL f64* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     GLOBAL f64* t = trial + ${TRIAL} * GROUP_ID;
     const f64 change = size * normal_of(philox_words(seed, stream + ((u32)GROUP_ID << 8), iteration[0], 2 * number, 0u));
@@ -184,8 +191,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL f64* RESTRICT auxiliary, GLO
 }
 
 // M of the proposed point, from X D X' in `kernel`
-KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT trial,
-    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
+KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread,
+    const GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
 {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT) {
         const i64 chain = line / row_count;
@@ -200,10 +207,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
     }
 }
 
-// The log-density of the proposed point, from its factor L and x = L^-1 z, 0 if log sigma is below `least`; with which >= 0 it may be taken, else it is the present one.
-KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary, i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed,
-    u32 stream, const GLOBAL u32* RESTRICT iteration)
+// The log-density of the proposed point, from its factor L and x = L^-1 z, 0 if log sigma is below `least`; with which >= 0 it
+// may be taken, else it is the present one.
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution,
+    const GLOBAL i32* RESTRICT status, GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary,
+    i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, part, ${block});
     const i64 chain = GROUP_ID;
@@ -240,8 +249,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
 }
 
 // The factor and L^-1 z of the point that was taken
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL f64* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix, GLOBAL f64* RESTRICT matrix,
-    i64 row_count, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL f64* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix,
+    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains)
 {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT)
         if (trial[${TRIAL} * (line / row_count) + 5] != 0.0)
@@ -251,7 +260,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL f64* RESTRICT trial, c
 % endif
 
 // The prior variances; scale holds their square roots
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, i32 q, i32 stride, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, i32 q,
+    i32 stride, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < (i64)stride * chains; i += GLOBAL_SIZE) {
         const i64 j = i % stride;
@@ -261,7 +271,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT sca
 }
 
 // u${", and the prior variances once more: tau may have moved" if linear else ""}
-KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior_draw,${" GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT trial, i32 stride, i32 first," if linear else ""} i32 q,
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior_draw,
+    ${" GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT trial, i32 stride, i32 first," if linear else ""} i32 q,
     i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     for (i64 i = GLOBAL_ID; i < (i64)q * chains; i += GLOBAL_SIZE) {
@@ -286,7 +297,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 
 }
 
 // covariance = matrix + I, both triangles, and matrix += I
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix, GLOBAL f64* RESTRICT covariance, i64 row_count, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix, GLOBAL f64* RESTRICT covariance, i64 row_count,
+    i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < row_count * row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i / row_count % row_count;
@@ -301,10 +313,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix,
     }
 }
 
-// z after a trajectory; v = X u + d, X u in margins. z_i becomes 0 first where -v_i / z_i, the cotangent of the time until then, is largest.
-// There v -= 2 v_i / M_ii M e_i. A trajectory with more reflections than the limit, and so its reverse, is not made: z in `solution` stays.
+// z after a trajectory; v = X u + d, X u in margins. z_i becomes 0 first where -v_i / z_i, the cotangent of the time until
+// then, is largest. There v -= 2 v_i / M_ii M e_i. A trajectory with more reflections than the limit, and so its reverse, is
+// not made: z in `solution` stays.
 KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64* velocity, const GLOBAL f64* RESTRICT solution,
-    const GLOBAL f64* RESTRICT covariance, const GLOBAL f64* RESTRICT margins, i64 row_count, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    const GLOBAL f64* RESTRICT covariance, const GLOBAL f64* RESTRICT margins, i64 row_count, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, least, ${block});
     LOCAL_ARRAY(i64, which, ${block});
@@ -352,7 +366,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64*
 % endif
 
 // What an iteration of the kernel hmc reports: the log-likelihood, and that nothing was rejected
-KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width, GLOBAL f64* RESTRICT whole)
+KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
+    GLOBAL f64* RESTRICT whole)
 {
     if (LOCAL_ID == 0) {
         f64 sum = 0.0;
@@ -364,8 +379,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards,
 }
 
 // g, from x = L^-1 z in `solution`; then solution = g z - X u - V^1/2 d, X u in margins
-KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT solution,
-    GLOBAL f64* RESTRICT whole,${" const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT auxiliary," if linear else ""} i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins,
+    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT whole,
+    ${" const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT auxiliary," if linear else ""} i64 row_count,
+    i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -407,8 +424,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
 
 // beta = u + D X'w, X'w the sum of the shards' parts. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
-    const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
-    const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
+    const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta,
+    GLOBAL f32* RESTRICT narrow, const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
 {
     for (i64 at = GLOBAL_ID; at < (i64)q * chains; at += GLOBAL_SIZE) {
         const i64 chain = at / q;

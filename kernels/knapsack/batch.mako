@@ -10,8 +10,8 @@
 //
 // Launch: groups of ${block} work-items take instances from a queue (`next`), in `first` .. `end` - 1.
 // starts[i]: the first item of instance i (weights at most the capacity, profits positive); at most ${items} each.
-// rows: ${"2 rows" if lanes == 1 else "1 row"} of row_cells values a group, and bits: bit_words words a group, for the dynamic program.
-// Results: chosen[item] is 1 if the item is taken; answers: profit, open items, cells of each instance.
+// rows: ${"2 rows" if lanes == 1 else "1 row"} of row_cells values a group, and bits: bit_words words a group, for the dynamic
+// program. Results: chosen[item] is 1 if the item is taken; answers: profit, open items, cells of each instance.
 typedef i32 value_t;
 #define NEGATIVE (-(1 << 30))
 #define NEAR 64     // how far from the break item exchanges look

@@ -41,7 +41,8 @@ ${note("added & ~old", "i")}
 }
 
 // Items begin .. end - 1, whose weights add up to at most ${64 * halo}. Launch: groups of ${block} work-items take tiles of
-// ${tile - halo} words in strides of the grid, and load the ${halo} words before them, which are not all valid in the end and are not written.
+// ${tile - halo} words in strides of the grid, and load the ${halo} words before them, which are not all valid in the end and
+// are not written.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_items(const GLOBAL u64* RESTRICT source, GLOBAL u64* RESTRICT target, i64 words,
     const GLOBAL i64* RESTRICT weights, i32 begin, i32 end, i64 capacity, GLOBAL i32* RESTRICT first)
 {

@@ -10,7 +10,8 @@
 //
 // Columns are n items, then the slacks of all rows, then columns of zeros up to a whole vector. Profits, weights and
 // capacities are integers, so residuals are exact. A bound is trusted to 1e-6 and 1e-11 of the incumbent.
-// Launch: a work-item a search. ${"State is interleaved: element j of search s is j * searches + s." if lanes == 1 else "Groups of one; each search has its state in one piece."}
+// Launch: a work-item a search.
+// ${"State is interleaved: element j of search s is j * searches + s." if lanes == 1 else "Groups of one; each search has its state in one piece."}
 // reals of a search: d, t (1 at the lower bound, -1 at the upper, 0 basic or decided), alpha, ratio: columns each;
 //   bounds of the levels' other children: n; residual, y: rows each; inverse: rows * rows; profit, bound.
 // integers: decision (0 none, 1 left, 2 taken), place in the basis (from 1): columns each; flipped: columns; trail, and of each

@@ -53,12 +53,11 @@ FUNCTION i64 floor_divide(i64 a, i64 b)      // b > 0
 // candidate_sources: the slots of the three tiles that a candidate is made from, or -1.
 // claimed[number] == stamp: the tile is among the candidates already. rest_weights, rest_gains: prefix sums over the
 // remaining items by efficiency, rest_count + 1 each.
-KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* RESTRICT source_slots, GLOBAL i32* RESTRICT status, i32 step,
-    GLOBAL i32* RESTRICT counts, GLOBAL i64* RESTRICT bases, GLOBAL i32* RESTRICT candidate_counts,
-    GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
-    GLOBAL i32* RESTRICT candidate_sources,
-    GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes, i32 most_candidates,
-    i64 tile_shift, i64 first_tile, i64 last_tile, i32 halo, i64 capacity, i64 lambda_, i64 incumbent,
+KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* RESTRICT source_slots,
+    GLOBAL i32* RESTRICT status, i32 step, GLOBAL i32* RESTRICT counts, GLOBAL i64* RESTRICT bases,
+    GLOBAL i32* RESTRICT candidate_counts, GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
+    GLOBAL i32* RESTRICT candidate_sources, GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes,
+    i32 most_candidates, i64 tile_shift, i64 first_tile, i64 last_tile, i32 halo, i64 capacity, i64 lambda_, i64 incumbent,
     const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count)
 {
     const i32 stopped = FAILED | OUT_OF_SLOTS;

@@ -104,8 +104,8 @@ ${gathered("value", "i")}
     }
 }
 
-// Then each span of ${span} pivots, by blocks of ${size}. Launch: a group of ${items} for ${size} rows below the span, at least one a
-// front; each solves for the whole span by itself.
+// Then each span of ${span} pivots, by blocks of ${size}. Launch: a group of ${items} for ${size} rows below the span, at least
+// one a front; each solves for the whole span by itself.
 KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* work, GLOBAL f64* ys)
 {
     LOCAL_ARRAY(f64, rights, ${span});
@@ -177,8 +177,8 @@ ${subtract_rows()}
     }
 </%def>
 
-// ys, less the products with what is known of x below the pivots; fronts of at most ${size} pivots are then solved. Launch: a group of
-// ${items} for ${size} columns.
+// ys, less the products with what is known of x below the pivots; fronts of at most ${size} pivots are then solved. Launch: a
+// group of ${items} for ${size} columns.
 KERNEL LAUNCH_BOUNDS(${items}, 1) backward(${layout}, const GLOBAL i32* order, const GLOBAL i64* starts, const GLOBAL i32* below,
     GLOBAL f64* ys, GLOBAL f64* xs, GLOBAL f64* x)
 {
@@ -215,8 +215,8 @@ ${write_x("place")}
     }
 }
 
-// Other fronts: each span of ${span} pivots, the last one first. Launch: a group of ${items} for ${size} columns before the span, at
-// least one a front; each solves for the whole span by itself.
+// Other fronts: each span of ${span} pivots, the last one first. Launch: a group of ${items} for ${size} columns before the
+// span, at least one a front; each solves for the whole span by itself.
 KERNEL LAUNCH_BOUNDS(${items}, 1) backward_span(${layout}, i32 step, const GLOBAL i32* order, GLOBAL f64* ys, GLOBAL f64* xs,
     GLOBAL f64* x)
 {

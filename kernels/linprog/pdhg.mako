@@ -100,8 +100,8 @@
 % for real, suffix in (("f64", ""), ("f32", "_single")):
 // v[behind + g] = the sum of entry times v over the entries starts[g] .. starts[g + 1] - 1: pieces of long lines, whose own entries
 // are then ones at these places. Launch: a group of ${block} for each piece.
-KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces${suffix}(const GLOBAL i64* starts, const GLOBAL i32* indices, const GLOBAL ${real}* values,
-    GLOBAL ${real}* v, i32 behind)
+KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces${suffix}(const GLOBAL i64* starts, const GLOBAL i32* indices,
+    const GLOBAL ${real}* values, GLOBAL ${real}* v, i32 behind)
 {
     const i64 end = starts[GROUP_ID + 1];
     ${real} sum = 0;

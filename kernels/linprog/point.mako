@@ -151,9 +151,9 @@
 </%def>
 
 // Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
-KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u, const GLOBAL f64* aty,
-    const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
-    GLOBAL f64* weighed, GLOBAL f64* results)
+KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u,
+    const GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
+    GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
 {
     f64 products = 0.0;
     f64 cost = 0.0;
@@ -194,8 +194,9 @@ FUNCTION f64 toward_centre(f64 v, f64 m)
 }
 
 // mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike. m, a, b per program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, const GLOBAL f64* wanted, const GLOBAL f64* rd,
-    const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed)
+KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, const GLOBAL f64* wanted,
+    const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
+    GLOBAL f64* weighed)
 {
 ${each_variable()}
 ${target_variable()}\
@@ -297,10 +298,10 @@ FUNCTION void multiply_transposed(i64 n, i64 slacks, ${matrix()}, const GLOBAL f
 }
 
 // A step, and the measures of the new point: `advance`, A^T y, `assess`, A x.
-KERNEL LAUNCH_BOUNDS(1, 1) step_and_assess(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z, const GLOBAL u8* kind,
-    ${step()}, const GLOBAL f64* steps, ${matrix()}, const GLOBAL f64* y, const GLOBAL f64* c, const GLOBAL f64* u, GLOBAL f64* aty,
-    const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
-    GLOBAL f64* weighed, GLOBAL f64* ax, GLOBAL f64* results)
+KERNEL LAUNCH_BOUNDS(1, 1) step_and_assess(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
+    const GLOBAL u8* kind, ${step()}, const GLOBAL f64* steps, ${matrix()}, const GLOBAL f64* y, const GLOBAL f64* c,
+    const GLOBAL f64* u, GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta,
+    GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* ax, GLOBAL f64* results)
 {
     {
 ${each_variable()}
@@ -327,10 +328,11 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
 
 // A search direction: `target` (not for mode 3), dy from L L^T dy = rp - A Theta g, A^T dy, `direct`, and A dx.
 // plan: the mode, the slot of the direction that the target is computed from, and the slot that the new direction is written to.
-KERNEL LAUNCH_BOUNDS(1, 1) search_direction(${arguments()}, ${point()}, const GLOBAL i32* plan, ${matrix()}, const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted,
-    const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
-    GLOBAL f64* weighed, GLOBAL f64* dy, GLOBAL f64* aty, GLOBAL f64* dx0, GLOBAL f64* ds0, GLOBAL f64* dw0,
-    GLOBAL f64* dz0, GLOBAL f64* dx1, GLOBAL f64* ds1, GLOBAL f64* dw1, GLOBAL f64* dz1, GLOBAL f64* adx, GLOBAL f64* results)
+KERNEL LAUNCH_BOUNDS(1, 1) search_direction(${arguments()}, ${point()}, const GLOBAL i32* plan, ${matrix()},
+    const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted, const GLOBAL f64* rd, const GLOBAL f64* ru,
+    const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* dy,
+    GLOBAL f64* aty, GLOBAL f64* dx0, GLOBAL f64* ds0, GLOBAL f64* dw0, GLOBAL f64* dz0, GLOBAL f64* dx1, GLOBAL f64* ds1,
+    GLOBAL f64* dw1, GLOBAL f64* dz1, GLOBAL f64* adx, GLOBAL f64* results)
 {
     const i32 mode = plan[0];
     if (mode != 3) {

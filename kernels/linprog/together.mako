@@ -81,7 +81,8 @@ FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64
 }
 
 // out = A^T y with the signs, and the slacks' part. Barriers before and after.
-FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y, GLOBAL f64* out)
+FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y,
+    GLOBAL f64* out)
 {
     SYNCHRONIZE();
 % if block == 1:
@@ -144,7 +145,8 @@ FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At
 }
 
 // M = L L^T in place, lower triangle; inverse = 1 / diagonal of L. Dependent rows get an infinite pivot: their part is zero.
-FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M, ${space} f64* inverse)
+FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M,
+    ${space} f64* inverse)
 {
 % if block == 1:
     for (i64 i = 0; i < m; ++i) {
@@ -181,7 +183,8 @@ FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local
 }
 
 // L L^T r = r in place. Barriers before and after.
-FUNCTION_APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse, ${space} f64* r)
+FUNCTION_APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse,
+    ${space} f64* r)
 {
 % if block == 1:
     for (i64 i = 0; i < m; ++i)

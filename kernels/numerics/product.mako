@@ -66,12 +66,10 @@ FUNCTION i64 tile_row(i64 t)
     return r;
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) multiply(
-    const GLOBAL ${value}* A, i64 a_start, i64 a_row, i64 a_batch,
-    const GLOBAL f64* s, i64 s_start, i64 s_batch,
-    const GLOBAL ${value}* B, i64 b_start, i64 b_row, i64 b_batch,
-    GLOBAL f64* C, i64 c_start, i64 c_row, i64 c_batch,
-    i64 M, i64 N, i64 K, i32 lower, i32 scaled, i32 turned, i64 tiles, i32 splits, i64 part, f64 alpha, f64 beta, GLOBAL f64* partial)
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply( const GLOBAL ${value}* A, i64 a_start, i64 a_row, i64 a_batch, const GLOBAL f64* s,
+    i64 s_start, i64 s_batch, const GLOBAL ${value}* B, i64 b_start, i64 b_row, i64 b_batch, GLOBAL f64* C, i64 c_start,
+    i64 c_row, i64 c_batch, i64 M, i64 N, i64 K, i32 lower, i32 scaled, i32 turned, i64 tiles, i32 splits, i64 part, f64 alpha,
+    f64 beta, GLOBAL f64* partial)
 {
     LOCAL_ARRAY(f64, left, ${buffers * depth * pad});
     LOCAL_ARRAY(f64, right, ${buffers * depth * pad});

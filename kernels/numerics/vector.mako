@@ -121,8 +121,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_columns(const GLOBAL f64* RESTRICT partial
 
 // target[i][j] = A[i][j] factor, with factor = sqrt(s[j]) or s[j], or s[i] if `by_row`, or 1 without s; in float64.
 // Of the columns [first, first + width) of A's `columns`; of the rows from `row0` on. Launch: a work-item an element.
-KERNEL LAUNCH_BOUNDS(${block}, 1) scale_copy(const GLOBAL ${value}* RESTRICT A, i64 row0, i64 columns, i64 first, i64 width, i64 rows,
-    i64 batch_rows, const GLOBAL f64* RESTRICT s, i64 s_batch, i32 mode, i32 by_row, GLOBAL f64* RESTRICT target)
+KERNEL LAUNCH_BOUNDS(${block}, 1) scale_copy(const GLOBAL ${value}* RESTRICT A, i64 row0, i64 columns, i64 first, i64 width,
+    i64 rows, i64 batch_rows, const GLOBAL f64* RESTRICT s, i64 s_batch, i32 mode, i32 by_row, GLOBAL f64* RESTRICT target)
 {
     const i64 total = rows * width;
     for (i64 e = GLOBAL_ID; e < total; e += GLOBAL_SIZE) {
