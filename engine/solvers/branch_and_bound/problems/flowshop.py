@@ -16,10 +16,11 @@ from ....formats.instances import instance_name, located
 from ....util.text import counted
 from ..tree import LARGEST_TREE, PermutationProblem, require_permutation
 from .flowshop_beam import beam_search
+from .flowshop_best_known import published_flowshops
 from .flowshop_heuristics import iterated_greedy, makespan, neh
 from .flowshop_tree import BRANCHINGS, FlowshopTree
 from .matrices import order_of_jobs, require_size, whole_matrix
-from .taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
+from .taillard_seeds import SIZES, TIME_SEEDS
 
 __all__ = ["Flowshop"]
 
@@ -129,7 +130,7 @@ class Flowshop(PermutationProblem):
 
     @classmethod
     def taillard_best_known(cls, number: int) -> int:
-        """The makespan of the best schedule known in 2021 of one of Taillard's instances.
+        """The makespan of the best schedule known of one of Taillard's instances; sources: ``flowshop_best_known.csv``.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class Flowshop(PermutationProblem):
             If there is no instance of that number.
         """
         cls._require_number(number)
-        return BEST_KNOWN[(number - 1) // 10][(number - 1) % 10]
+        return published_flowshops()[f"ta{number:03d}"].upper
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:

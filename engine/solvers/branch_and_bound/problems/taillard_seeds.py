@@ -1,4 +1,4 @@
-"""The time seeds of Taillard's 120 flowshop instances, and the best makespans known.
+"""The time seeds of Taillard's 120 flowshop instances.
 
 References
 ----------
@@ -7,7 +7,7 @@ E. Taillard, "Benchmarks for basic scheduling problems", European Journal of Ope
 
 from __future__ import annotations
 
-__all__ = ["BEST_KNOWN", "SIZES", "TIME_SEEDS"]
+__all__ = ["SIZES", "TIME_SEEDS"]
 
 SIZES = (
     (20, 5),
@@ -148,19 +148,3 @@ TIME_SEEDS = (
     28837162,
 )
 """The seed of the generator for each instance, in order."""
-
-BEST_KNOWN = (
-    (1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108),
-    (1582, 1659, 1496, 1377, 1419, 1397, 1484, 1538, 1593, 1591),
-    (2297, 2099, 2326, 2223, 2291, 2226, 2273, 2200, 2237, 2178),
-    (2724, 2834, 2621, 2751, 2863, 2829, 2725, 2683, 2552, 2782),
-    (2991, 2867, 2839, 3063, 2976, 3006, 3093, 3037, 2897, 3065),
-    (3846, 3699, 3640, 3719, 3610, 3679, 3704, 3691, 3741, 3755),
-    (5493, 5268, 5175, 5014, 5250, 5135, 5246, 5094, 5448, 5322),
-    (5770, 5349, 5676, 5781, 5467, 5303, 5595, 5617, 5871, 5845),
-    (6173, 6183, 6252, 6254, 6285, 6331, 6223, 6372, 6247, 6404),
-    (10862, 10480, 10922, 10889, 10524, 10329, 10854, 10730, 10438, 10675),
-    (11158, 11160, 11281, 11275, 11259, 11176, 11337, 11301, 11146, 11284),
-    (26040, 26500, 26371, 26456, 26334, 26469, 26389, 26560, 26005, 26457),
-)
-"""Makespans of the best schedules known in 2021, one group of ten instances a row."""

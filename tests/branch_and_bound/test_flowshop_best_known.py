@@ -1,0 +1,75 @@
+"""The list of published flowshops: every bound has a source, every schedule its makespan, every proof its row."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
+from engine.solvers.branch_and_bound.problems.flowshop_best_known import PublishedFlowshop, published_flowshops
+from engine.solvers.branch_and_bound.proofs.record import Proof
+
+PROOFS = Path(__file__).parents[2] / "samples" / "proofs"
+TAILLARD = {name: known for name, known in published_flowshops().items() if name.startswith("ta")}
+
+
+def plain_makespan(times: np.ndarray, order: tuple[int, ...]) -> int:
+    """Completion of the last job on the last machine, by the recursion of the guide."""
+    done = np.zeros(len(times) + 1, np.int64)
+    for job in order:
+        for machine, time in enumerate(times[:, job], 1):
+            done[machine] = max(done[machine], done[machine - 1]) + time
+    return int(done[-1])
+
+
+def test_every_published_instance_is_there_with_bounds_and_sources() -> None:
+    names = [f"ta{number:03d}" for number in range(1, 121)]
+    sizes = [(jobs, machines) for jobs in (10, 20, 30, 40, 50, 60) for machines in (5, 10, 15, 20)]
+    sizes += [(jobs, machines) for jobs in range(100, 801, 100) for machines in (20, 40, 60)]
+    names += [f"VFR{jobs}_{machines}_{k}" for jobs, machines in sizes for k in range(1, 11)]
+    assert sorted(published_flowshops()) == sorted(names)
+    for name, known in published_flowshops().items():
+        assert known.lower <= known.upper, name
+        assert (known.status == "proved") == (known.lower == known.upper), name
+        assert known.status in ("proved", "published", "open"), name
+        assert known.lower_source, name
+        assert known.upper_source, name
+        assert re.fullmatch(r"20\d\d(-\d\d){0,2}", known.date), name
+        if name.startswith("VFR"):
+            assert name.startswith(f"VFR{known.jobs}_{known.machines}_")
+
+
+def test_every_proof_file_is_the_source_of_its_row() -> None:
+    proved = {name: known for name, known in published_flowshops().items() if known.lower_source.endswith(".json")}
+    assert sorted(proved) == sorted(path.stem for path in PROOFS.glob("*.json"))
+    for name, known in proved.items():
+        proof = Proof.read(PROOFS / f"{name}.json")
+        assert (proof.value, len(proof.instance.times)) == (known.lower, known.machines), name
+        assert not (proof.schedule and known.schedule), name
+
+
+@pytest.mark.parametrize("name", [name for name, known in TAILLARD.items() if known.schedule])
+def test_schedules_have_the_makespans_of_the_list(name: str) -> None:
+    problem = engine.Flowshop.taillard(int(name[2:]))
+    order = TAILLARD[name].schedule
+    assert sorted(order) == list(range(problem.jobs))
+    assert plain_makespan(problem.times, order) == TAILLARD[name].upper
+
+
+def of_root() -> list[tuple[str, PublishedFlowshop]]:
+    return [(name, known) for name, known in TAILLARD.items() if known.lower_source == "root"]
+
+
+def test_the_bound_of_a_root_is_computed_again() -> None:
+    name, known = of_root()[0]
+    assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower
+
+
+@pytest.mark.full
+def test_the_bounds_of_all_roots_are_computed_again() -> None:
+    for name, known in of_root():
+        assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower, name
