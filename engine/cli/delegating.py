@@ -55,7 +55,9 @@ def reproductions() -> dict[str, Reproduction]:
     return {name: found for solver in discover().values() for name, found in solver.reproductions.items()}
 
 
-_CLUSTER = LazyImport(f"{PACKAGE}.benchmarks.cluster.command", "bench")
+_BENCHES = {name: LazyImport(f"{PACKAGE}.benchmarks.{name}.command", "bench") for name in ("cluster", "start")}
+"""What is measured besides solvers."""
+
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -65,9 +67,10 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 def bench(solver: str, arguments: tuple[str, ...]) -> int:
     """Measure SOLVER on this machine, and check its answers; --record FILE also writes what is printed to a file.
 
-    "cluster" instead of a solver simulates how many workers one process can feed.
+    "cluster" instead of a solver simulates how many workers one process can feed; "start" measures how long the
+    samples take from the start of a process, with empty caches of kernels and with full ones.
     """
-    measure = _CLUSTER if solver == "cluster" else solver_named(solver).bench
+    measure = _BENCHES.get(solver) or solver_named(solver).bench
     if measure is None:
         raise OptionError(f"the solver {solver} has no benchmark")
     words, record = _without_record(arguments)

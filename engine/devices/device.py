@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from ..errors import RecordingError
 from .buffer import Buffer, StreamEvent, require_range, require_type
 from .graph import Recording, RecordingSet, record
 from .info import DeviceInfo, MemoryInfo
-from .kernels.program import Program, Signature
+from .kernels.program import Building, Program, Signature
 from .kernels.source import Source
 from .queue import CommandQueue
 
@@ -52,15 +53,13 @@ class Device(ABC):
     on_compile: Callable[[str], None] | None = None
     """Called with the name of a template before it is compiled, or loaded from a cache, for this device."""
 
-    building_seconds: float = 0.0
-    """How long kernels have been compiled, or loaded from a cache, for this device."""
-
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
 
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info
         self.capabilities = info.capabilities
+        self.building = Building()
         self._owned = _Owned()
 
     def _report_compile(self, source: Source) -> None:
@@ -96,7 +95,9 @@ class Device(ABC):
         key = (template, repr(sorted(constants.items())))  # the text distinguishes 1, 1.0 and True
         found = self._owned.programs.get(key)
         if found is None:
+            began = time.perf_counter()
             found = self._owned.programs[key] = Program(self, render(template, self.info.language, **constants))
+            self.building.rendering += time.perf_counter() - began
         return found
 
     @abstractmethod

@@ -11,7 +11,7 @@ import re
 import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from .source import Source
 if TYPE_CHECKING:
     from ..device import Device
 
-__all__ = ["BoundKernel", "Kernel", "Launch", "Parameter", "Program", "Signature", "signatures"]
+__all__ = ["BoundKernel", "Building", "Kernel", "Launch", "Parameter", "Program", "Signature", "signatures"]
 
 Launch = Callable[[int, int, tuple[Any, ...]], None]
 """Starts a kernel: ``launch(grid, block, values)``; see :meth:`Kernel.ordered`."""
@@ -337,6 +337,27 @@ class BoundKernel:
             kernel.device.queue.launch(kernel, grid, block, native)
 
 
+@dataclass
+class Building:
+    """What has been built for a device since it was opened, or loaded from a cache.
+
+    Attributes
+    ----------
+    programs : list of str
+        Their templates.
+    kernels, used : int
+        Kernels in these programs, and those that were asked for.
+    rendering, compiling : float
+        Seconds for texts, and for programs; drivers for CPUs compile a kernel once more when it is first launched.
+    """
+
+    programs: list[str] = field(default_factory=list)
+    kernels: int = 0
+    used: int = 0
+    rendering: float = 0.0
+    compiling: float = 0.0
+
+
 class Program:
     """A template with its constants on one device; its kernels are attributes, compiled when first asked for.
 
@@ -380,7 +401,12 @@ class Program:
             signature = self.signatures[name]
             began = time.perf_counter()
             handle = self._device._build(self.source, signature)
-            self._device.building_seconds += time.perf_counter() - began
+            building = self._device.building
+            building.compiling += time.perf_counter() - began
+            if not self._kernels:
+                building.programs.append(self.source.template)
+                building.kernels += len(self.signatures)
+            building.used += 1
             found = self._kernels[name] = Kernel(self._device, self.source, signature, handle)
         return found
 

@@ -24,16 +24,16 @@ def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
     device : Device
     prepare : callable
     """
-    before = device.building_seconds
+    before = device.building.compiling
     launch = prepare()
-    if device.building_seconds == before:
+    if device.building.compiling == before:
         launch()
         return launch
     device.sync()
     began = time.perf_counter()
     launch()
     device.sync()
-    device.building_seconds += time.perf_counter() - began
+    device.building.compiling += time.perf_counter() - began
     return launch
 
 
@@ -106,7 +106,7 @@ class PhaseSeconds:
 
     def _building(self) -> float:
         """Devices build at the same time."""
-        return max((device.building_seconds for device in self._devices), default=0.0)
+        return max((device.building.compiling for device in self._devices), default=0.0)
 
     def begin(self) -> float:
         """The moment at which a phase begins."""

@@ -1,0 +1,1 @@
+"""``quintet bench start``: cold starts, what they build and how long they take."""

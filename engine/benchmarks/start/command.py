@@ -1,0 +1,88 @@
+"""``quintet bench start``: each sample in a process of its own, first with empty caches, then with those it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from ...cli.options import run_command
+from ...cli.samples import samples
+from ...errors import OptionError, QuintetError, nearest
+from ...reports.record import BenchConsole
+
+__all__ = ["bench", "measure"]
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the command."""
+    return run_command(_start, "quintet bench start", arguments)
+
+
+@click.command()
+@click.argument("names", metavar="[SAMPLE]...", nargs=-1)
+@click.option("--backend", default="auto", show_default=True, help="auto, cuda or opencl.")
+@click.option("--repeat", default=1, show_default=True, help="How often; the smallest time counts.")
+def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
+    """Measure how long the bundled samples take from the start of a process: with empty caches, and with full ones.
+
+    Times are CPU seconds of all threads: to the first value that is shown, to the answer (of a regression: to 100
+    draws of a chain) and to the end. Kernels are those of all programs that were compiled, and those of them that
+    were used.
+    """
+    paths = {path.stem: path for path in samples()}
+    for name in names:
+        if name not in paths:
+            raise OptionError(f"unknown sample '{name}'{nearest(name, paths)} (known: {', '.join(paths)})")
+    columns = ("sample", "caches", "first", "answer", "end", "rendering", "compiling", "programs", "kernels", "used")
+    table = Table(*columns, title="Starts: CPU seconds, programs and kernels")
+    for name in names or tuple(paths):
+        for caches, found in measure(paths[name], backend, repeat).items():
+            times = [f"{found[column]:.2f}" for column in columns[2:7]]
+            table.add_row(name, caches, *times, *(str(found[column]) for column in columns[7:]))
+    BenchConsole().print(table)
+    return 0
+
+
+def measure(path: Path, backend: str = "auto", repeat: int = 1) -> dict[str, dict[str, Any]]:
+    """What the starts with ``"empty"`` and ``"full"`` caches report; see :mod:`.child`.
+
+    Parameters
+    ----------
+    path : Path
+        Of a sample.
+    backend : str
+    repeat : int
+        How often both are done; the start that takes the shortest time counts.
+
+    Raises
+    ------
+    engine.errors.QuintetError
+        If a process ends with an error.
+    """
+    best: dict[str, dict[str, Any]] = {}
+    for _ in range(repeat):
+        with tempfile.TemporaryDirectory() as folder:
+            for caches in ("empty", "full"):
+                found = _child(path, backend, folder)
+                if caches not in best or found["end"] < best[caches]["end"]:
+                    best[caches] = found
+    return best
+
+
+def _child(path: Path, backend: str, folder: str) -> dict[str, Any]:
+    words = [sys.executable, "-m", f"{__package__}.child", str(path), backend]
+    # NVIDIA's driver keeps what it compiles from OpenCL in a folder of its own
+    caches = {"XDG_CACHE_HOME": folder, "POCL_CACHE_DIR": f"{folder}/pocl", "CUDA_CACHE_PATH": f"{folder}/nvidia"}
+    done = subprocess.run(words, env={**os.environ, **caches}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise QuintetError(f"the start of {path.stem} failed: {done.stderr.strip().splitlines()[-1]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

@@ -1,0 +1,49 @@
+"""What the bundled samples have built for them: no more programs and kernels than when this was written."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.api.engine import Engine
+from engine.cli.samples import load
+from engine.devices import Member
+from engine.devices.kernels.program import Building
+from engine.solvers import discover
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+MOST = {
+    "boa": (15, 38, 29),
+    "branch_and_bound": (2, 9, 6),
+    "gibbs": (10, 34, 26),
+    "knapsack": (3, 3, 3),
+    "linprog": (0, 0, 0),
+}
+"""Programs, the kernels in them, and those that are used, on a CPU; fewer are welcome."""
+SHORT: dict[str, dict[str, Any]] = {"gibbs": {"draws": 8, "warmup": 100}}
+
+
+def test_every_sample_is_counted() -> None:
+    assert set(MOST) == set(discover()) == {path.stem for path in SAMPLES.glob("*.toml")}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name not in ("boa", "linprog"))) for name in MOST]
+)
+def test_a_sample_builds_no_more_kernels_than_it_did(opencl: Member, name: str) -> None:
+    if opencl.info.capabilities.kind != "cpu":
+        pytest.skip("the numbers are those of a CPU")
+    path = SAMPLES / f"{name}.toml"
+    problem, _ = load(path)
+    with Engine(devices=[opencl.info.id], config_file=path) as owner:
+        run = owner.start(problem, **SHORT.get(name, {}))
+        result = run.wait()
+        built: Building = run.pool.members[0].submit(lambda device: device.building).result()
+    assert result.objective is None or math.isfinite(result.objective)
+    found = (len(built.programs), built.kernels, built.used)
+    assert all(number <= most for number, most in zip(found, MOST[name], strict=True)), (found, built.programs)
+    assert built.used <= built.kernels
+    assert (built.compiling > 0) == (built.used > 0)
