@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Mark what ``few`` leaves to the whole suite, and what a GPU runs; count what absent backends would have run."""
-    items[:] = [item for item in items if item.get_closest_marker("cpu") is None or not _is_gpu(item)]
+    items[:] = [item for item in items if not _is_elsewhere(item)]
     cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
     for item in items:
         marked = item.get_closest_marker("few") is not None and item.get_closest_marker("full") is None
@@ -83,16 +83,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
             item.add_marker("full")
     for item in items:
-        if _is_gpu(item) and item.get_closest_marker("full") is None:
+        if _is_gpu(item) and item.get_closest_marker("full") is None and item.get_closest_marker("host") is None:
             item.add_marker("gpu")
     yield
-    config.stash[_left_out] = sum(_device_of(item) is not None and _device_of(item) == _FOUND[0] for item in items)
+    config.stash[_left_out] = sum(
+        _device_of(item) is not None and _device_of(item) == _FOUND[0] and item.get_closest_marker("host") is None
+        for item in items
+    )
 
 
 def _device_of(item: pytest.Item) -> DeviceInfo | None:
     """Where a test runs, if it takes the fixture ``device``."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("device") if callspec is not None else None
+
+
+def _is_elsewhere(item: pytest.Item) -> bool:
+    """Whether another device, or none, shows what this test does."""
+    if item.get_closest_marker("host") is not None and _device_of(item) not in (None, _FOUND[0] if _FOUND else None):
+        return True
+    return item.get_closest_marker("cpu") is not None and _is_gpu(item)
 
 
 def _is_gpu(item: pytest.Item) -> bool:

@@ -17,6 +17,7 @@ from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 from tests.support.searching import load_assignment
+from tests.support.stopping import stop_at
 
 
 def flowshop(jobs: int = 9) -> Tree:
@@ -82,7 +83,11 @@ def test_a_run_reports_it(device: Member, monkeypatch: pytest.MonkeyPatch, devic
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
     events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * devices) as owner:
-        owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, time_limit=0.7, on_event=events.append)
+        with monkeypatch.context() as patch:
+            stop_at(
+                patch, lambda event: isinstance(event, Trace) and event.name == profile.NAME and event.iteration == 5
+            )
+            owner.solve(engine.Flowshop.taillard(30), upper_bound=2178, ivms=32, on_event=events.append)
         owner.solve(engine.Queens(12), ivms=8, on_event=events.append)
     traces = [event for event in events if isinstance(event, Trace) and event.name == profile.NAME]
     assert {len(event.values) for event in traces} == {19, 12}

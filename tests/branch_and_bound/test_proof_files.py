@@ -16,6 +16,8 @@ from engine.solvers.branch_and_bound.proofs.prove import Prover
 from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree
 from engine.solvers.branch_and_bound.proofs.verify import check_audit, check_schedule, problem_of, verify
 
+pytestmark = pytest.mark.host
+
 
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -18,6 +18,8 @@ from engine.errors import DeviceNotFound, OptionError
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 from tests.support.needs import package
 
+pytestmark = pytest.mark.host
+
 SMALL: dict[str, Any] = {"c": [-1.0, 4.0], "A_ub": [[-3.0, 1.0], [1.0, 2.0]], "b_ub": [6.0, 4.0]}
 FREE = [(None, None), (-3.0, None)]
 

@@ -16,6 +16,8 @@ import engine
 from engine.devices import Member
 from tests.support.needs import package
 
+pytestmark = pytest.mark.host
+
 HEAD = "NAME none\nROWS\n N cost\n"
 
 

@@ -13,6 +13,8 @@ from engine.devices import Member
 from engine.errors import ProblemError
 from tests.support.needs import package
 
+pytestmark = pytest.mark.host
+
 HUGE = 1e30
 GIVEN: dict[str, Any] = {"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0]], "b_ub": [1.0], "bounds": (0.0, HUGE)}
 

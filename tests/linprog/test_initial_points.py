@@ -14,6 +14,8 @@ from engine.errors import OptionError
 from engine.events import Event, Incumbent
 from engine.generators.linprog import GeneratorOptions, generate
 
+pytestmark = pytest.mark.host
+
 
 @pytest.fixture(scope="module")
 def owner(device: Member) -> Iterator[engine.Engine]:

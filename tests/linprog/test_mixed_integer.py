@@ -19,6 +19,8 @@ from engine.errors import OptionError, ProblemError, RelaxationWarning
 from engine.events import Incumbent
 from tests.support.needs import package
 
+pytestmark = pytest.mark.host
+
 MPS = """NAME one
 ROWS
  N cost

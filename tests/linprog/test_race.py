@@ -34,6 +34,8 @@ from tests.support.faults import failing
 from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
+pytestmark = pytest.mark.host
+
 
 @pytest.fixture(scope="module")
 def owner(device: Member) -> Iterator[engine.Engine]:

@@ -29,6 +29,8 @@ from engine.solvers.linprog.racers.highs import HighsRacer
 from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
+pytestmark = pytest.mark.host
+
 
 @pytest.fixture(scope="module")
 def owner(device: Member) -> Iterator[engine.Engine]:

@@ -15,6 +15,8 @@ from engine.events import Finished
 from engine.solvers.linprog.verification.rays import proves_infeasible
 from engine.solvers.linprog.verification.reasons import reason_of_infeasibility, reason_of_unboundedness
 
+pytestmark = pytest.mark.host
+
 CONTRADICTION = "Minimize\n obj: x + y\nSubject To\n c1: x + y >= 10\n c2: x <= 3\n c3: y <= 4\n c4: x - y <= 9\nEnd\n"
 ENDLESS = "Maximize\n obj: x + y\nSubject To\n c1: x - y <= 10\nEnd\n"
 
