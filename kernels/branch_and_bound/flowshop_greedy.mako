@@ -18,7 +18,8 @@ job behind the lane before.
 machines, each, width, lanes   lanes = width * chains of a group; times are 0 on machines beyond the last
 shuffle                        whether values pass by exchange in the warp; otherwise through local memory
 vectors                        vectors of 16 machines; 0 on GPUs
-value                          type of e, q and f: i16 where every makespan fits
+value                          type of q, and with vectors of e and f: 16 bits where every makespan fits; u16 is cut off at
+                               65 535, which no best makespan reaches
 </%doc>
 <%
     used = 1 if vectors else -(-machines // each)
@@ -53,7 +54,13 @@ typedef ${vector} vector_t;
             place = (k); \
         least = (length); \
     }
-#define TIME(job, q) ((i32)times[(job) * ${stride} + lane * ${each} + (q)])
+% if not vectors:
+#define WITHIN(k) ((k) >= 0 && (k) < others)
+#define TIME(job, q) ((i32)times[(job) * ${stride} + MIN(lane, ${used - 1}) * ${each} + (q)])
+// The job at place k of the others, and q at row `row`; a job, and 0, where there is none.
+#define JOB_AT(k) (WITHIN(k) ? (i32)order[(k) + ((k) >= skipped ? 1 : 0)] : 0)
+#define TAIL_AT(k, row, q) (WITHIN(k) ? (i32)tail[((row) * ${width} + lane) * ${each} + (q)] : 0)
+% endif
 <%def name="exchange(names, offset, step)">\
 % if width > 1:
 % if shuffle:
@@ -142,46 +149,66 @@ typedef ${vector} vector_t;
             }
         }
 </%def>\
+<%def name="fetch(k, ahead)">\
+        // The times of place ${k}, and the job of the place ${ahead}: both are asked for a step before they are needed.
+% for q in range(each):
+            time[${q}] = TIME(coming, ${q});
+% endfor
+            coming = JOB_AT(${ahead});
+</%def>\
 <%def name="wave_sweeps()">\
         // q(k, i), from the last job to the first.
-        i32 done[${each}];
+        const i32 most = others - 1 + ${used - 1} - lane;
+        i32 done[${each}], time[${each}], now[${each}];
+        i32 reach = 0, coming = JOB_AT(most);
 % for q in range(each):
         done[${q}] = 0;
 % endfor
-        i32 reach = 0;
+${fetch("most", "most - 1")}\
         for (i32 s = 0; s < jobs + ${used - 1}; ++s) {
+            const i32 k = most - s;
+% for q in range(each):
+            now[${q}] = time[${q}];
+% endfor
+${fetch("k - 1", "k - 2")}\
 ${exchange(["reach"], 1, "s")}\
-            const i32 row = others - 1 - s + ${used - 1};
-            const i32 k = row - lane;
             if (k >= 0 && k < others && lane < ${used}) {
-                const i32 other = order[k + (k >= skipped ? 1 : 0)];
 % if width > 1:
                 reach = lane == ${used - 1} ? 0 : reach_in;
 % else:
                 reach = 0;
 % endif
 % for q in reversed(range(each)):
-                reach = MAX(reach, done[${q}]) + TIME(other, ${q});
+                reach = MAX(reach, done[${q}]) + now[${q}];
                 done[${q}] = reach;
 % endfor
 % for q in range(each):
-                tail[(row * ${width} + lane) * ${each} + ${q}] = done[${q}];
+                tail[((k + lane) * ${width} + lane) * ${each} + ${q}] = (value_t)${f"MIN(done[{q}], 65535)" if value == "u16" else f"done[{q}]"};
 % endfor
             }
         }
         ${sync()}
 
         // f(k, i) and e(k, i), from the first job to the last.
-        i32 inserted[${each}];
+        i32 inserted[${each}], after[${each}], behind[${each}];
+        coming = JOB_AT(-lane);
 % for q in range(each):
         done[${q}] = 0;
-        inserted[${q}] = lane < ${used} ? TIME(job, ${q}) : 0;
+        inserted[${q}] = TIME(job, ${q});
+        behind[${q}] = TAIL_AT(-lane, 0, ${q});
 % endfor
+${fetch("-lane", "1 - lane")}\
         i32 ends = 0, longest = 0;
         reach = 0;
         for (i32 s = 0; s < jobs + ${used}; ++s) {
-${exchange(["reach", "ends", "longest"], -1, "s")}\
             const i32 k = s - lane;
+% for q in range(each):
+            now[${q}] = time[${q}];
+            after[${q}] = behind[${q}];
+            behind[${q}] = TAIL_AT(k + 1, s + 1, ${q});
+% endfor
+${fetch("k + 1", "k + 2")}\
+${exchange(["reach", "ends", "longest"], -1, "s")}\
             if (k >= 0 && k <= others && lane < ${used}) {
 % if width > 1:
                 ends = lane ? ends_in : 0;
@@ -190,16 +217,11 @@ ${exchange(["reach", "ends", "longest"], -1, "s")}\
 % else:
                 ends = reach = longest = 0;
 % endif
-                const i32 within = k < others;
-                const i32 other = within ? order[k + (k >= skipped ? 1 : 0)] : 0;
 % for q in range(each):
-                {
-                    const i32 after = within ? tail[(s * ${width} + lane) * ${each} + ${q}] : 0;
-                    reach = MAX(reach, done[${q}]) + inserted[${q}];
-                    longest = MAX(longest, reach + after);
-                    ends = MAX(ends, done[${q}]) + TIME(other, ${q});
-                    done[${q}] = ends;
-                }
+                reach = MAX(reach, done[${q}]) + inserted[${q}];
+                longest = MAX(longest, reach + after[${q}]);
+                ends = MAX(ends, done[${q}]) + now[${q}];
+                done[${q}] = ends;
 % endfor
                 if (lane == ${used - 1}) {
                     KEEP_SHORTEST(longest, k);

@@ -144,7 +144,7 @@ class GreedyChains:
         self._first_chain = first_chain
         self._seed, self._removed = seed, removed
         constants = greedy_constants(times, shape, device.capabilities)
-        value = np.int16 if constants["value"] == "i16" else np.int32
+        value = {"i16": np.int16, "u16": np.uint16, "i32": np.int32}[constants["value"]]
         self._program = device.program("branch_and_bound/flowshop_greedy", **constants)
         padded = np.zeros((self.jobs, shape.stride(machines)), np.int64)
         padded[:, :machines] = times.T
@@ -281,11 +281,14 @@ def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities:
         "lanes": shape.lanes,
         "shuffle": capabilities.shuffle,
         "vectors": shape.vectors,
-        "value": "i16" if shape.vectors and 2 * _any_makespan(times) < 1 << 15 else "i32",
+        "value": _value_type(times, shape),
         "time": "u16" if int(times.max()) < 1 << 16 else "i32",
     }
 
 
-def _any_makespan(times: NDArray[np.int64]) -> int:
-    """The makespan of the jobs in the order of their numbers."""
-    return makespan(times, np.arange(times.shape[1]))
+def _value_type(times: NDArray[np.int64], shape: GreedyShape) -> str:
+    """The type of tails: 16 bits where a makespan that is not even good leaves room."""
+    some = makespan(times, np.arange(times.shape[1]))
+    if shape.vectors:
+        return "i16" if 2 * some < 1 << 15 else "i32"
+    return "u16" if some < 60_000 else "i32"
