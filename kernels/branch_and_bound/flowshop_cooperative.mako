@@ -178,7 +178,7 @@ FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t t
                 const i32 of_v = MAX(one, other) + HIGH(child_v);
                 const i32 back = MAX(of_u, of_v);
 % endif
-                const i32 by_u = ${"a + back_u" if first_tail == "both" else "back_last ? a + back_u : NEVER"}, by_v = b + back_v;
+                const i32 by_u = a + back_u, by_v = b + back_v;
                 const i32 long_u = MAX(by_u, by_v) + LOW(child_u);
                 const i32 long_v = c + back_v + LOW(child_v);
                 const i32 front = MAX(long_u, long_v);
@@ -217,9 +217,6 @@ FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t 
         const i32 u = two & 0xffff, v = two >> 16;
         const i32 front_u = LOW(group->done[u]), front_v = LOW(group->done[v]);
         const i32 back_u = HIGH(group->done[u]), back_v = HIGH(group->done[v]);
-% if first_tail != "both":
-        const i32 back_last = HIGH(group->done[${m - 1}]); // 0 only while nothing is placed at the back
-% endif
         i32 before[${items}];
         i32 at = 0, through = NEVER, on_v = 0;
 % if items > 64:

@@ -18,12 +18,8 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
             }
         }
         at_v += after[v];
-        best = MAX(best, at_v);
-% if first_tail != "both":
-        if (!after[${machines - 1}]) // while nothing is placed at the back
-            continue;
-% endif
         at_u += after[u];
+        best = MAX(best, at_v);
         best = MAX(best, at_u);
     }
     return best;
@@ -62,7 +58,7 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
         }
         at_u += *(const int16*)stop_u;
         at_v += *(const int16*)stop_v;
-        const int16 whole = ${"MAX(at_u, at_v)" if first_tail == "both" else f"after[{machines - 1}] ? MAX(at_u, at_v) : at_v"};
+        const int16 whole = MAX(at_u, at_v);
         const int8 eight = MAX(whole.lo, whole.hi);
         const int4 four = MAX(eight.lo, eight.hi);
         const int2 two = MAX(four.lo, four.hi);

@@ -50,7 +50,6 @@ def _constants(tree: FlowshopTree) -> dict[str, Any]:
         "machines": tree.machines,
         "branching": tree.branching,
         "bounds": tree.bound_name,
-        "first_tail": tree.first_tail,
         "pairs": 0 if tree.pairs is None else len(tree.pairs.first),
         "groups": 0 if tree.pairs is None else -(-len(tree.pairs.first) // _LANES),
     }
@@ -190,7 +189,6 @@ def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32], capabilities: C
         "machines": tree.machines,
         "branching": tree.branching,
         "bounds": tree.bound_name,
-        "first_tail": tree.first_tail,
         "pairs": pairs,
         "packed": tree.short,
         "stride": stride,

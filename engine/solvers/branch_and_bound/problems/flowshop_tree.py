@@ -98,11 +98,6 @@ class MachinePairs:
 class FlowshopTree(Tree):
     """The tree of one instance.
 
-    Attributes
-    ----------
-    first_tail : {"both", "second"}
-        Which machine's tail the two-machine bound adds while nothing is placed at the back.
-
     Parameters
     ----------
     times : ndarray of int64, shape (machines, jobs)
@@ -117,8 +112,6 @@ class FlowshopTree(Tree):
         back, if equally often and ``min_branch`` does not favour the front); ``forward`` always the front,
         ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
     """
-
-    first_tail = "both"
 
     def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
         self.times = times
@@ -224,8 +217,6 @@ class FlowshopTree(Tree):
             at_u = at_u + still_open * self.times[first, jobs][:, None]
             later = np.maximum(at_v, at_u + lag[pairs, jobs][:, None]) + self.times[second, jobs][:, None]
             at_v = np.where(still_open, later, at_v)
-        if self.first_tail != "both":
-            at_u = np.where(back[-1] == 0, -back[first], at_u)  # then nothing is placed at the back
         found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
         return found
 
