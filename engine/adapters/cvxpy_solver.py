@@ -126,11 +126,6 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         ----------
         inverse_data : dict
             CVXPY's: variables, constraints and the constant of the objective.
-
-        Raises
-        ------
-        cvxpy.error.SolverError
-            If a limit was reached before there was a point.
         """
         status = _STATUS.get(solution.status, names.SOLVER_ERROR)
         attributes = {names.SOLVE_TIME: solution.seconds, names.NUM_ITERS: int(solution.counters.get("iterations", 0))}

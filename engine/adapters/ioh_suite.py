@@ -71,13 +71,7 @@ class IOHAlgorithm:
         self._backend, self._devices, self._options = backend, devices, options
 
     def __call__(self, problem: Any) -> None:
-        """Maximise the problem within the budget; ``problem.state`` then has the best string.
-
-        Raises
-        ------
-        engine.errors.ProblemError
-            If it is not a problem of bits to be maximised.
-        """
+        """Maximise the problem within the budget; ``problem.state`` then has the best string."""
         _check(problem)
         n = int(problem.meta_data.n_variables)
         optimum = float(problem.optimum.y)

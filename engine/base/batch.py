@@ -196,11 +196,6 @@ def items_of(
     ----------
     problems, each, seeds
         As for :func:`engine.map`.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If their numbers differ, or an entry is of another type.
     """
     given = [problems] if isinstance(problems, (Problem, str, Path)) else list(problems)
     for index, problem in enumerate(given):

@@ -155,13 +155,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], what: str) -> None:
-    """Check that the arrays of an instance are there.
-
-    Raises
-    ------
-    ProblemError
-        If one is missing.
-    """
+    """Check that the arrays of an instance are there."""
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ProblemError(f"the arrays of {what} lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")
@@ -182,11 +176,6 @@ def sparse_rows(
         Rows and columns.
     what : str
         The matrix, for messages.
-
-    Raises
-    ------
-    ProblemError
-        If a size, a type or an index is wrong.
     """
     from scipy.sparse import csr_array
 

@@ -107,13 +107,7 @@ class CheckpointSpec:
     state: type[BaseModel]
 
     def check(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any] | BaseModel) -> BaseModel:
-        """Check a checkpoint; returns its state as an instance of :attr:`state`.
-
-        Raises
-        ------
-        SchemaError
-            If a value of the state or an array is missing, unknown, or not as declared.
-        """
+        """Check a checkpoint; returns its state as an instance of :attr:`state`."""
         if not isinstance(state, self.state):
             try:
                 state = self.state.model_validate(state)

@@ -100,13 +100,7 @@ class LazyImport:
         return function(*arguments, **keywords)
 
     def load(self) -> object:
-        """The object itself.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If its optional package is not installed.
-        """
+        """The object itself."""
         if not self.is_usable():
             message = f"{self.name} needs the package {self.package}, which is not installed ({self.obtain})"
             raise ModuleNotFoundError(message, name=self.package)

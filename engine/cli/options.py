@@ -243,11 +243,6 @@ def split_options(
         What belongs to the command.
     given : dict
         Values by field name: text, or a bool.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If an option is unknown, or lacks its value.
     """
     flags: dict[str, bool] = {}
     for model in models:

@@ -46,26 +46,14 @@ class Outcome:
 
 
 def samples() -> list[Path]:
-    """The samples' TOML files, by name: those of the installed package, else of the working copy.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If there are none.
-    """
+    """The samples' TOML files, by name: those of the installed package, else of the working copy."""
     if found := sorted(folder_of("samples").glob("*.toml")):
         return found
     raise InputError("the samples are missing from this installation")
 
 
 def load(path: Path, arguments: dict[str, object] | None = None) -> tuple[Problem, Resolved]:
-    """The problem that a TOML file names, and the settings around it.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If the file names no problem, or one that cannot be read.
-    """
+    """The problem that a TOML file names, and the settings around it."""
     resolved = resolve(arguments, file=path)
     if resolved.problem is None:
         raise InputError(f'{path} names no problem; give it a line problem = "FILE"')

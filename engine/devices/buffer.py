@@ -91,24 +91,12 @@ class Events:
 
 
 def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
-    """Refuse elements that a buffer does not have.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer.
-    """
+    """Refuse elements that a buffer does not have."""
     if start < 0 or count < 0 or start + count > buffer.size:
         raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
 
 
 def require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
-    """Refuse a buffer of another type.
-
-    Raises
-    ------
-    TypeError
-        If the buffer's is another.
-    """
+    """Refuse a buffer of another type."""
     if dtype != buffer.dtype:
         raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")

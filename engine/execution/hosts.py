@@ -49,13 +49,7 @@ def saved_hosts() -> dict[str, Path]:
 
 
 def host_named(name: str) -> Host:
-    """The host that a user has saved under a name; else the name is a destination of ssh.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the name cannot be one, or its file is wrong.
-    """
+    """The host that a user has saved under a name; else the name is a destination of ssh."""
     path = saved_hosts().get(name)
     if path is None:
         return validated(Host, {"destination": Given(name, "argument")}, what="host")
@@ -66,13 +60,7 @@ def host_named(name: str) -> Host:
 
 
 def save_host(name: str, host: Host) -> Path:
-    """Save a host under a name, and return its file.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the name is no word, or the file cannot be written.
-    """
+    """Save a host under a name, and return its file."""
     if not _NAME.fullmatch(name):
         raise OptionError(f"the name of a host must be a word without slashes and quotes; got {name!r}")
     path = _folder() / f"{name}.toml"

@@ -1,1 +1,1 @@
-"""Readers and writers of the text formats instances come in: one module or package per family of files."""
+"""Readers and writers of files; a file that cannot be read or breaks its format is a `ProblemError` with path and line."""

@@ -13,13 +13,7 @@ __all__ = ["instance_name", "located", "require_instance"]
 
 
 def require_instance(instance: int, count: int, path: str | Path | None) -> None:
-    """Refuse a number of an instance that the file does not hold.
-
-    Raises
-    ------
-    ProblemError
-        If it is not between 1 and ``count``.
-    """
+    """Refuse a number of an instance that the file does not hold."""
     if not 1 <= instance <= count:
         raise ProblemError(f"there is no instance {instance}; the file holds {count}", path)
 
@@ -28,11 +22,6 @@ def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
     """The file's name without its suffixes, followed by the number of the instance where there are several.
 
     A suffix is made of letters: the point in ``eps_0.01_s_1`` begins none.
-
-    Raises
-    ------
-    ProblemError
-        If there is no such instance.
 
     Examples
     --------
@@ -49,13 +38,7 @@ def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
 
 @contextlib.contextmanager
 def located(path: str | Path, line: int | None = None) -> Iterator[None]:
-    """Let the errors of a problem that is made of a file's numbers name the file.
-
-    Raises
-    ------
-    ProblemError
-        What the ``with`` block raises, with path and line.
-    """
+    """Let the errors of a problem that is made of a file's numbers name the file."""
     try:
         yield
     except ProblemError as error:

@@ -29,13 +29,7 @@ _COLUMNS_OF_ITEMS = 3
 
 
 def read(path: str | Path) -> NDArray[np.int64]:
-    """The matrix of a file, shape (n, n).
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks the format; with the file and the line.
-    """
+    """The matrix of a file, shape (n, n)."""
     return parse(read_text(path, "the LOLIB file"), path)
 
 

@@ -39,11 +39,6 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
     adds : bool
         Whether (a, b) and (b, a) are two terms that add up. Otherwise a matrix must be symmetric or have one half, and
         a list each pair once.
-
-    Raises
-    ------
-    ProblemError
-        If a rule is broken, with the pair.
     """
     if hasattr(given, "edges") and hasattr(given, "nodes"):
         return _of_graph(given, n, what)

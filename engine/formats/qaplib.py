@@ -29,13 +29,7 @@ _COLUMNS_OF_ITEMS = 3
 
 
 def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The matrices A and B, both of shape (n, n), of a ``.dat`` file.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks the format; with the file and the line.
-    """
+    """The matrices A and B, both of shape (n, n), of a ``.dat`` file."""
     return parse(read_text(path, "the QAPLIB file"), path)
 
 

@@ -81,13 +81,7 @@ def limit() -> int:
 
 
 def require_memory(size: int, what: str, path: str | Path | None = None, line: int | None = None) -> None:
-    """Refuse to allocate more than the limit.
-
-    Raises
-    ------
-    ProblemError
-        If ``size`` is beyond the limit.
-    """
+    """Refuse to allocate more than the limit."""
     if size > limit():
         raise ProblemError(
             f"{what} would take {_size_text(size)} of memory; the limit is {_size_text(limit())} (max_read_bytes)",
@@ -143,11 +137,6 @@ def read_head(path: str | Path, size: int) -> str:
     """The first ``size`` bytes of a file, unpacked and decoded; what is not UTF-8 is replaced.
 
     A byte-order mark, which editors on Windows put in front, is left out and not counted.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read. What cannot be unpacked is an empty text.
     """
     with open_regular(path) as stream:
         head = stream.read(size + len(_MARK))
@@ -184,13 +173,7 @@ def beginning_of(text: str) -> str:
 
 
 def read_beginning(path: str | Path) -> str:
-    """The first 4096 bytes of a file as :func:`read_head` reads them, or those that follow comments of up to 1 MB.
-
-    Raises
-    ------
-    OSError
-        As :func:`read_head`.
-    """
+    """The first 4096 bytes of a file as :func:`read_head` reads them, or those that follow comments of up to 1 MB."""
     head = read_head(path, _HEAD)
     if len(head) < _HEAD // 2 or comments_end(head) < _HEAD // 2:
         return head
@@ -237,13 +220,7 @@ def _all_of(stream: io.BufferedIOBase, packed: int, memory_per_byte: int, what: 
 
 
 def read_text(path: str | Path, what: str, memory_per_byte: int = 2) -> str:
-    """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`.
-
-    Raises
-    ------
-    ProblemError
-        Also if it is not text.
-    """
+    """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`."""
     data = read_bytes(path, what, memory_per_byte)
     try:
         return data.decode("utf-8-sig")
@@ -257,13 +234,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def write_text(path: str | Path, text: str, what: str) -> None:
-    """Write an instance file in UTF-8; it appears whole or not at all.
-
-    Raises
-    ------
-    ProblemError
-        If it cannot be written.
-    """
+    """Write an instance file in UTF-8; it appears whole or not at all."""
     path = Path(path)
     try:
         write_to(path, text.encode())

@@ -84,13 +84,7 @@ class Table:
 
     @contextlib.contextmanager
     def located(self, path: str | Path) -> Iterator[None]:
-        """Let the errors of a problem that is made of this table name the file, and the line of the row.
-
-        Raises
-        ------
-        ProblemError
-            What the ``with`` block raises, with the path.
-        """
+        """Let the errors of a problem that is made of this table name the file, and the line of the row."""
         try:
             yield
         except RowError as error:
@@ -107,13 +101,7 @@ def is_frame(data: object) -> bool:
 
 
 def from_frame(frame: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """The columns of a pandas or Polars frame as numbers, and their names.
-
-    Raises
-    ------
-    ProblemError
-        If a column holds something else; with the column's name.
-    """
+    """The columns of a pandas or Polars frame as numbers, and their names."""
     names = [str(name) for name in frame.columns]
     columns = [_numbers(np.asarray(frame[name]), str(name), None) for name in frame.columns]
     if not columns:

@@ -61,13 +61,7 @@ class ParsedFlowshop:
 
 
 def read(path: str | Path) -> list[ParsedFlowshop]:
-    """All instances of a flowshop file.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks its layout; with the file and the line.
-    """
+    """All instances of a flowshop file."""
     return parse(read_text(path, "the flowshop file"), path)
 
 

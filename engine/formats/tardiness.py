@@ -29,13 +29,7 @@ _WORD = "tardiness"
 
 
 def read(path: str | Path) -> list[list[list[int]]]:
-    """All instances of a file: the rows times, weights, due dates of each.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or has neither layout; with the file and the line.
-    """
+    """All instances of a file: the rows times, weights, due dates of each."""
     lines = list(enumerate(lines_of(read_text(path, "the file of a tardiness problem")), 1))
     numbers = Numbers.of(lines, path)
     if numbers.words and numbers.words[0][0].isdigit():

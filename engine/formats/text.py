@@ -28,13 +28,7 @@ class Numbers:
 
     @classmethod
     def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
-        """Of (line number, text) pairs.
-
-        Raises
-        ------
-        ProblemError
-            If the words would take more memory than the limit.
-        """
+        """Of (line number, text) pairs."""
         lines = list(lines)
         require_memory(_MEMORY_PER_BYTE * sum(len(line) for _, line in lines), "reading the file", path)
         return cls([(word, number) for number, line in lines for word in line.split()], path)
@@ -62,13 +56,7 @@ class Numbers:
         return int(word.partition(".")[0])
 
     def matrix(self, rows: int, columns: int, what: str) -> list[list[int]]:
-        """The next ``rows * columns`` words, row by row.
-
-        Raises
-        ------
-        ProblemError
-            As :meth:`take`.
-        """
+        """The next ``rows * columns`` words, row by row."""
         taken = [word for word, _ in self.words[self.at : self.at + rows * columns]]
         if len(taken) < rows * columns or not all(map(_INTEGER.fullmatch, taken)):
             return [[self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)]
@@ -77,13 +65,7 @@ class Numbers:
         return [values[row * columns : (row + 1) * columns] for row in range(rows)]
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over words, whatever they are.
-
-        Raises
-        ------
-        ProblemError
-            If there are fewer.
-        """
+        """Pass over words, whatever they are."""
         if self.left < count:
             last = self.words[-1][1] if self.words else None
             raise ProblemError(f"the file ends within {what}", self.path, last)

@@ -30,13 +30,7 @@ _SYMMETRIC = (
 
 
 def read(path: str | Path) -> tuple[str, NDArray[np.int64]]:
-    """Name and costs, shape (n, n), of a file of type ATSP; the diagonal is as the file has it.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks the format; with the file and the line.
-    """
+    """Name and costs, shape (n, n), of a file of type ATSP; the diagonal is as the file has it."""
     return parse(read_text(path, "the TSPLIB file"), path)
 
 

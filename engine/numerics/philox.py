@@ -80,13 +80,7 @@ def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArra
 
 
 def stream_word(stream: int, chain: int = 0) -> int:
-    """The counter's last word: which of an algorithm's draws, and which of its independent chains.
-
-    Raises
-    ------
-    ValueError
-        Unless ``0 <= stream < 2**8`` and ``0 <= chain < 2**24``.
-    """
+    """The counter's last word: which of an algorithm's draws, and which of its independent chains."""
     _require("stream", stream, 8)
     _require("chain", chain, 24)
     return stream | chain << 8
@@ -100,11 +94,6 @@ def uniform_words(
     Returns
     -------
     ndarray of uint32, shape (count, 4)
-
-    Raises
-    ------
-    ValueError
-        If a number is negative or too large for its place in the counter.
     """
     _require_counter(seed, step, start, count, attempt)
     index = np.arange(start, start + count, dtype=np.uint64)
@@ -156,11 +145,6 @@ def fill(
     output : {"u32", "f32", "f64", "f64_wide"}
         The words of :func:`uniform_words`, or what :func:`uniform_float32`, :func:`uniform_float64` or
         :func:`uniform_float64_wide` (of words 0 and 1, then 2 and 3) makes of them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the buffer is of another type or size, or a number does not fit the counter.
     """
     element, each = _OUTPUTS[output]
     if buffer.dtype != np.dtype(element):

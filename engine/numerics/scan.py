@@ -98,13 +98,7 @@ class Scanner(Closing):
 
 
 def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = None) -> tuple[Buffer, int]:
-    """The sums of the first 0, 1, ..., n - 1 values in a new buffer, and the sum of all.
-
-    Raises
-    ------
-    TypeError
-        If these types are not scanned.
-    """
+    """The sums of the first 0, 1, ..., n - 1 values in a new buffer, and the sum of all."""
     prefixes = device.empty(values.shape, values.dtype if dtype is None else dtype)
     with Scanner(device) as scanner:
         return prefixes, scanner.exclusive(values, prefixes)

@@ -31,13 +31,7 @@ def _contents(folder: Path) -> dict[str, Any]:
 
 
 def plots(folder: Path = RECORDS) -> list[Plot]:
-    """The plots that ``contents.toml`` lists.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If a plot draws what its record does not have.
-    """
+    """The plots that ``contents.toml`` lists."""
     contents = _contents(folder)
     found = [Plot.model_validate(entry) for entry in contents.get("plots", [])]
     for plot in found:
@@ -52,11 +46,6 @@ def page(folder: Path = RECORDS) -> str:
     ----------
     folder : Path
         The records and ``contents.toml``.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If a record is missing or is none.
     """
     contents = _contents(folder)
     sections = [

@@ -71,11 +71,6 @@ def bars_of(plot: Plot, report: Report) -> dict[str, dict[str, float]]:
     ----------
     report : Report
         The record.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If the record has no such table, or the table no such column or number.
     """
     tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
     table = next((one for one in tables if one.title == plot.table), None)

@@ -64,11 +64,6 @@ def recording(name: str, arguments: Sequence[str], path: Path) -> Iterator[None]
         The arguments of the benchmark, which the record repeats.
     path : Path
         A JSON file in the format of :class:`engine.reports.report.Report`; it must not exist.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the file exists or cannot be written.
     """
     if path.exists():
         raise OptionError(f"the record {path} exists already")

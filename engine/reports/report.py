@@ -116,13 +116,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`.
-
-        Raises
-        ------
-        engine.errors.InputError
-            If this is not the content of a report.
-        """
+        """The inverse of :meth:`to_dict`."""
         try:
             if content["format"] != FORMAT:
                 raise InputError(f"this report has the format {content['format']}; format {FORMAT} can be read")
@@ -137,13 +131,7 @@ class Report:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read the file ``report.json`` of a report.
-
-        Raises
-        ------
-        engine.errors.InputError
-            If the file cannot be read or is not a report.
-        """
+        """Read the file ``report.json`` of a report."""
         try:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:

@@ -164,13 +164,7 @@ def resolve(
     file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Resolved:
-    """Combine defaults, file, environment and arguments.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If a name is unknown (with the nearest right one), a value is not allowed, or the file cannot be read.
-    """
+    """Combine defaults, file, environment and arguments."""
     variables = os.environ if environment is None else environment
     path = _find_file(file, variables)
     given: dict[str, Given] = {}
@@ -189,13 +183,7 @@ def solver_options(
     arguments: Mapping[str, Any],
     problem: type[Problem] | None = None,
 ) -> SolverOptions:
-    """The options of one run: those of ``resolved``, with ``arguments`` on top.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        One sentence for each name that is unknown and each value that is not allowed.
-    """
+    """The options of one run: those of ``resolved``, with ``arguments`` on top."""
     model = solver.options_model(problem or solver.problems[0])
     layers = resolved.given_options.get(solver.name, {}) if resolved is not None else {}
     elsewhere = set(solver.option_names) - set(model.model_fields) if layers else ()

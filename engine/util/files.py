@@ -47,13 +47,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def open_regular(path: str | Path) -> BufferedReader:
-    """Open a file to read its bytes.
-
-    Raises
-    ------
-    OSError
-        Also if it is a pipe, a device or a socket.
-    """
+    """Open a file to read its bytes."""
     kind = os.stat(path).st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a folder says so
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
@@ -61,25 +55,13 @@ def open_regular(path: str | Path) -> BufferedReader:
 
 
 def read_regular(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
-    """All bytes of a file.
-
-    Raises
-    ------
-    OSError
-        Also if it is no regular file, or larger.
-    """
+    """All bytes of a file."""
     with open_regular(path) as stream:
         return _limited(stream, path, most)
 
 
 def read_utf8(path: str | Path) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark; a pipe is read too.
-
-    Raises
-    ------
-    OSError
-        Also if it is larger than :data:`LARGEST_TEXT`.
-    """
+    """The text of a file in UTF-8, with or without a byte-order mark; a pipe is read too."""
     with open(path, "rb") as stream:
         return _limited(stream, path, LARGEST_TEXT).decode("utf-8-sig")
 
@@ -144,13 +126,7 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk, so that a rename survives a power cut; where the system cannot, do nothing.
-
-    Raises
-    ------
-    OSError
-        If the disk fails.
-    """
+    """Put the names in a folder on disk, so that a rename survives a power cut; where the system cannot, do nothing."""
     if os.name != "posix":
         return
     try:

@@ -24,13 +24,7 @@ _FILES = ("run.toml", "problem.npz", "result.json", "result.npz")
 
 
 def claim_of(folder: Path) -> Claim:
-    """What the run in a folder claims.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is no run folder, is damaged, or has no result.
-    """
+    """What the run in a folder claims."""
     description = read_description(folder / "run.toml")
     result = RunFiles(folder, str(description["run"])).result()
     if result is None:

@@ -229,13 +229,7 @@ KINDS: dict[str, Callable[[_Random], _Data]] = {
 
 
 def mixing_problems(names: Iterable[str], seed: int = 1) -> list[HorseshoeProbit]:
-    """The kinds or files of these names; ``all`` stands for every kind.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If a name is neither that of a kind nor of a file.
-    """
+    """The kinds or files of these names; ``all`` stands for every kind."""
     problems = []
     for name in itertools.chain.from_iterable(KINDS if name == "all" else (name,) for name in names):
         if name in KINDS:

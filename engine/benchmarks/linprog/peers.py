@@ -65,11 +65,6 @@ def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, th
         The program.
     solver, limit, threads
         As for :func:`highs`.
-
-    Raises
-    ------
-    RuntimeError
-        If that process ends without an answer.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

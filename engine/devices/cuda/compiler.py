@@ -21,13 +21,7 @@ _INSTALLATION = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
 
 
 def require_compiler() -> None:
-    """Check, without importing it, that the compiler's binding is installed.
-
-    Raises
-    ------
-    engine.errors.BackendUnavailable
-        If it is not.
-    """
+    """Check, without importing it, that the compiler's binding is installed."""
     for name in ("cuda", "cuda.core", "cuda.bindings"):
         if importlib.util.find_spec(name) is None:
             raise BackendUnavailable(

@@ -211,13 +211,7 @@ class Kernel:
             self.device.queue.launch(self, grid, block, native)
 
     def bind(self, **arguments: Any) -> BoundKernel:
-        """The kernel with some of its arguments fixed; what remains is given at each launch.
-
-        Raises
-        ------
-        engine.errors.KernelArgumentError
-            As for a launch.
-        """
+        """The kernel with some of its arguments fixed; what remains is given at each launch."""
         return BoundKernel(self, arguments)
 
     def ordered(self, *names: str) -> Launch:
@@ -227,11 +221,6 @@ class Kernel:
         ----------
         *names : str
             All of its parameters, in the order that the values will have.
-
-        Raises
-        ------
-        engine.errors.KernelArgumentError
-            If a name is unknown or missing; from a launch, as from one by names.
         """
         if sorted(names) != sorted(parameter.name for parameter in self.signature.parameters):
             raise self._misnamed(dict.fromkeys(names))

@@ -127,11 +127,6 @@ def render(template: str, language: str, **constants: Any) -> Source:
         The backend whose prelude is put in front, ``"cuda"`` or ``"opencl"``; templates see it as ``language``.
     **constants
         What the template uses. A name it uses and does not get is an error.
-
-    Raises
-    ------
-    engine.errors.KernelError
-        If there is no such template, or rendering fails; with the template's line.
     """
     parts = []
     for name in (f"{_PRELUDE}.{language}.mako", f"{template}.mako"):

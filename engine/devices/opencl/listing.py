@@ -24,13 +24,7 @@ _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
 def pyopencl() -> Any:
-    """The package, with the driver for CPUs prepared.
-
-    Raises
-    ------
-    engine.errors.BackendUnavailable
-        If it is not installed.
-    """
+    """The package, with the driver for CPUs prepared."""
     prepare()
     prepare_pocl()
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # its file of 0.2 ms a kernel: a damaged one ends every start

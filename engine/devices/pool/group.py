@@ -38,13 +38,7 @@ class Communicator:
         self._queues: list[list[SimpleQueue[Any]]] = [[SimpleQueue() for _ in range(size)] for _ in range(size)]
 
     def all_gather(self, rank: int, value: T) -> list[T]:
-        """What every rank gives, in their order; returns when all have given theirs.
-
-        Raises
-        ------
-        engine.errors.PeerFailed
-            If a rank has failed, so that it will never give its value.
-        """
+        """What every rank gives, in their order; returns when all have given theirs."""
         for receiver, queues in enumerate(self._queues):
             if receiver != rank:
                 queues[rank].put(value)

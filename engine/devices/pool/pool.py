@@ -102,11 +102,6 @@ class Member:
             Called with the device and the arguments that follow.
         *args, **kwargs
             The arguments.
-
-        Raises
-        ------
-        engine.errors.DeviceError
-            In a process that was forked after devices were used: the thread does not exist there.
         """
         require_own_process()
         float_errors = np.geterr()

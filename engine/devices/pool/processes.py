@@ -20,11 +20,6 @@ def require_own_process() -> None:
     """Remember the process that uses devices; refuse one that was forked from it.
 
     A driver's threads do not exist in a forked child, which would wait for them for ever.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        In a child that was forked after its parent had used devices.
     """
     global _first_user
     if _first_user is None:

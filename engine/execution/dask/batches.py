@@ -75,13 +75,7 @@ class MapRun(DividedRun):
         self._open = [*work["indices"], *self._open]
 
     def accept(self, work: dict[str, Any], answer: bytes) -> None:
-        """Take in entries; items without one are open again. See :class:`DividedRun`.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If there are entries of other items.
-        """
+        """Take in entries; items without one are open again. See :class:`DividedRun`."""
         found, seconds = _load_entries(answer)
         if not set(found) <= set(work["indices"]):
             raise AuditError("a task was answered with entries of other problems")

@@ -339,13 +339,7 @@ class Connection:
         return [worker for worker in self.workers if not worker.fault]
 
     def await_worker(self) -> None:
-        """Wait for a worker that tasks can be given to, if all are gone at the moment.
-
-        Raises
-        ------
-        engine.errors.ClusterError
-            If none has come after a minute, or after the time that a job may take to start.
-        """
+        """Wait for a worker that tasks can be given to, if all are gone at the moment."""
         deadline = time.monotonic() + self._start_seconds
         while not self._roster.usable():
             self._roster.require_connection()

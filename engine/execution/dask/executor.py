@@ -52,13 +52,7 @@ class Dask(Executor):
         self._connecting = threading.RLock()
 
     def connect(self, must_be_usable: bool = True) -> Connection:
-        """The session with the cluster, opened when it is first needed.
-
-        Raises
-        ------
-        engine.errors.ClusterError
-            If there is no scheduler, or one that cannot be used.
-        """
+        """The session with the cluster, opened when it is first needed."""
         with self._connecting:
             if self._connected is None:
                 self._connected = Connection(self._cluster, *self._given, must_be_usable=must_be_usable)

@@ -344,11 +344,6 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
     ----------
     closing : contextlib.ExitStack
         Ends them when it is closed.
-
-    Raises
-    ------
-    engine.errors.ClusterError
-        If they do not start.
     """
     from distributed import LocalCluster
 

@@ -86,11 +86,6 @@ def read(path: str | Path, instance: int = 1) -> Parsed:
     ----------
     instance : int
         Which one, counted from 1, of a file that holds several.
-
-    Raises
-    ------
-    ProblemError
-        If it cannot be read, or breaks a rule of its format; with the line.
     """
     path = Path(path)
     text = read_bytes(path, "the file", _MEMORY_PER_BYTE).decode("utf-8", errors="replace").removeprefix("\ufeff")

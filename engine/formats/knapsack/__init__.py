@@ -59,23 +59,12 @@ def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
     -------
     ParsedKnapsack
         The numbers, and the name of the format they came in.
-
-    Raises
-    ------
-    ProblemError
-        If there is no such file, it is not text, or it breaks its format; the message has the path and the line.
     """
     return parse(read_bytes(path, "the knapsack file"), path, instance)
 
 
 def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> ParsedKnapsack:
-    """Parse the content of a knapsack file; ``path`` is only for messages.
-
-    Raises
-    ------
-    ProblemError
-        If the content is not text or breaks its format.
-    """
+    """Parse the content of a knapsack file; ``path`` is only for messages."""
     text, first_line = plain_text(data, path)
     head = list(itertools.islice(rows_of(text, first_line), 2))
     if not head:

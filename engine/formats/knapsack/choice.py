@@ -66,13 +66,7 @@ def is_mknap(head: str) -> bool:
 
 
 def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
-    """Profits, weights, classes and the capacity of a file.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks its format.
-    """
+    """Profits, weights, classes and the capacity of a file."""
     numbers = _numbers(path)
     if not numbers.words or numbers.words[0][0] != "mckp":
         raise ProblemError("a multiple-choice knapsack begins with the word mckp", path, 1)
@@ -100,11 +94,6 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
     ----------
     instance : int
         Which of several in the file, from 1.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read or breaks its format.
     """
     numbers = _numbers(path)
     count = numbers.take("the number of instances")

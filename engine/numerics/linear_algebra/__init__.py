@@ -61,11 +61,6 @@ def linear_algebra(
         kernels, and ``notice`` is called with that.
     notice : callable, optional
         Called with a sentence for the user.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        If the device has no float64, or cannot use the provider asked for.
     """
     if not device.capabilities.fp64:
         raise DeviceError(f"{device.info.id} ({device.info.name}) has no float64, which linear algebra needs")

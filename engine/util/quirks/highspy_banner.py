@@ -17,13 +17,7 @@ __all__ = ["quiet_highs"]
 
 
 def quiet_highs(**options: Any) -> Any:
-    """A new ``highspy.Highs`` without output.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS refuses an option.
-    """
+    """A new ``highspy.Highs`` without output."""
     import highspy
 
     highs = _quiet_class()()
