@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import engine
+from engine.base.context import RunContext
 from tests.support.public_names import members
 
 _SECTIONS = ("Parameters\n", "Attributes\n")
@@ -24,10 +25,14 @@ def arguments(found: Any) -> list[str]:
 
 
 def described(found: Any, name: str) -> bool:
-    """Whether the docstring, or that of the method it overrides, has a section for its arguments."""
+    """Whether the docstring, or that of the method it overrides, has a section for its arguments.
+
+    What a run has for its solver is described by ``RunContext``, which is on another page.
+    """
     kind, _, method = name.partition(".")
     texts = [inspect.getdoc(found)]
-    for base in getattr(engine, kind).__mro__ if method or inspect.isclass(found) else ():
+    bases = getattr(engine, kind).__mro__ if method or inspect.isclass(found) else ()
+    for base in (*bases, *([RunContext] if kind == "Run" else [])):
         texts.append(inspect.getdoc(vars(base).get(method)) if method else base.__doc__)
     return any(section in (text or "") for text in texts for section in _SECTIONS)
 

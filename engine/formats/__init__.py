@@ -1,1 +1,1 @@
-"""Readers and writers of files; a file that cannot be read or breaks its format is a `ProblemError` with path and line."""
+"""Readers and writers of files. A file that cannot be read is a ``ProblemError``, with path and line."""
