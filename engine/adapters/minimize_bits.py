@@ -2,8 +2,8 @@
 
 For functions that are expensive or random, such as simulators: the number of evaluations is the limit, no population
 size is needed, no string is evaluated again unless that gives information, and of random values the means count. A
-function without noise is searched by :class:`engine.BitSearch`; one with noise, or with options of the Bayesian
-optimization algorithm, by that.
+function is searched by :class:`engine.BitSearch`, with options of the Bayesian optimization algorithm, or noise that
+hides how strings differ, by that.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ _GENERATIONS = 40  # that a budget should suffice for
 _GENERATIONS_WITH_NOISE = 12
 _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
+_PROBED, _PROBES, _PROBE_SHARE = 24, 4, 0.1  # strings, samples of each, and of the budget, to learn of the noise
+_CLEAR = 0.6  # variance of the noise for that between strings, up to which the pyramid found better strings
 _PYRAMID_OPTIONS = {"target", "initial"}
 
 
@@ -169,6 +171,28 @@ class _Archive:
         means = [self.strings[key].mean if (key := row.tobytes()) in self.strings else worst for row in bits]
         return np.array(means)
 
+    def means(self, rows: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Means of all samples of new strings, in the function's own sense; of the first ones if the time is up."""
+        strings = [_String(row.copy()) for row in rows]
+        for group in [strings] if self._batch else [[string] for string in strings]:
+            if self.strings and time.monotonic() >= self.until:
+                break
+            for _ in range(self._samples):
+                self._sample(group)
+            self.strings.update({string.bits.tobytes(): string for string in group})
+        return self._sign * np.array([string.mean for string in strings if string.count])
+
+    def is_clear(self, n: int, seed: int) -> bool:
+        """Whether random strings differ more in their means than the noise makes one string differ from itself."""
+        random = np.random.default_rng(seed)
+        strings = {row.tobytes(): _String(row) for row in random.integers(0, 2, (_PROBED, n), np.uint8)}
+        for _ in range(_PROBES):
+            self._sample(list(strings.values()))
+        self.strings.update(strings)
+        noise = float(np.mean([string.squares for string in strings.values()])) / (_PROBES - 1)
+        between = float(np.var([string.mean for string in strings.values()], ddof=1)) if len(strings) > 1 else 0.0
+        return noise < _CLEAR * (between - noise / _PROBES)
+
     def _first_samples(self, new: list[_String]) -> list[_String]:
         """Evaluate new strings, and return them: one at least, as many as there is time for if each is a call."""
         if self._batch:
@@ -241,8 +265,9 @@ def minimize_bits(
     batch : bool
         Whether the function takes many strings at once.
     noise : bool or int
-        Whether the values of one string differ from call to call. Strings that seem good are then evaluated up to 8
-        times (or so many times), and a tenth of the budget compares the best ones at the end.
+        Whether the values of one string differ from call to call. Strings are then evaluated 8 times (or so many
+        times; only those that seem good where the noise exceeds the differences of random strings), and a tenth of
+        the budget compares the best ones at the end.
     budget : int, optional
         Most evaluations; with ``noise``, where it is needed and a repeated evaluation counts too, at least 32. Without
         one the search ends when nine tenths of its evaluations, or 199 of 200 with a target, brought no improvement.
@@ -352,12 +377,15 @@ def _optimize(
     options: dict[str, Any],
 ) -> BitsResult:
     samples = _checked_samples(noise, budget)
-    if samples == 1 and options.keys() <= _PYRAMID_OPTIONS:
+    for_pyramid = options.keys() <= _PYRAMID_OPTIONS
+    if samples == 1 and for_pyramid:
         return _climb(evaluator, n, sign, budget, seeds, seed, time_limit, **options)
     if samples == 1 and budget is not None and budget < _LEAST_BUDGET:
         raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations with these options; got {budget}")
     limit = math.inf if budget is None else float(budget)
     archive = _Archive(evaluator, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    if for_pyramid and _PROBE_SHARE * limit >= _PROBED * _PROBES and archive.is_clear(n, seed):
+        return _climb(evaluator, n, sign, budget, seeds, seed, time_limit, archive=archive, samples=samples, **options)
     target = -math.inf
     if options.get("target") is not None:
         target = sign * options["target"]
@@ -408,19 +436,27 @@ def _climb(
     time_limit: float | None,
     target: float | None = None,
     initial: Sequence[int] | None = None,
+    archive: _Archive | None = None,
+    samples: int = 1,
 ) -> BitsResult:
-    """The pyramid, until the target, a limit, or for lack of improvement."""
+    """The pyramid, until the target, a limit, or for lack of improvement; with an archive, of means of samples."""
     given = [np.atleast_2d(np.asarray(rows)) for rows in (initial, seeds) if rows is not None]
     first = np.concatenate(given) if given else None
     search = BitSearch(n, minimize=sign > 0, seed=seed, parallel=evaluator.width, seeds=first)
-    evaluator.until = math.inf if time_limit is None else time.monotonic() + time_limit
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    evaluate: Callable[[NDArray[np.uint8]], NDArray[np.float64]] = evaluator
+    if archive is None:
+        until = evaluator.until = end
+    else:
+        evaluate, budget = archive.means, int(archive.left // samples)
+        until = archive.until = end - _RESERVE * (time_limit or 0.0)
     improved, best = 0, search.best_value
     status = Status.FEASIBLE
     while target is None or best is None or sign * best > sign * target:
         if budget is not None and search.evaluations >= budget:
             status = Status.ITERATION_LIMIT
             break
-        if time.monotonic() >= evaluator.until:
+        if time.monotonic() >= until:
             status = Status.TIME_LIMIT
             break
         if budget is None and is_stagnant(search, improved, target is not None):
@@ -429,20 +465,22 @@ def _climb(
         if not len(strings):
             status = Status.OPTIMAL
             break
-        strings = strings[: None if budget is None else budget - search.evaluations]
-        values = evaluator(strings)
-        search.tell(strings[: len(values)], values)
+        if budget is not None and len(strings) > budget - search.evaluations:
+            strings = strings[: budget - search.evaluations]
+        values = evaluate(strings)
+        search.tell(strings if len(values) == len(strings) else strings[: len(values)], values)
         if search.best_value != best:
             improved, best = search.evaluations, search.best_value
     if best is None or search.best is None:
         raise OptionError(f"time_limit = {time_limit} has passed before the function was called")
+    found = None if archive is None else archive.best(end)
     return BitsResult(
-        solution=search.best,
-        value=best,
-        standard_error=0.0,
-        samples=1,
-        evaluations=search.evaluations,
-        strings=search.evaluations,
+        solution=search.best if found is None else found.bits,
+        value=best if found is None else sign * found.mean,
+        standard_error=0.0 if found is None else found.standard_error,
+        samples=1 if found is None else found.count,
+        evaluations=search.evaluations if archive is None else archive.evaluations,
+        strings=search.evaluations if archive is None else len(archive.strings),
         algorithm=ALGORITHM,
         subsets=search.subsets(),
         edges=np.zeros((0, 2), np.int32),

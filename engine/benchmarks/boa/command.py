@@ -28,6 +28,7 @@ from ...solvers.boa.options import Counting, Options, Parameters, resolve
 from ...solvers.boa.population import permutations
 from ...solvers.boa.problem import BOA
 from ..tables import median_seconds
+from .evaluations import measure_evaluations
 from .scaling import scaling_cases
 
 __all__ = ["bench"]
@@ -49,10 +50,11 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
 @click.option(
     "--set",
     "chosen",
-    type=click.Choice(["paper", "hard"]),
+    type=click.Choice(["paper", "hard", "evaluations"]),
     default="paper",
     show_default=True,
-    help="paper: counting, learning and traps without local search; hard: what local search is for.",
+    help="paper: counting, learning and traps without local search; hard: what local search is for; "
+    "evaluations: those that functions known by their values only need to their optimum.",
 )
 @click.option(
     "--suite", type=click.Choice(["pbo"]), help="The 25 pseudo-Boolean problems of IOHprofiler instead (package ioh)."
@@ -98,6 +100,8 @@ def _command(
         devices = [info.id for info in infos]
         _measure_suite(bits, budget, repeat or (2 if quick else 5), problems, logs, devices, console)
         return 0
+    if chosen == "evaluations":
+        return 0 if measure_evaluations(quick, repeat or (3 if quick else 20), console) else 1
     if chosen == "hard":
         given = [_given_problem(file) for file in files]
         with Engine(devices=[info.id for info in infos]) as engine:

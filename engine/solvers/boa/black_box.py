@@ -101,7 +101,8 @@ class _Steps:
             strings = search.ask()
             if not len(strings):
                 return Status.OPTIMAL
-            strings = strings[: None if most is None else most - search.evaluations]
+            if most is not None and len(strings) > most - search.evaluations:
+                strings = strings[: most - search.evaluations]
             self._take(strings, self._evaluate(strings))
         return Status.FEASIBLE
 

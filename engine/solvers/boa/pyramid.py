@@ -32,7 +32,7 @@ from .fitness import check_genes
 __all__ = ["BitSearch", "Linkage"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
-_GROWTH = 1.1  # of a level, at which its subsets are learned anew
+_GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 1 / 3, 32  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
@@ -101,6 +101,7 @@ class BitSearch:
         self._ready: deque[int] = deque()
         self._restarts = self._climbers = self._unseen = 0
         self._best: tuple[float, int] | None = None
+        self._asked: tuple[NDArray[np.uint8] | None, list[int]] = None, []
         self._events, self._told, self._values = array("q"), list[int](), array("d")
 
     @property
@@ -134,11 +135,15 @@ class BitSearch:
         Returns
         -------
         ndarray of uint8, shape (m, n)
-            Fewer than ``count`` only if there are no more strings.
+            Read only. Fewer than ``count`` only if there are no more strings.
         """
         if count is not None and count < 1:
             raise OptionError(f"count must be at least 1 string; got {count}")
-        return self._rows(self._ask(count))
+        asked = self._ask(count)
+        rows = self._rows(asked)
+        rows.flags.writeable = False
+        self._asked = rows, asked
+        return rows
 
     def tell(self, strings: ArrayLike, values: ArrayLike) -> None:
         """The values of some strings, in any order: of those asked for, or of others, from which climbers then begin.
@@ -154,7 +159,8 @@ class BitSearch:
         ProblemError
             If the shapes do not fit, or a value is no real number.
         """
-        told, numbers = self._strings(strings), real_values(values, "values")
+        rows, asked = self._asked
+        told, numbers = asked if strings is rows else self._strings(strings), real_values(values, "values")
         if numbers.shape != (len(told),):
             raise ProblemError(f"there must be {len(told)} values, one for each string; got shape {numbers.shape}")
         self._tell(told, numbers.tolist())
@@ -417,7 +423,7 @@ class _Level:
         self.zeros |= self._all ^ string
 
     def subsets(self, search: BitSearch) -> list[int]:
-        if len(self.strings) > self._counted * _GROWTH:
+        if len(self.strings) > self._counted * (1 + _GROWTH * search.n):
             rows = search._rows(self.strings[self._counted :]).astype(np.float32)
             self._both += (rows.T @ rows).astype(np.intp)
             self._counted = len(self.strings)
