@@ -20,6 +20,7 @@ from .findings import Claim, Findings, judge_bound
 __all__ = ["check"]
 
 WIDEST = 18
+_LISTED = 16
 Table = NDArray[np.int64]
 Term = tuple[tuple[int, ...], Table]
 
@@ -46,7 +47,7 @@ def check(claim: Claim, found: Findings) -> None:
     if "autocorrelation" in data:
         signs = 2 * bits.astype(np.int64) - 1
         value, scale, minimize = _energy(signs), 1, 1
-        best, how, exact = _least_energy(len(bits)), "the least energy of all sequences", True
+        best, how, exact = _least_energy(len(bits)), "the least energy of all sequences", len(bits) <= _LISTED
     elif "hierarchy" in data:
         scale, minimize, value, most = _hierarchy(str(data["hierarchy"]), bits.astype(int).tolist())
         best, how, exact = most, "the sum of what all blocks can be worth", False
@@ -102,7 +103,7 @@ def _energy(signs: NDArray[np.int64]) -> int:
 
 def _least_energy(n: int) -> int | None:
     """The least energy of all sequences of n elements; None where there are too many."""
-    if n > 16:
+    if n > _LISTED:
         return None
     every = 2 * ((np.arange(1 << (n - 1))[:, None] >> np.arange(n)) & 1) - 1
     return min(_energy(signs) for signs in every)

@@ -82,7 +82,10 @@ def test_results_say_what_belongs_to_the_problem(device: Member, tmp_path: Path)
     c = np.correlate(labs.sequence, labs.sequence, "full")[11:]
     assert labs.objective == (c.astype(int) ** 2).sum() == 5
     assert labs.merit_factor == pytest.approx(121 / 10)
-    assert engine.verify(labs, engine.LABS(11)).verified
+    assert "the least energy of all sequences proves it" in str(engine.verify(labs, engine.LABS(11)))
+    longer = engine.solve(engine.LABS(17), **given)
+    assert longer.status == "optimal"
+    assert not engine.verify(longer, engine.LABS(17)).refuted  # but not proved
 
 
 def test_models_of_dimod_are_taken_and_their_samples_returned(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,11 @@ PROBLEMS: dict[str, Any] = {
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),
     "onemax": lambda: engine.BOA("onemax", 9),
+    "cut": lambda: engine.MaxCut([(0, 1), (1, 2)]),
+    "matrix": lambda: engine.QUBO({(0, 0): -1, (0, 1): 2}),
+    "formula": lambda: engine.MaxSAT([[1, -2], [2]]),
+    "glass": lambda: engine.SpinGlass([(0, 1, -1)], h=[1, 0]),
+    "sequence": lambda: engine.LABS(9),
     "hierarchy": lambda: engine.BOA("hiff", 16),
 }
 

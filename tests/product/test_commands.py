@@ -26,7 +26,7 @@ SOLVERS: dict[str, tuple[str, ...]] = {
 
 MORE_SAMPLES = [
     *(f"boa/{name}" for name in ("cut.txt", "deceptive.boa", "formula.cnf", "hiff.boa", "htrap.boa", "ising.txt")),
-    *(f"boa/{name}" for name in ("nk.txt", "onemax.boa", "trap.boa")),
+    *(f"boa/{name}" for name in ("labs.txt", "nk.txt", "onemax.boa", "trap.boa")),
     *(f"branch_and_bound/{name}" for name in ("grid-10.dat", "queens-14.txt", "ranking-25.mat", "tardiness-18.txt")),
     "branch_and_bound/ta030.txt",
     *(f"knapsack/{name}" for name in ("capacity-last.txt", "jooken.txt", "kplib.txt", "pisinger.csv")),

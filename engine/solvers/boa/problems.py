@@ -33,7 +33,7 @@ class _Named(BOA):
 
     _formats: ClassVar[tuple[str, ...]]
     _answer: ClassVar[type[Result]]
-    _noun: ClassVar[str]
+    _noun: ClassVar[tuple[str, str]]
     labels: NDArray[Any] | None = None
 
     def _set_labels(self, labels: list[Any] | None) -> None:
@@ -50,7 +50,7 @@ class _Named(BOA):
         return super().describe().replace(counted(self.n, "gene"), self._sizes(), 1)
 
     def _sizes(self) -> str:
-        text = counted(self.n, self._noun)
+        text = counted(self.n, *self._noun)
         graph = self.graph()
         return text if graph is None else f"{text} and {counted(len(graph), 'pair')}"
 
@@ -116,7 +116,7 @@ class MaxCut(_Named, Problem[Cut]):
     kind: ClassVar[str] = "max_cut"
     _formats = ("maxcut", "edges")
     _answer = Cut
-    _noun = "vertex"
+    _noun = ("vertex", "vertices")
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class QUBO(_Named, Problem[Sample]):
     kind: ClassVar[str] = "qubo"
     _formats = ("qubo", "matrix", "beasley", "qbsolv")
     _answer = Sample
-    _noun = "variable"
+    _noun = ("variable", "variables")
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class SpinGlass(_Named, Problem[Spins]):
     kind: ClassVar[str] = "spin_glass"
     _formats = ("ising", "goldman-ising", "server")
     _answer = Spins
-    _noun = "spin"
+    _noun = ("spin", "spins")
 
     def __init__(
         self,
@@ -314,7 +314,7 @@ class MaxSAT(_Named, Problem[Assignment]):
     kind: ClassVar[str] = "max_sat"
     _formats = ("cnf", "wcnf")
     _answer = Assignment
-    _noun = "variable"
+    _noun = ("variable", "variables")
 
     def __init__(
         self,
@@ -401,7 +401,7 @@ class LABS(_Named, Problem[Signs]):
     kind: ClassVar[str] = "labs"
     _formats = ("labs",)
     _answer = Signs
-    _noun = "element"
+    _noun = ("element", "elements")
 
     def __init__(self, n: int, *, seeds: ArrayLike | None = None, name: str | None = None) -> None:
         super().__init__(Autocorrelation(n), seeds=seeds, name=name)

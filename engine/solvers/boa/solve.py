@@ -146,7 +146,10 @@ def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
     found = []
     if isinstance(problem.fitness, Reduced):
         whole = problem.fitness.function.n
-        found.append((f"{whole - problem.n:,} of {whole:,} genes eliminated exactly", "local_search"))
+        if whole > problem.n:
+            found.append((f"{whole - problem.n:,} of {whole:,} genes eliminated exactly", "local_search"))
+        if problem.fitness.is_enumerated:
+            found.append((f"all strings of {counted(problem.n, 'gene')} evaluated", "local_search"))
     if improvement is not None:
         found.append((f"local search ({improvement.rule}, at most {improvement.flips:,} flips each)", "local_search"))
     if mixes:

@@ -25,7 +25,7 @@ __all__ = ["Reduced", "reduced"]
 
 _MOST_NEIGHBOURS = 3
 _LEAST_GENES, _MOST_GENES, _LEAST_SHARE = 500, 200_000, 0.1
-_ENUMERATED = 12
+_ENUMERATED = 16  # genes of what is left, of whose strings the best is known
 
 Step = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 """A gene, what a one is worth, its neighbours, and what a one is worth besides where they are ones."""
@@ -84,7 +84,8 @@ class Reduced(Decomposable):
         self.genes = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
         self.best_key = None if whole.best_key is None else whole.best_key * self.factor
         self.best_is_bound = whole.best_is_bound
-        if self.n <= _ENUMERATED and (self.best_key is None or self.best_is_bound):
+        self.is_enumerated = self.n <= _ENUMERATED and (self.best_key is None or self.best_is_bound)
+        if self.is_enumerated:
             every = (np.arange(1 << self.n)[:, None] >> np.arange(self.n)) & 1
             self.best_key, self.best_is_bound = int(self.keys(every.astype(np.uint8)).max()), False
 
@@ -114,7 +115,9 @@ class Reduced(Decomposable):
 
 
 def reduced(fitness: Decomposable) -> Reduced | None:
-    """What remains of a function; None if there is no more than a few genes to eliminate.
+    """What remains of a function; None if there are but few genes to eliminate, and many.
+
+    Where 16 genes or fewer remain, the optimum is known: all their strings are evaluated.
 
     Parameters
     ----------
@@ -122,11 +125,12 @@ def reduced(fitness: Decomposable) -> Reduced | None:
         A sum of functions of at most two genes.
     """
     n = fitness.n
-    if not _LEAST_GENES <= n <= _MOST_GENES or int(np.diff(fitness.scope_starts).max()) > 2:
+    is_small = n <= _ENUMERATED
+    if not (is_small or _LEAST_GENES <= n <= _MOST_GENES) or int(np.diff(fitness.scope_starts).max()) > 2:
         return None
     terms, starts, others, weights = quadratic_form(fitness)
     degrees = np.diff(starts)
-    if (degrees <= _MOST_NEIGHBOURS).mean() < _LEAST_SHARE:
+    if not is_small and (degrees <= _MOST_NEIGHBOURS).mean() < _LEAST_SHARE:
         return None
     linear: list[int] = terms.tolist()
     ends, weight = others.tolist(), weights.tolist()
@@ -169,7 +173,7 @@ def reduced(fitness: Decomposable) -> Reduced | None:
         for other in neighbours:
             if len(edges[other]) <= _MOST_NEIGHBOURS:
                 waiting[len(edges[other])].append(other)
-    if len(steps) < _LEAST_SHARE * n:
+    if not is_small and len(steps) < _LEAST_SHARE * n:
         return None
     return Reduced(fitness, np.flatnonzero(~gone), steps, constant, linear, edges)
 
