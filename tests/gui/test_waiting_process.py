@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.util.memory import free_memory
-from gui.runs import standby
+from gui.problem import standby
 from tests.support.app import COUNTING
 from tests.support.interaction import begin, ended, load, solved
 
