@@ -23,6 +23,7 @@ from .buffer import Buffer, StreamEvent, require_range, require_type
 from .graph import Recording, RecordingSet, record
 from .info import DeviceInfo, MemoryInfo
 from .kernels.program import Building, Program, Signature
+from .kernels.rendered import rendered
 from .kernels.source import Source
 from .queue import CommandQueue
 
@@ -90,13 +91,11 @@ class Device(ABC):
         >>> rows = device.program("knapsack/rows", value="i32", lanes=1, block=256)
         >>> rows.advance_row(grid, block, source=row, out=target, weight=17, profit=67, ...)
         """
-        from .kernels.templates import render  # Mako is slow to import, and some runs need no kernel
-
         key = (template, repr(sorted(constants.items())))  # the text distinguishes 1, 1.0 and True
         found = self._owned.programs.get(key)
         if found is None:
             began = time.perf_counter()
-            found = self._owned.programs[key] = Program(self, render(template, self.info.language, **constants))
+            found = self._owned.programs[key] = Program(self, rendered(template, self.info.language, constants))
             self.building.rendering += time.perf_counter() - began
         return found
 

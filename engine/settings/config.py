@@ -45,6 +45,7 @@ _TEST_PREFIX = "QUINTET_TEST_"  # for the test suite
 _OTHER_VARIABLES = {
     "QUINTET_CHECKED": "1 checks that kernels stay within their buffers",
     "QUINTET_CONFIG": "configuration file to read",
+    "QUINTET_CACHE_MB": "most that compiled kernels take on disk; 500 if unset",
     "QUINTET_CPU_DRIVER": "OpenCL driver for CPUs: auto, intel or pocl",
     "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",
     "QUINTET_INSECURE": "1 allows Dask schedulers on other hosts without TLS",

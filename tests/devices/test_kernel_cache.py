@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from engine.devices import Member
 from engine.devices.kernels import cache as kernel_cache
+from engine.devices.kernels import rendered as _rendered
+from engine.devices.kernels import templates
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -169,6 +175,47 @@ def test_the_programs_used_longest_ago_make_room(tmp_path: Path, monkeypatch: py
     first = kernel_cache._PoclFiles(tmp_path)
     first.list_soon()
     first._close()
-    monkeypatch.setattr(kernel_cache, "_LARGEST", 250)
+    monkeypatch.setattr(kernel_cache, "_largest", lambda: 310)
     kernel_cache._PoclFiles(tmp_path)._close()
     assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]
+
+
+def test_files_of_ones_own_that_were_used_longest_ago_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    monkeypatch.setenv("QUINTET_CACHE_MB", "5")
+    kernel_cache._shrink_own.cache_clear()
+    for number, name in enumerate(("old", "new")):
+        path = tmp_path / name
+        path.write_bytes(hashlib.sha256(bytes(400_000)).digest() + bytes(400_000))
+        os.utime(path, (number, number))
+    assert kernel_cache.kept("old") == bytes(400_000)  # which is a use of it
+    kernel_cache.keep("newest", bytes(400_000))
+    kernel_cache._shrink_own.cache_clear()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "old"]
+
+
+def test_a_text_is_rendered_again_only_when_a_template_or_a_constant_is_another(
+    opencl: Member, trial_template: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "cache")
+    rendered, made = partial(_rendered.rendered, language="opencl"), list[str]()
+    name = trial_template("number", "// ${number}\n")
+    render = templates.render
+
+    def counted(template: str, language: str, **constants: object) -> templates.Source:
+        made.append(str(constants))
+        return render(template, language, **constants)
+
+    monkeypatch.setattr(templates, "render", counted)
+    texts = [rendered(name, constants={"number": number}).text for number in (1, 1.0, 1, True, 1.0)]
+    assert made == ["{'number': 1}", "{'number': 1.0}", "{'number': True}"]
+    assert [text.split()[-1] for text in texts] == ["1", "1.0", "1", "True", "1.0"]
+    trial_template("number", "// more ${number}\n")
+    monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(templates._TEMPLATES.root))  # as a new process
+    _rendered._files.cache_clear()
+    assert rendered(name, constants={"number": 1}).text.split()[-2:] == ["more", "1"]
+    assert rendered(name, constants={"number": np.array(object())}).text != ""  # its address is another every time
+    assert len(list((tmp_path / "cache").iterdir())) == 4

@@ -37,7 +37,8 @@ __all__ = ["folder", "keep", "kept", "note_build", "prepare_pocl"]
 _POCL_VARIABLE = "POCL_CACHE_DIR"
 _DIGEST_BYTES = 32
 _SETTLED_SECONDS = 2.0  # a file that is older was loaded by the process that wrote it
-_LARGEST = 500 << 20
+_LARGEST = 500  # MB
+_VARIABLE = "QUINTET_CACHE_MB"
 
 _Listed = dict[str, dict[str, tuple[int, str]]]
 """Of each program, of each file, its size and digest."""
@@ -66,14 +67,22 @@ def _writable(wanted: Path) -> Path:
     return wanted
 
 
+def _largest() -> int:
+    """How many bytes the cache may take: 500 MB, or as ``QUINTET_CACHE_MB`` says."""
+    text = os.environ.get(_VARIABLE, "")
+    return (int(text) if text.isdigit() else _LARGEST) << 20
+
+
 def _warn(message: str) -> None:
     issue_warning(StorageWarning(message))
 
 
 def kept(name: str) -> bytes | None:
     """The binary of that name; None if there is none, or it is damaged."""
+    path = folder() / name
     try:
-        content = (folder() / name).read_bytes()
+        content = path.read_bytes()
+        os.utime(path)  # the order in which files are removed is that of their last use
     except OSError:
         return None
     digest, binary = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
@@ -84,6 +93,22 @@ def keep(name: str, binary: bytes) -> None:
     """Keep a binary; a cache that cannot be written is no reason to fail."""
     with contextlib.suppress(OSError):
         write_whole(folder() / name, hashlib.sha256(binary).digest() + binary)
+        _shrink_own()
+
+
+@functools.cache
+def _shrink_own() -> None:
+    """Remove the files that were used longest ago, beyond a fifth of what the cache may take; once in a process."""
+    with os.scandir(folder()) as entries:
+        found = sorted(
+            ((status := entry.stat()).st_mtime, status.st_size, entry.path) for entry in entries if entry.is_file()
+        )
+    total = sum(size for _, size, _ in found)
+    for _, size, path in found:
+        if total <= _largest() // 5:
+            break
+        Path(path).unlink(missing_ok=True)
+        total -= size
 
 
 def prepare_pocl() -> None:
@@ -236,7 +261,7 @@ class _PoclFiles:
             self._marker.unlink(missing_ok=True)
 
     def _shrink(self) -> None:
-        """Remove the listed programs that were used longest ago, beyond 500 MB."""
+        """Remove the listed programs that were used longest ago, beyond four fifths of what the cache may take."""
         with contextlib.suppress(OSError):
             lists = {outer: self._listed(outer) for outer in self._listed_folders()}
             sizes = {
@@ -245,12 +270,13 @@ class _PoclFiles:
                 for name, files in listed.items()
             }
             total = sum(sizes.values())
-            if total <= _LARGEST:
+            most = _largest() - _largest() // 5
+            if total <= most:
                 return
             for outer, name in sorted(sizes, key=lambda place: _last_use("/".join(place))):
                 self._remove(outer, {name}, self._listed(outer))
                 total -= sizes[outer, name]
-                if total <= _LARGEST:
+                if total <= most:
                     break
 
 

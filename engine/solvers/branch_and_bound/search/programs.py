@@ -11,7 +11,7 @@ import numpy as np
 
 from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
-from ....devices.kernels.templates import render_text
+from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
 from ..heuristics.greedy import greedy_constants, greedy_shape
 from ..masks import bytes_for, word_type
@@ -203,7 +203,7 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
     if cooperative is not None:
         shape = {"lanes": shapes.lanes, "groups_per_unit": shapes.groups_per_unit, "counts": counts}
         return {**common, **shape, **cooperative.constants}
-    source = render_text(device_tree.source, **common, **device_tree.constants)
+    source = rendered_text(device_tree.source, **common, **device_tree.constants)
     bottom = _bottom(tree, device_tree)
     return {
         "branching": "forward",
