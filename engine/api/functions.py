@@ -316,14 +316,7 @@ def engine_to_resume(
     cluster: Any = None,
     host: str | None = None,
 ) -> Engine:
-    """An engine for the run in a folder: what is not given is as that run was asked for.
-
-    Parameters
-    ----------
-    run_folder : path-like
-    backend, devices, config_file, cluster, host : optional
-        As for :func:`solve`.
-    """
+    """An engine for the run in a folder: what is not given is as that run was asked for."""
     description = RunFolder.open(run_folder).description
     kept = description.get("settings", {})
     elsewhere = cluster is not None or host is not None or not {"cluster", "host"}.isdisjoint(description)

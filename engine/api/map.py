@@ -33,16 +33,6 @@ def check_options(items: Sequence[Item], common: dict[str, Any]) -> None:
     """Refuse options that no run of the batch could have, before the first begins.
 
     Options of problems that are yet to be read are checked when they are.
-
-    Parameters
-    ----------
-    items : sequence of Item
-    common : dict
-        Options of every item.
-
-    Raises
-    ------
-    engine.errors.OptionError
     """
     checked: set[Any] = set()
     for item in items:
@@ -67,16 +57,6 @@ def solve_items(
     engine: Engine, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: BatchProgress
 ) -> Entries:
     """Solve the items on an engine: those that a solver takes together first, the others one after the other.
-
-    Parameters
-    ----------
-    engine : Engine
-    items : sequence of Item
-    common : dict
-        Options of all; ``seed`` among them, if given.
-    time_limit : float, optional
-        Seconds of each run.
-    report : BatchProgress
 
     Returns
     -------
@@ -106,7 +86,6 @@ def read_items(items: Sequence[Item], entries: Entries) -> list[tuple[Item, Prob
 
     Parameters
     ----------
-    items : sequence of Item
     entries : dict of int to Result or Failure
         By the index of the item.
     """
@@ -187,11 +166,6 @@ def _alone(
 class BatchProgress:
     """Emits how many items are done, some ten times a second, on the caller's thread.
 
-    Parameters
-    ----------
-    total : int
-    observers : sequence of callables
-
     Attributes
     ----------
     ended : callable
@@ -229,7 +203,6 @@ class BatchProgress:
         ----------
         message : str
             A sentence without a final full stop.
-        level : {"info", "warning"}
         """
         self._publish(Notice(time=time.monotonic() - self._began, level=level, message=message))
 
@@ -239,14 +212,5 @@ class BatchProgress:
 
 
 def as_batch(items: Sequence[Item], entries: Entries, missing: Callable[[], Exception]) -> Batch:
-    """Entries in the order of the items; what is missing is a failure.
-
-    Parameters
-    ----------
-    items : sequence of Item
-    entries : mapping of int to Result or Failure
-        By the index of the item.
-    missing : callable
-        Makes the error of an item without an entry.
-    """
+    """Entries in the order of the items; what is missing is a failure."""
     return Batch(items, [entries.get(item.index) or Failure(item.name, missing()) for item in items])

@@ -40,7 +40,6 @@ def solved_on_host(own: config.Resolved, is_open: bool, problem: Problem, argume
         Settings of the engine.
     is_open : bool
         Whether its devices are open.
-    problem : Problem
     arguments : dict
         Those of :meth:`engine.Engine.start`.
     """

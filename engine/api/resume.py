@@ -27,16 +27,7 @@ def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | N
 
 
 def start_of(folder: RunFolder, damage: RunFolderError | None, from_start: bool) -> Start:
-    """Where a run resumes that has no result.
-
-    Parameters
-    ----------
-    folder : RunFolder
-    damage : RunFolderError or None
-        Why its result cannot be read.
-    from_start : bool
-        Whether the user wants it to begin again.
-    """
+    """Where a run resumes that has no result."""
     restored = folder.checkpoint()
     if restored is None:
         if damage is not None:
@@ -73,14 +64,7 @@ def event_log_of(folder: RunFolder) -> EventLog:
 
 
 def resumed_settings(folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None) -> config.Settings:
-    """The settings of a run's first start, with what is given now.
-
-    Parameters
-    ----------
-    folder : RunFolder
-    time_limit, checkpoint_interval : float or None
-        Seconds; None leaves the interval as it was, and the resumed run without a limit.
-    """
+    """The settings of a run's first start, with what is given now."""
     kept = {**folder.description.get("settings", {}), "time_limit": None}
     former = config.Resolved(config.Settings()).with_arguments(kept)
     return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings

@@ -42,8 +42,6 @@ class SweepRun:
     ----------
     index : int
         Its place, from 1.
-    problem : Path
-    seed : int
     options : dict
         All options of the run.
     varied : dict
@@ -75,8 +73,6 @@ class Sweep:
 
     Attributes
     ----------
-    problems : tuple of Path
-    seeds : tuple of int
     options : dict
         For each option the values it takes, one or more.
     settings : dict
@@ -134,14 +130,8 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
 
     Parameters
     ----------
-    path : path-like
     settings : sequence of str
         Names of the settings that the file may have besides problems, seeds and options.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If the file cannot be read, a key is unknown, or a problem does not exist.
     """
     path = Path(path)
     content, _ = read_toml(path, InputError)
@@ -178,13 +168,7 @@ def _problems(given: Any, path: Path) -> list[Path]:
 
 
 def parse_seeds(given: Any) -> list[int]:
-    """Seeds from a number of them (from 0), a list of seeds, or ranges such as ``"1-5, 9"``.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If it is none of these, or has more than 100 000 seeds.
-    """
+    """Seeds from a number of them (from 0), a list of seeds, or ranges such as ``"1-5, 9"``."""
     if isinstance(given, int) and not isinstance(given, bool):
         given = list(range(min(given, _MOST_RUNS + 1)))
     if isinstance(given, str):

@@ -31,7 +31,6 @@ class Attempt(Generic[T]):
 
     Parameters
     ----------
-    function : callable
     at_end : callable
         Called on that thread once the future is done.
 
@@ -62,15 +61,5 @@ class Attempt(Generic[T]):
 
 
 def is_overdue(overdue: float, cpu: float, patience: float = GRACE) -> bool:
-    """Whether a solver that has not returned is left.
-
-    Parameters
-    ----------
-    overdue : float
-        Seconds since it should have noticed.
-    cpu : float
-        CPU time that the process has used since.
-    patience : float
-        Seconds of both that it has.
-    """
+    """Whether a solver that has not returned is left."""
     return overdue >= patience and (cpu >= patience or overdue >= max(patience, LONGEST_GRACE))

@@ -30,7 +30,6 @@ class PoolMonitor:
     ----------
     publisher : Publisher
         Passes the events on; without an observer nothing is monitored.
-    clock : RunClock
     is_paused : callable
         While it returns true, no health is published.
     """

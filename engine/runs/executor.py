@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from ..base.batch import Failure, Item
 from ..base.problem import Problem
 from ..base.result import Result
@@ -113,7 +115,6 @@ class Local(Executor):
 
     Parameters
     ----------
-    backend : {"auto", "cuda", "opencl"}
     devices : sequence of str, optional
         See :class:`engine.Engine`.
     """
@@ -124,8 +125,8 @@ class Local(Executor):
         self._opening = threading.RLock()
 
     @functools.cached_property
+    @override
     def device_infos(self) -> list[DeviceInfo]:
-        """See :class:`Executor`."""
         return select(self._backend, self._devices)
 
     @property

@@ -30,13 +30,7 @@ _HERE = threading.local()
 
 
 def as_observers(on_event: Observer | Sequence[Observer] | None) -> list[Observer]:
-    """The argument ``on_event`` as a list.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it is neither a callable nor a sequence of callables.
-    """
+    """The argument ``on_event`` as a list."""
     if on_event is None:
         return []
     found = [on_event] if callable(on_event) else on_event
@@ -51,13 +45,7 @@ def works_for(turn: object) -> None:
 
 
 def require_other_thread(turn: object) -> None:
-    """``RuntimeError`` on a thread that works for a run: an observer's, or a solver's, with the user's functions.
-
-    Parameters
-    ----------
-    turn : object
-        The :attr:`Publisher.turn` of the runs that the caller is about to wait for.
-    """
+    """``RuntimeError`` on a thread that works for a run: an observer's, or a solver's, with the user's functions."""
     if getattr(_HERE, "turn", None) is turn:
         raise RuntimeError(
             "an observer or a function of a problem cannot wait for a run of the engine that calls it, nor use or "
@@ -108,15 +96,7 @@ class Publisher:
             delivery.queue.put(event)
 
     def call_at(self, moment: float, function: Callable[[], None]) -> None:
-        """Call a function once, on a thread of delivery, when ``time.monotonic()`` has come to ``moment``.
-
-        Parameters
-        ----------
-        moment : float
-            A time of ``time.monotonic()``.
-        function : callable
-            Called without arguments.
-        """
+        """Call a function once, on a thread of delivery, when ``time.monotonic()`` has come to ``moment``."""
         if self._deliveries:
             self._deliveries[0].call_at(moment, function)
 

@@ -21,13 +21,10 @@ class Question:
 
     Attributes
     ----------
-    problem : Problem
-    solver : Solver
     options : SolverOptions
         The solver's model for the problem's class.
     backend : str
         What the run is labelled with.
-    seed : int
     time_limit : float, optional
         Seconds; None without one.
     checkpoint_interval : float

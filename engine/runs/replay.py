@@ -98,13 +98,7 @@ class Replay:
             self._control.notify_all()
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Insert a notice among the events.
-
-        Parameters
-        ----------
-        message : str
-        level : {"info", "warning"}
-        """
+        """Insert a notice among the events."""
         with self._control:
             self._insert(Notice(time=self._now, level=level, message=message))
 

@@ -14,6 +14,8 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
+from typing_extensions import override
+
 from ..base.context import StopRequested
 from ..base.problem import R
 from ..base.result import Result, Status
@@ -302,13 +304,15 @@ class Run(Displayed, Reporter, Generic[R]):
             return Status.INTERRUPTED
         return Status.TIME_LIMIT if self.time_left <= 0 else None
 
+    @override
     def emit(self, event: Event) -> None:
-        """See :meth:`Reporter.emit`; nothing comes from a solver that the run has ended without."""
+        """Nothing comes from a solver that the run has ended without."""
         if not self._is_silent:
             super().emit(event)
 
+    @override
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """See :meth:`Reporter.warn`; nothing comes from a solver that the run has ended without."""
+        """Nothing comes from a solver that the run has ended without."""
         if not self._is_silent:
             super().warn(warning, late)
 
@@ -480,14 +484,7 @@ class Run(Displayed, Reporter, Generic[R]):
 
 
 def wait_or_stop(run: Run, warn: bool = True) -> Result:
-    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
-
-    Parameters
-    ----------
-    run : Run
-    warn : bool
-        Whether to issue Python warnings, as :meth:`engine.runs.run.Run.wait` does.
-    """
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far."""
     wait = run.wait if warn else run.outcome
     try:
         return wait()

@@ -54,13 +54,6 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
     """Whether a run is to be worked in a child process: it has C code of the user's, and a device is a CPU.
 
     A problem of the user's own class stays in this process: its class is not known elsewhere.
-
-    Parameters
-    ----------
-    solver : Solver
-    problem : Problem
-    devices : sequence of DeviceInfo
-        The devices of the run.
     """
     on_cpu = any(info.capabilities.shares_host_cores for info in devices)
     return on_cpu and problem.native_code is not None and type(problem) in solver.problems
@@ -68,11 +61,6 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
 
 def solve_in_child(run: Run) -> Result:
     """Solve a run's problem in a child process, on devices that the child opens.
-
-    Parameters
-    ----------
-    run : Run
-        Receives the child's events, and gives it the user's requests.
 
     Raises
     ------
@@ -99,7 +87,6 @@ class FarRun:
     ----------
     run : Run
         Receives the events of the other side, and gives it the user's requests.
-    process : ChildProcess
     lost : callable
         ``lost(code)`` is the error for a process that has ended without an answer.
     """

@@ -103,13 +103,7 @@ class _Run(Run):
 
 
 def main(own: bool = True) -> None:
-    """Read the question, work the run, and report; what else is printed goes to standard error.
-
-    Parameters
-    ----------
-    own : bool
-        Whether this process ends with the one that has started it.
-    """
+    """Read the question, work the run, and report; what else is printed goes to standard error."""
     if own:
         _end_with_parent()
     parent = _Parent(os.fdopen(os.dup(1), "wb"))

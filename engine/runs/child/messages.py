@@ -39,15 +39,7 @@ class Message(NamedTuple):
 
 
 def write(stream: IO[bytes], content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
-    """Write a message, and flush.
-
-    Parameters
-    ----------
-    stream : binary file
-    content : mapping
-        JSON values, or NumPy's.
-    arrays : mapping of str to ndarray, optional
-    """
+    """Write a message, and flush."""
     given = {name: np.asarray(array, order="C") for name, array in (arrays or {}).items()}
     declared = {name: [array.dtype.str, array.shape] for name, array in given.items()}
     line = json.dumps({**content, "arrays": declared}, default=plain)

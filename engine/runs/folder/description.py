@@ -46,13 +46,7 @@ class _Description(BaseModel):
 
 
 def read_description(file: Path) -> dict[str, Any]:
-    """What a ``run.toml`` says, if its format is known and its digest is right.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is missing, damaged, or of an unknown format.
-    """
+    """What a ``run.toml`` says, if its format is known and its digest is right."""
     try:
         text = read_regular(file).decode("utf-8")
     except FileNotFoundError as error:

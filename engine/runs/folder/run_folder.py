@@ -64,16 +64,6 @@ _HOUR = 3600.0
 def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = None, **reading: Any) -> Problem:
     """Read the problem of an instance file, or the one that a run folder contains.
 
-    Parameters
-    ----------
-    path : Path
-    trust : bool
-        Whether code that the file brings may be executed, if it has not been allowed before.
-    kind : type, optional
-        The problem class of an instance file; by default it is recognised.
-    **reading
-        Fields of the class's ``read_options``.
-
     Raises
     ------
     engine.errors.InputError
@@ -296,13 +286,6 @@ class RunFolder(RunFiles):
 
 def class_of(about: Mapping[str, str], solver: Solver, trust: bool = False) -> type[Problem] | None:
     """The class of a problem that :func:`described` describes; None if there is none.
-
-    Parameters
-    ----------
-    about : mapping
-    solver : Solver
-    trust : bool
-        Whether a file with the class may be executed.
 
     Raises
     ------

@@ -334,25 +334,13 @@ class RunFiles:
 
 
 def identity_in(path: Path) -> str | None:
-    """The identity that a ``run.toml`` contains; None if there is none.
-
-    Raises
-    ------
-    OSError
-    """
+    """The identity that a ``run.toml`` contains; None if there is none."""
     match = re.search(rb'^run = "([0-9a-f]+)"$', read_regular(path), re.MULTILINE)
     return None if match is None else match[1].decode()
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write an ``.npz`` file whole and return its SHA-256, which is computed as the file is written.
-
-    Parameters
-    ----------
-    path : Path
-    arrays : mapping of str to ndarray
-        None of Python objects.
-    """
+    """Write an ``.npz`` file whole and return its SHA-256, which is computed as the file is written."""
     with whole(path) as stream:
         hashed = _Hashed(stream)
         np.savez(hashed, **arrays)  # type: ignore[arg-type]
@@ -364,14 +352,8 @@ def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]
 
     Parameters
     ----------
-    path : Path
     digest : str, optional
         The SHA-256 that the file must have.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is missing, cannot be read, or does not have the SHA-256 ``digest``, if one is given.
     """
     try:
         with open_regular(path) as stream:

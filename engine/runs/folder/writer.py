@@ -30,7 +30,6 @@ class FolderWriter:
     ----------
     run : Run
         Gets the warnings; has the limits, and the checkpoint that it goes on from.
-    folder : RunStorage, optional
     """
 
     def __init__(self, run: Run, folder: RunStorage | None) -> None:
