@@ -47,6 +47,8 @@ class BranchAndBoundPanel(Panel):
         )
         self.follow(self.nodes, "nodes_per_second")
         self.route("nodes_per_second", self._speed)
+        self.tried: LivePlot | None = None
+        self.route("insertions_per_second", self._insertions)
         self.best = self.add(
             LivePlot(
                 "Incumbent and bound", y_title="objective", theme=theme, key="objective", from_zero=False, whole=True
@@ -133,6 +135,16 @@ class BranchAndBoundPanel(Panel):
         self._rates[event.device or ""] = event.value
         self.tile("Nodes/s").show_value(short_number_text(sum(self._rates.values())))
 
+    def _insertions(self, event: Metric) -> None:
+        """Schedules are improved without a tree: a curve of its own, and why the figures of the tree are empty."""
+        if self.tried is None:
+            self.tried = self.add(
+                LivePlot("Jobs tried", "jobs/s", log=True, theme=self.theme, key="insertions_per_second"), self._more
+            )
+            self._explain("The exact search does not take so many jobs: a schedule is improved instead.")
+        self.tried.series("all devices").append(event.time, event.value)
+        self.tile("Jobs tried/s").show_value(short_number_text(event.value))
+
     def _exchanged(self, event: Metric) -> None:
         self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True).append(
             event.time, event.value
@@ -177,6 +189,8 @@ class BranchAndBoundPanel(Panel):
                 self._explain_root("the first solution optimal")
             elif not nodes and event.status == "bound_proved":
                 self._explain_root("that no solution is below upper_bound")
+        if (tried := event.counters.get("insertions")) is not None:
+            self.tile("Jobs tried").show_value(short_number_text(tried))
         if self.levels is not None:
             self.levels.set_unit("when last counted")
         if self.solution is not None and event.solution is not None:
@@ -185,7 +199,10 @@ class BranchAndBoundPanel(Panel):
 
     def _explain_root(self, proved: str) -> None:
         """Say in the figures of the search that there was none to do."""
-        text = f"The bound at the root proves {proved}: there was nothing to search."
+        self._explain(f"The bound at the root proves {proved}: there was nothing to search.")
+
+    def _explain(self, text: str) -> None:
+        """Say in the figures of the search why they are empty."""
         self.explored.hint(text)
         for plot in (self.active, self.nodes, self.steals, self.stealing, self.share):
             plot.explain(text)

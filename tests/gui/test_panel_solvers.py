@@ -126,6 +126,25 @@ def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot: Any
         assert set(y) == {7.0}
 
 
+def test_a_schedule_that_is_improved_without_a_tree_has_its_own_curve(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop(np.ones((2, 130)))), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed(
+        [
+            STARTED.model_copy(update={"sense": "minimize"}),
+            Incumbent(time=0.5, objective=140, bound=131, gap=9 / 140, solution=list(range(130))),
+            Metric(time=1.0, name="insertions_per_second", value=5.0e6),
+            Metric(time=2.0, name="insertions_per_second", value=6.0e6),
+            Finished(time=2.5, status="time_limit", objective=140, bound=131, counters={"insertions": 12_000_000}),
+        ]
+    )
+    assert points(figure(panel, "insertions_per_second"), "all devices") == [(1.0, 5.0e6), (2.0, 6.0e6)]
+    assert points(figure(panel, "objective"), "incumbent")[0] == (0.5, 140)
+    assert dict(panel.summary())["Jobs tried"] == "12M"
+    for key in ("explored", "active_ivms", "nodes_per_second", "steals"):
+        assert "a schedule is improved instead" in figure(panel, key)._hint_text
+
+
 def test_a_resumed_search_shows_no_number_of_the_session_before(qtbot: Any) -> None:
     panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
     qtbot.addWidget(panel)
