@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ...base.result import Result
 from ...devices import DeviceInfo
@@ -116,8 +117,8 @@ class ReducedProblem(BOA):
         super().__init__(fitness, seeds=seeds, name=problem.name)
         self._problem = problem
 
+    @override
     def answer(self, result: Result) -> Result:
-        """See :meth:`BOA.answer`."""
         return self._problem.answer(result)
 
 

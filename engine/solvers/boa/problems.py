@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ...base.problem import Problem, frozen
 from ...base.result import Result
@@ -54,21 +55,21 @@ class _Named(BOA):
         graph = self.graph()
         return text if graph is None else f"{text} and {counted(len(graph), 'pair')}"
 
+    @override
     def answer(self, result: Result) -> Result:
-        """See :meth:`BOA.answer`."""
         arrays = dict(result.arrays)
         if self.labels is not None and result.solution is not None:
             arrays["labels"] = self.labels
         values = {field.name: getattr(result, field.name) for field in fields(Result)} | {"arrays": arrays}
         return self._answer(**values)
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`BOA.to_arrays`."""
         return super().to_arrays() | ({} if self.labels is None else {"labels": self.labels})
 
     @classmethod
+    @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """See :meth:`BOA.from_arrays`."""
         made = super().from_arrays(arrays, name)
         labels = arrays.get("labels")
         if labels is not None:
@@ -78,8 +79,8 @@ class _Named(BOA):
         return made
 
     @classmethod
+    @override
     def recognizes(cls, path: Path, head: str) -> bool:
-        """See :meth:`BOA.recognizes`."""
         return bit_strings.recognize(path, head) in cls._formats
 
 
@@ -209,8 +210,9 @@ class QUBO(_Named, Problem[Sample]):
         )
         self._set_labels(found.labels)
 
+    @override
     def answer(self, result: Result) -> Result:
-        """See :meth:`BOA.answer`; ``values`` has those of the individuals."""
+        """``values`` has those of the individuals."""
         answer = super().answer(result)
         if "population" in answer.arrays:
             answer.arrays["values"] = self.evaluate(answer.arrays["population"]).astype(np.float64)
@@ -347,24 +349,25 @@ class MaxSAT(_Named, Problem[Assignment]):
     def _sizes(self) -> str:
         return f"{counted(self.n, 'variable')} and {counted(len(self.clauses), 'clause')}"
 
+    @override
     def answer(self, result: Result) -> Result:
-        """See :meth:`BOA.answer`; ``satisfied`` says which clauses hold."""
+        """``satisfied`` says which clauses hold."""
         answer = super().answer(result)
         if result.solution is not None:
             true = {number if bit else -number for number, bit in enumerate(result.solution.tolist(), 1)}
             answer.arrays["satisfied"] = np.array([not true.isdisjoint(clause) for clause in self.clauses], np.uint8)
         return answer
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`BOA.to_arrays`."""
         return super().to_arrays() | {
             "literals": np.array([literal for clause in self.clauses for literal in clause], np.int32),
             "clause_starts": np.cumsum([0, *map(len, self.clauses)]).astype(np.int64),
         }
 
     @classmethod
+    @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """See :meth:`BOA.from_arrays`."""
         made = super().from_arrays(arrays, name)
         starts, literals = arrays["clause_starts"].tolist(), arrays["literals"].tolist()
         made.clauses = [literals[a:b] for a, b in itertools.pairwise(starts)]

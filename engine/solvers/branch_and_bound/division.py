@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from ...base.context import RunContext, StopRequested
 from ...base.division import ClusterInfo, DividedRun, TaskContext, TaskControl, TaskRunner
@@ -137,8 +137,8 @@ class DividedSearch(DividedRun):
         self._publish()
 
     @property
+    @override
     def finished(self) -> bool:
-        """See :class:`DividedRun`."""
         return not self._open and not self._out
 
     @property
@@ -162,8 +162,8 @@ class DividedSearch(DividedRun):
         one = self._incumbent
         return {"batches": chosen, "initial": one.initial, "upper": one.value, "prepared": prepared}
 
+    @override
     def put_back(self, work: Work) -> None:
-        """See :class:`DividedRun`."""
         self._remove(work)
         self._open.extendleft(reversed(work["batches"]))
 
@@ -227,8 +227,9 @@ class DividedSearch(DividedRun):
     def _units(self) -> Units:
         return unpack([*self._out.values(), *self._open], self._tree.items)
 
+    @override
     def checkpoint(self) -> tuple[dict[str, Any], Any]:
-        """See :class:`DividedRun`; intervals that are out count as open."""
+        """Intervals that are out count as open."""
         one = self._incumbent
         progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound, self._prepared)
         return write(progress, one.solution, one.initial, one.value, one.improved)

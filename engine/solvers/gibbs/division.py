@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ...base.context import Checkpoint, RunContext
 from ...base.division import ClusterInfo, DividedRun, TaskContext, TaskControl, TaskRunner
@@ -108,12 +109,13 @@ class DividedSampling(DividedRun):
     # --- what there is to do --------------------------------------------------------------------------------------
 
     @property
+    @override
     def finished(self) -> bool:
-        """See :class:`DividedRun`."""
         return self._converged or self._state.iteration >= self._total
 
+    @override
     def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
-        """See :class:`DividedRun`: the start and the warm-up; then one group of chains after the other."""
+        """The start and the warm-up; then one group of chains after the other."""
         if not self._groups:
             if self._is_out:
                 return None
@@ -147,8 +149,8 @@ class DividedSampling(DividedRun):
         wanted = coming[min(1, len(coming) - 1)] if coming else self._total
         return min(self._total, -(-wanted // REFRESH) * REFRESH)
 
+    @override
     def put_back(self, work: Mapping[str, Any]) -> None:
-        """See :class:`DividedRun`."""
         if work["kind"] == "start":
             self._is_out = False
         else:
@@ -263,8 +265,8 @@ class DividedSampling(DividedRun):
 
     # --- the run's own --------------------------------------------------------------------------------------------
 
+    @override
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
-        """See :class:`DividedRun`."""
         if self._snapshot is not None:
             return checkpoint_of(self._state, self._snapshot, self._state.exchanged_before)
         return self._checkpoint

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....errors import ProblemError
 from .functions import Bits, Fitness, Keys, check_genes
@@ -61,8 +62,9 @@ class Autocorrelation(Fitness):
             raise ProblemError(f"a sequence must have from 2 to {LONGEST} elements; got {n}")
         self.best_key = -_OPTIMA[n - 2] if n - 2 < len(_OPTIMA) else None
 
+    @override
     def keys(self, bits: Bits) -> Keys:
-        """See :meth:`Fitness.keys`; by fast Fourier transforms, whose rounding is far below a half."""
+        """By fast Fourier transforms, whose rounding is far below a half."""
         found = np.empty(len(bits), np.int64)
         together = max(1, _AT_ONCE // (4 * self.n))
         for first in range(0, len(bits), together):
@@ -71,6 +73,6 @@ class Autocorrelation(Fitness):
             found[first : first + together] = -(sums**2).sum(axis=1)
         return found
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`."""
         return {"autocorrelation": np.array(self.text), "numbers": np.array([self.n], np.int64)}

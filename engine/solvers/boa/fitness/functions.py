@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....errors import ProblemError
 
@@ -162,8 +163,8 @@ class Hierarchy(Fitness):
             "base": self.n * family.leaves,
         }
 
+    @override
     def keys(self, bits: Bits) -> Keys:
-        """See :meth:`Fitness.keys`."""
         family = self._family
         symbols = bits.astype(np.int64)
         total = np.full(len(bits), self.n * family.leaves, np.int64)
@@ -176,8 +177,8 @@ class Hierarchy(Fitness):
             symbols = np.where(whole & (ones == family.arity), 1, np.where(whole & (ones == 0), 0, -1))
         return total
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`."""
         return {"hierarchy": np.array(self.text), "numbers": np.array([self.n], np.int64)}
 
 
@@ -217,15 +218,17 @@ class Snippet(Fitness):
         self.code, self.scale, self.minimize, self.host = code, int(scale), minimize, host
         self.best_key = None if optimum is None else self.key(optimum)
 
+    @override
     def keys(self, bits: Bits) -> Keys:
-        """See :meth:`Fitness.keys`; only with ``host``."""
+        """Only with ``host``."""
         if self.host is None:
             raise ProblemError("a C snippet is evaluated by devices only; give host= to check it on the host too")
         values = np.asarray(self.host(bits), np.float64) * self.scale
         return np.rint(-values if self.minimize else values).astype(np.int64)
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`; ``host`` is not kept."""
+        """``host`` is not kept."""
         best = [] if self.best_key is None else [self.best_key]
         return {
             "code": np.array(self.code),
@@ -268,8 +271,9 @@ class Function(Fitness):
         self.function, self.each, self.processes, self.minimize = function, each, processes, minimize
         self.best_key = None if optimum is None else self.key(optimum)
 
+    @override
     def value(self, key: int) -> float:
-        """See :meth:`Fitness.value`: keys are the bits of doubles, ordered as the doubles are."""
+        """Keys are the bits of doubles, ordered as the doubles are."""
         return float(self.values(np.array([key], np.int64))[0])
 
     def values(self, keys: Keys) -> NDArray[np.float64]:
@@ -277,8 +281,8 @@ class Function(Fitness):
         numbers = np.where(keys >= 0, keys, keys ^ np.int64(0x7FFFFFFFFFFFFFFF)).view(np.float64)
         return 0.0 - numbers if self.minimize else numbers  # no negative zero
 
+    @override
     def key(self, value: float) -> int:
-        """See :meth:`Fitness.key`."""
         _require_number(value)
         return int(self._encoded(np.array([value], np.float64))[0])
 
@@ -287,8 +291,9 @@ class Function(Fitness):
         bits = signed.view(np.int64)
         return np.where(bits >= 0, bits, bits ^ np.int64(0x7FFFFFFFFFFFFFFF))
 
+    @override
     def keys(self, bits: Bits, mapped: Callable[..., Any] = map) -> Keys:
-        """See :meth:`Fitness.keys`; ``mapped`` is how one by one is done.
+        """``mapped`` is how one by one is done.
 
         Raises
         ------
@@ -328,8 +333,9 @@ class Function(Fitness):
                 return f"{text}, for {_shown(individual)}"
         return f"{text}, for {len(bits)} individuals in one call, though for none of them alone"
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`: a function cannot be kept, only what it was called and is sought of it."""
+        """A function cannot be kept, only what it was called and is sought of it."""
         best = [] if self.best_key is None else [self.best_key]
         return {"function": np.array(self.text), "numbers": np.array([self.n, self.minimize, *best], np.int64)}
 

@@ -16,6 +16,7 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....base.problem import frozen
 from .functions import Bits
@@ -89,16 +90,17 @@ class Reduced(Decomposable):
             every = (np.arange(1 << self.n)[:, None] >> np.arange(self.n)) & 1
             self.best_key, self.best_is_bound = int(self.keys(every.astype(np.uint8)).max()), False
 
+    @override
     def value(self, key: int) -> int | float:
-        """See :meth:`Fitness.value`."""
         return self.function.value(key // self.factor)
 
+    @override
     def key(self, value: float) -> int:
-        """See :meth:`Fitness.key`."""
         return self.function.key(value) * self.factor
 
+    @override
     def whole(self, bits: Bits) -> Bits:
-        """See :meth:`Fitness.whole`: each eliminated gene has its best value."""
+        """Each eliminated gene has its best value."""
         made = np.zeros((self.function.n, len(bits)), np.uint8)
         made[self.kept] = bits.T
         for gene, linear, neighbours, couplings in reversed(self._steps):
@@ -109,8 +111,8 @@ class Reduced(Decomposable):
         return np.ascontiguousarray(made.T)
 
     @property
+    @override
     def whole_genes(self) -> NDArray[np.int64]:
-        """See :attr:`Fitness.whole_genes`."""
         return self.kept
 
 

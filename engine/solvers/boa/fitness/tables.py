@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError, nearest
@@ -189,8 +190,8 @@ class Decomposable(Fitness):
         shared = member @ member.T
         return np.asarray(((shared @ shared).toarray() > 0), np.uint8)
 
+    @override
     def keys(self, bits: Bits) -> Keys:
-        """See :meth:`Fitness.keys`."""
         total = np.full(len(bits), self.constant, np.int64)
         functions = len(self.table_starts)
         together = max(1, _CELLS_AT_ONCE // max(1, len(bits) * max(1, len(self.genes) // functions)))
@@ -204,8 +205,8 @@ class Decomposable(Fitness):
             total += self.tables[self.table_starts[first : first + together] + index].sum(axis=1)
         return total
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`."""
         best = [] if self.best_key is None else [self.best_key, self.best_is_bound, self.hard]
         return {
             "genes": self.genes,

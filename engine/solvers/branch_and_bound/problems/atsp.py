@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import OptionError, ProblemError
@@ -230,8 +231,9 @@ class ATSPTree(Tree):
         self._leaving, self._entering = away.min(axis=1), away.min(axis=0)
         self._out = self._leaving if cheapest else np.zeros(len(costs), np.int64)
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`; table: costs with rows of odd stride, then the cheapest arcs."""
+        """Table: costs with rows of odd stride, then the cheapest arcs."""
         n = len(self.costs)
         stride = n | 1
         table = np.zeros((n + 1, stride), np.int32)
@@ -243,35 +245,38 @@ class ATSPTree(Tree):
             "branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, child_bounds=True, poll=32
         )
 
+    @override
     def root(self) -> tuple[int, ...]:
-        """See :meth:`Tree.root`."""
         return (0, 0, int(self._out.sum()))
 
+    @override
     def place(self, state: tuple[int, ...], depth: int, item: int, side: int) -> tuple[int, ...]:
-        """See :meth:`Tree.place`."""
         last, cost, rest = state
         return (item + 1, cost + int(self.costs[last, item + 1]), rest - int(self._out[last]))
 
+    @override
     def bound(
         self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`."""
         last, cost, rest = state
         base = cost + rest - int(self._out[last])
         return 0, [item for item in open_items if base + int(self.costs[last, item + 1]) < upper]
 
+    @override
     def leaf(self, state: tuple[int, ...], open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: to the last city, and back."""
+        """To the last city, and back."""
         last, cost = state[:2]
         city = open_items[0] + 1
         return cost + int(self.costs[last, city]) + int(self.costs[city, 0])
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`: every city is left, and entered, by an arc no cheaper than its cheapest."""
+        """Every city is left, and entered, by an arc no cheaper than its cheapest."""
         return max(int(self._leaving.sum()), int(self._entering.sum()))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`: the cost so far, and as :meth:`lower_bound` says from there on."""
+        """The cost so far, and as :meth:`lower_bound` says from there on."""
         tours = np.column_stack([np.zeros(len(paths), np.int64), paths + 1])
         cost = self.costs[tours[:, :-1], tours[:, 1:]].sum(axis=1)
         left = self._leaving.sum() - self._leaving[tours[:, :-1]].sum(axis=1)

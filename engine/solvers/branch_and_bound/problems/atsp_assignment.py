@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from typing_extensions import override
 
 from ....devices import Capabilities
 from ..masks import bytes_for
@@ -75,8 +76,9 @@ class AssignmentTree(ATSPTree):
         self._multipliers[: len(first)] = first[:, 0]
         self._side[: len(first)] = first[:, 1:] == first[:, 1:2]
 
+    @override
     def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
-        """See :meth:`Tree.prepare`: the sets of cities and their multipliers."""
+        """The sets of cities and their multipliers."""
         if self._relaxation is None:
             return None
         found = self._relaxation.multipliers(expired)
@@ -85,8 +87,8 @@ class AssignmentTree(ATSPTree):
         self.restore(found)
         return found
 
+    @override
     def restore(self, prepared: NDArray[np.int64]) -> None:
-        """See :meth:`Tree.restore`."""
         if self._relaxation is None:
             return super().restore(prepared)
         if prepared.ndim != 2 or prepared.shape[1] != len(self.costs) + 1 or (prepared < 0).any():
@@ -101,8 +103,9 @@ class AssignmentTree(ATSPTree):
         """A bound in units of weights as one on costs, which are whole numbers."""
         return -(-(bound + self._total) // self._scale)
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`: an IVM is a group of 32 work-items, or one work-item on CPUs."""
+        """An IVM is a group of 32 work-items, or one work-item on CPUs."""
         n = len(self.costs)
         stride = n | 1
         columns, rows, entering = self._root_duals()
@@ -143,16 +146,17 @@ class AssignmentTree(ATSPTree):
         entering[columns] = duals
         return columns.astype(np.int64), own - duals, entering
 
+    @override
     def child_functions(self, capabilities: Capabilities) -> None:
-        """See :meth:`Tree.child_functions`: the bounds of all children come from one search; there are none."""
+        """The bounds of all children come from one search; there are none."""
         return
 
+    @override
     def root(self) -> tuple[int, ...]:
-        """See :meth:`Tree.root`."""
         return (0, 0, 0, 0)
 
+    @override
     def place(self, state: tuple[int, ...], depth: int, item: int, side: int) -> tuple[int, ...]:
-        """See :meth:`Tree.place`."""
         last, cost, weight, left = state
         city = item + 1
         leaves = sum(1 << number for number in np.flatnonzero(self._side[:, last] & ~self._side[:, city]).tolist())
@@ -190,15 +194,17 @@ class AssignmentTree(ATSPTree):
         weights = self._weights[np.ix_(rows, columns)]
         return int(weights[linear_sum_assignment(weights)].sum())
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`: the assignment bound of the root, with the arborescence."""
+        """The assignment bound of the root, with the arborescence."""
         _, rows, entering = self._root_duals()
         weights = self._weights - rows[:, None] - entering
         np.fill_diagonal(weights, _FORBIDDEN)
         return int(self._in_costs(int(rows.sum() + entering.sum()) + arborescence(weights)))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`: the assignment bound of each node."""
+        """The assignment bound of each node."""
         found = super().bounds(paths, sides)
         for node, path in enumerate(paths.tolist()):
             tour = [0, *(item + 1 for item in path)]
@@ -213,8 +219,9 @@ class AssignmentTree(ATSPTree):
             found[node] = max(found[node], bound)
         return found
 
+    @override
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.strata`: bounds without an assignment problem for every node, which would take too long."""
+        """Bounds without an assignment problem for every node, which would take too long."""
         return super().bounds(paths, sides)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import OptionError, ProblemError
@@ -153,8 +154,8 @@ class Flowshop(PermutationProblem):
         """Whether the exact search takes so many jobs; the schedules of others are only improved."""
         return bool(self.jobs <= LARGEST_TREE)
 
+    @override
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
-        """See :meth:`PermutationProblem.given_solution`."""
         return require_permutation(values, self.jobs)
 
     @property

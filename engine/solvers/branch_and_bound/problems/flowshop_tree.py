@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ..tree import DeviceTree, Improver, Tree
 from .flowshop_heuristics import makespan
@@ -125,8 +126,8 @@ class FlowshopTree(Tree):
         self.totals = times.sum(axis=1)
         self.pairs = MachinePairs.of(times) if bound != "one_machine" else None
 
+    @override
     def improver(self, device: Device, seed: int, rank: int) -> Improver | None:
-        """See :meth:`Tree.improver`."""
         if not self.improved:
             return None
         from ..heuristics.chains import ScheduleSearch
@@ -138,26 +139,27 @@ class FlowshopTree(Tree):
         """Whether every bound fits 16 bits with room for one more job."""
         return bool(int(self.times.max()) * (self.items + self.machines) < _SHORT)
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`."""
         from .flowshop_tables import device_tree
 
         return device_tree(self, capabilities)
 
+    @override
     def child_functions(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.child_functions`: scalar code, one child a work-item, on CPUs too."""
+        """Scalar code, one child a work-item, on CPUs too."""
         from .flowshop_tables import child_functions
 
         return child_functions(self, capabilities)
 
     # --- the reference ------------------------------------------------------------------------------------------
 
+    @override
     def root(self) -> _State:
-        """See :meth:`Tree.root`."""
         return _State(self.heads, self.tails, self.totals)
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> _State:
-        """See :meth:`Tree.place`."""
         column = self.times[:, item]
         rest = state.rest - column
         if side == 0:
@@ -220,10 +222,10 @@ class FlowshopTree(Tree):
         found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
         return found
 
+    @override
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`."""
         jobs = list(open_items)
         if self.bound_name == "two_machine":
             front = self.two_machine(state, jobs, 0)
@@ -270,18 +272,20 @@ class FlowshopTree(Tree):
         often = int((front == least).sum()) - int((back == least).sum())
         return int(pruned <= 0) if often == 0 else int(often > 0)
 
+    @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: the last job between front and back."""
+        """The last job between front and back."""
         front = _advanced(state.front if state.first else np.zeros_like(state.front), self.times[:, open_items[0]])
         return int((front + (state.back if state.last else 0)).max())
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         one = int((self.heads + self.totals + self.tails).max())
         return max(one, int(self.times.sum(axis=0).max()))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`: the one-machine bound, and the two-machine bound where the tree prunes by it."""
+        """The one-machine bound, and the two-machine bound where the tree prunes by it."""
         nodes = len(paths)
         front, back, rest = (
             np.repeat(vector[:, None], nodes, axis=1) for vector in (self.heads, self.tails, self.totals)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError
@@ -262,13 +263,14 @@ class LinearOrderingTree(Tree):
         kept: NDArray[np.int64] = np.column_stack([self._found.cycles, self._found.weights])
         return kept
 
+    @override
     def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
-        """See :meth:`Tree.prepare`: the cycles of the packing that a linear program gives, and their weights."""
+        """The cycles of the packing that a linear program gives, and their weights."""
         weights = best_packing(self._arcs, self._all, expired)
         return None if weights is None else self._take(weights)
 
+    @override
     def restore(self, prepared: NDArray[np.int64]) -> None:
-        """See :meth:`Tree.restore`."""
         sound = prepared.ndim == 2 and prepared.shape[1] == 4 and (prepared >= 0).all()
         if not sound or (prepared[:, :3] >= self.items).any() or (prepared >= _LARGEST_SUM).any():
             raise ValueError(f"the packing of cycles is not one of {self.items} items")
@@ -295,8 +297,8 @@ class LinearOrderingTree(Tree):
         cycles, weights = self._packing
         return value + int(weights[is_open[cycles].all(axis=1)].sum())
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`."""
         n, (cycles, weights) = self.items, self._packing
         excesses = self._excesses(np.ones(n, np.bool_))
         head = [*self._margins.ravel().tolist(), *excesses.tolist(), self._bound_of(())]
@@ -310,19 +312,20 @@ class LinearOrderingTree(Tree):
         name = "branch_and_bound/linear_ordering"
         return DeviceTree(name, "", {}, table, False, retract=True, threads_per_unit=_THREADS)
 
+    @override
     def root(self) -> tuple[int, tuple[int, ...]]:
-        """See :meth:`Tree.root`."""
         return self._bound_of(()), ()
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, tuple[int, ...]]:
-        """See :meth:`Tree.place`."""
         path = (*state[1], item)
         return self._bound_of(path), path
 
+    @override
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`: also without items that are better placed further ahead."""
+        """Also without items that are better placed further ahead."""
         value, path = state
         is_open = np.zeros(self.items, np.bool_)
         is_open[list(open_items)] = True
@@ -331,16 +334,17 @@ class LinearOrderingTree(Tree):
         gains = np.cumsum(margins, axis=1).max(axis=1, initial=0)
         return 0, [item for item in open_items if values[item] < upper and gains[item] <= 0]
 
+    @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: the last item has none behind it."""
+        """The last item has none behind it."""
         return int(state[0])
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         return self._bound_of(())
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`."""
         return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError
@@ -204,8 +205,8 @@ class QuadraticAssignmentTree(Tree):
         away = distances + np.where(np.eye(n, dtype=np.bool_), np.iinfo(np.int64).max // 2, 0)
         self._near = np.argsort(away, axis=1, kind="stable")[:, : n - 1]
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`."""
         n = self.items
         near = np.zeros((n, n), np.int64)
         near[:, : n - 1] = self._near
@@ -238,12 +239,12 @@ class QuadraticAssignmentTree(Tree):
         found: NDArray[np.int64] = costs + self._open_flows(depth) @ away.T
         return found
 
+    @override
     def root(self) -> tuple[int, tuple[int, ...]]:
-        """See :meth:`Tree.root`."""
         return 0, ()
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, tuple[int, ...]]:
-        """See :meth:`Tree.place`."""
         cost, path = state
         return cost + self._with_placed(path, item), (*path, item)
 
@@ -254,25 +255,27 @@ class QuadraticAssignmentTree(Tree):
         out = self._flows[i, :i] @ self._distances[location, placed]
         return int(own + out + self._flows[:i, i] @ self._distances[placed, location])
 
+    @override
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`: the assignment of open facilities in which the next one takes each location."""
+        """The assignment of open facilities in which the next one takes each location."""
         cost, path = state
         values = cost + costs_of_columns(self._costs(path))
         return 0, [item for item, value in zip(open_items, values.tolist(), strict=True) if value < upper]
 
+    @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: the last facility takes the last location."""
+        """The last facility takes the last location."""
         cost, path = state
         return int(cost) + self._with_placed(path, open_items[0])
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         return assignment(self._costs(()))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`."""
         return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
 
     def _bound_of(self, path: Sequence[int]) -> int:

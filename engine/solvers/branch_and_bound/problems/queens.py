@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....base.problem import require_arrays
 from ....errors import ProblemError
@@ -123,8 +124,8 @@ class QueensTree(Tree):
         self.items = n
         self.leaf_depth = n
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`."""
         return DeviceTree(
             *("branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False),
             retract=True,
@@ -133,21 +134,23 @@ class QueensTree(Tree):
             bottom_levels=_BOTTOM_LEVELS + (self.items > 18),
         )
 
+    @override
     def root(self) -> tuple[int, int, int]:
-        """See :meth:`Tree.root`; the third entry is what a solution counts."""
+        """The third entry is what a solution counts."""
         return (0, 0, 2)
 
+    @override
     def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
-        """See :meth:`Tree.place`."""
         rising, falling, weight = state
         if depth == 0 and 2 * item + 1 == self.items:
             weight = 1
         return (rising | 1 << (depth + item), falling | 1 << (item - depth + self.items - 1), weight)
 
+    @override
     def bound(
         self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`: a column is pruned if a diagonal through its cell is taken, or by mirror symmetry."""
+        """A column is pruned if a diagonal through its cell is taken, or by mirror symmetry."""
         rising, falling, _ = state
         half = (self.items + 1) // 2
         return 0, [
@@ -158,12 +161,12 @@ class QueensTree(Tree):
             and (depth > 0 or column < half)
         ]
 
+    @override
     def leaf(self, state: tuple[int, int, int], open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`."""
         return state[2]
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         return 0
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ..tree import DeviceTree, Tree
 from .atsp import ATSPTree
@@ -52,21 +53,22 @@ class _ForwardTree(Tree):
     def value(self, state: Any) -> int:
         """The objective of a state with all jobs."""
 
+    @override
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`."""
         jobs = list(open_items)
         others = ([other for other in jobs if other != job] for job in jobs)
         values = [self.child_bound(state, job, rest) for job, rest in zip(jobs, others, strict=True)]
         return 0, [job for job, value in zip(jobs, values, strict=True) if value < upper]
 
+    @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: with the last job at the end."""
+        """With the last job at the end."""
         return self.value(self.place(state, self.leaf_depth, open_items[0], 0))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`."""
         return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
 
     def _bound_of(self, path: list[int]) -> int:
@@ -107,18 +109,19 @@ class FlowTimeTree(_ForwardTree):
     then needs the time of the machines behind it. The bound is the largest such sum over all machines.
     """
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`; table: by machine, times, times after it, and the jobs by time."""
+        """Table: by machine, times, times after it, and the jobs by time."""
         by_time = np.argsort(self.times, axis=1, kind="stable")
         table = np.concatenate([part.ravel() for part in (self.times, self.tails, by_time)])
         return self._device_tree("flow_time", table, self.machines + 1)
 
+    @override
     def root(self) -> tuple[Vector, int]:
-        """See :meth:`Tree.root`."""
         return np.zeros(self.machines, np.int64), 0
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[Vector, int]:
-        """See :meth:`Tree.place`."""
         done, total = state[0].copy(), state[1]
         at = 0
         for machine in range(self.machines):
@@ -126,8 +129,8 @@ class FlowTimeTree(_ForwardTree):
             done[machine] = at
         return done, total + at
 
+    @override
     def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
-        """See :meth:`_ForwardTree.child_bound`."""
         done, total = self.place(state, 0, item, 0)
         return total + self._of_open(done, list(others))
 
@@ -136,12 +139,12 @@ class FlowTimeTree(_ForwardTree):
         completions = np.cumsum(np.sort(self.times[:, jobs], axis=1), axis=1).sum(axis=1)
         return int((len(jobs) * done + completions + self.tails[:, jobs].sum(axis=1)).max())
 
+    @override
     def value(self, state: Any) -> int:
-        """See :meth:`_ForwardTree.value`."""
         return int(state[1])
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         return self._of_open(self.heads, list(range(self.items)))
 
 
@@ -152,17 +155,18 @@ class BlockingTree(_ForwardTree):
     job needs behind the machine is left. The bound is the largest such sum over all machines.
     """
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`; table: times by job, then the least times after each machine."""
+        """Table: times by job, then the least times after each machine."""
         table = np.concatenate([self.times.T.ravel(), self.tails.min(axis=1)])
         return self._device_tree("blocking", table, 2 * self.machines)
 
+    @override
     def root(self) -> tuple[int, ...]:
-        """See :meth:`Tree.root`."""
         return tuple(0 for _ in range(self.machines))
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, ...]:
-        """See :meth:`Tree.place`."""
         at, left = int(state[0]), list[int]()
         for machine in range(self.machines):
             free = int(state[machine + 1]) if machine + 1 < self.machines else 0
@@ -170,19 +174,19 @@ class BlockingTree(_ForwardTree):
             left.append(at)
         return tuple(left)
 
+    @override
     def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
-        """See :meth:`_ForwardTree.child_bound`."""
         return self._of_open(np.array(self.place(state, 0, item, 0)), list(others))
 
     def _of_open(self, left: Vector, jobs: list[int]) -> int:
         return int((left + self.times[:, jobs].sum(axis=1) + self.tails.min(axis=1)).max())
 
+    @override
     def value(self, state: Any) -> int:
-        """See :meth:`_ForwardTree.value`."""
         return int(state[-1])
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         one = self._of_open(self.heads, list(range(self.items)))
         return max(one, int(self.times.sum(axis=0).max()))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import ProblemError
@@ -204,8 +205,8 @@ class TardinessTree(Tree):
         self.leaf_depth = self.items - 1
         self._by_time = np.argsort(problem.times, kind="stable")
 
+    @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        """See :meth:`Tree.device`."""
         problem = self._problem
         parts = [problem.times, problem.weights, problem.due, self._by_time]
         table = np.concatenate(parts).astype(np.int32)
@@ -223,32 +224,34 @@ class TardinessTree(Tree):
             costs[::-1, column] = [self._cost(job, at) for at in done.tolist()]
         return costs
 
+    @override
     def root(self) -> tuple[int, int]:
-        """See :meth:`Tree.root`."""
         return 0, int(self._times.sum())
 
+    @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, int]:
-        """See :meth:`Tree.place`."""
         cost, left = state
         return cost + self._cost(item, left), left - int(self._times[item])
 
+    @override
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`: the assignment of jobs to positions in which each job takes the last one."""
+        """The assignment of jobs to positions in which each job takes the last one."""
         values = state[0] + costs_of_columns(self._costs(open_items))
         return 0, [item for item, value in zip(open_items, values.tolist(), strict=True) if value < upper]
 
+    @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """See :meth:`Tree.leaf`: the last open job is the first of all."""
+        """The last open job is the first of all."""
         return int(state[0]) + self._cost(open_items[0], int(self._times[open_items[0]]))
 
+    @override
     def lower_bound(self) -> int:
-        """See :meth:`Tree.lower_bound`."""
         return assignment(self._costs(range(self.items)))
 
+    @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Tree.bounds`."""
         return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
 
     def _bound_of(self, path: Sequence[int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ....devices import Buffer
 from ....devices.kernels.program import Program
@@ -73,8 +74,9 @@ class ConjugateRows(Rows):
             memory.zeros(sums),
         )
 
+    @override
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
-        """See :meth:`Rows.sweep`; its sums may be left in a buffer of float64, as so many numbers of float32."""
+        """Its sums may be left in a buffer of float64, as so many numbers of float32."""
         if out.dtype == np.float64:
             out = Buffer(out.handle, out.argument, out.shape, np.dtype(np.float32))
         super().sweep(mode, beta, out, betas, **arguments)
@@ -155,8 +157,9 @@ class ConjugateRows(Rows):
         constants = conjugate_constants(self._block, chains, mode, self.design.storage, self.design.problem.family)
         return self.device.program("gibbs/dense_conjugate", **constants)
 
+    @override
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
-        """See :meth:`Rows.gather`; also of sums in float64."""
+        """Also of sums in float64."""
         if partial.dtype == np.float32:
             super().gather(partial, count, shards)
             return

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg.blas
 import scipy.linalg.lapack
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Device
 from ....numerics.linear_algebra import Provider, linear_algebra
@@ -98,8 +99,8 @@ class HostMemoryShard(DeviceShard):
         self._arrays.clear()
         super().close()
 
+    @override
     def session(self) -> contextlib.AbstractContextManager[None]:
-        """See :class:`DeviceShard`."""
         return self.algebra.one_thread()
 
     # --- one launch instead of several --------------------------------------------------------------------------
@@ -121,8 +122,8 @@ class HostMemoryShard(DeviceShard):
     def _given_matrix(self) -> dict[str, Any]:
         return {"m": self._m, **{name: self._buffers[name] for name in ("A", "slack_row", "slack_sign")}}
 
+    @override
     def advance(self, primal: Vector, dual: Vector) -> None:
-        """See :class:`Shard`."""
         if not self.small:
             super().advance(primal, dual)
             return
@@ -137,8 +138,8 @@ class HostMemoryShard(DeviceShard):
             self._pending_step = None
             super().advance(np.array([primal]), np.array([dual]))
 
+    @override
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """See :class:`Shard`."""
         if not self.small:
             return super().assess(y, rho, rho_free)
         self._sync()
@@ -202,38 +203,38 @@ class HostMemoryShard(DeviceShard):
         others |= {"dy": b["rows_in"], "adx": b["rows_out"]}
         return self._pass("search_direction", *self._point_names, *names, *slots, **self._given_matrix(), **others)
 
+    @override
     def complete(self) -> Vector:
-        """See :class:`Shard`."""
         return self._results(EXTENTS)[:, 0] if self.small else super().complete()
 
+    @override
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        """See :class:`Shard`."""
         self._pending_step = None
         super().set_point(x, s, w, z)
 
+    @override
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._take_pending_step()
         return super().scale(rho, rho_free)
 
+    @override
     def unit_scale(self) -> None:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         self._sync()
         self._array("theta")[:] = 1.0
 
+    @override
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._take_pending_step()
         return super().target(kind, sigma_mu, primal, dual)
 
+    @override
     def direction(self, dy: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._take_pending_step()
         return super().direction(dy)
 
+    @override
     def update(self) -> None:
-        """See :class:`DeviceShard`."""
         self._busy = True
         super().update()
 
@@ -260,8 +261,8 @@ class HostMemoryShard(DeviceShard):
         self._sync()
         return self._array("results")[: self._parts * width].reshape(1, self._parts, width).copy()
 
+    @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """See :class:`Shard`."""
         self._take_pending_step()
         self._sync()
         x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
@@ -293,8 +294,8 @@ class HostMemoryShard(DeviceShard):
         if self._slacks:
             np.multiply(self.data.slack_signs, y[0, self.data.slack_rows], out=out[self._n :])
 
+    @override
     def normal(self, p: Vector) -> Vector:
-        """See :class:`Shard`."""
         if self._sparse:
             return super().normal(p)
         self._affine_target_ready = False
@@ -302,8 +303,8 @@ class HostMemoryShard(DeviceShard):
         np.multiply(self._array("theta"), self._array("aty"), out=self._array("weighed"))
         return self._times("weighed")
 
+    @override
     def form(self) -> None:
-        """See :class:`Shard`."""
         if self._sparse:
             self._busy = True
             super().form()
@@ -331,8 +332,8 @@ class HostMemoryShard(DeviceShard):
     def _diagonal(self, name: str) -> Vector:
         return self._array(name).reshape(-1)[:: self._m + 1]
 
+    @override
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """See :class:`Shard`."""
         self._sync()
         factor = self._array("L")
         np.copyto(factor, self._array("M"))
@@ -348,8 +349,8 @@ class HostMemoryShard(DeviceShard):
             status = int(np.argmax(np.isnan(diagonal))) + 1
         return np.array([status], np.int32)
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._sync()
         upper, out = self._array("L").T, rhs[0].copy()
         for trans in (1, 0):

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Device, DevicePool, Member
 from ....devices.pool.group import WorkerGroup
@@ -404,10 +405,11 @@ class PoolSystem(System):
         everything[0] = group.submit(0, DeviceShard.collect_normal, others)
         group.gather(everything)
 
+    @override
     def search_direction(
         self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
     ) -> tuple[Vector, Vector]:
-        """See :class:`System`; the devices wait for each other themselves, not for this thread."""
+        """The devices wait for each other themselves, not for this thread."""
         if len(self.shards) == 1 or self.updating or self.normal_equations is not None:
             return super().search_direction(kind, sigma_mu, primal, dual, rp, keep_previous)
         began = self._phases.begin()

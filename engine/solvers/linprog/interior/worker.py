@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Buffer, Capabilities, Device
 from ....numerics.groups import group_size
@@ -142,14 +143,14 @@ class DeviceShard(Shard):
             head = self._heads[name] = replace(self._buffers[name], shape=(self._k, self._n))
         return head
 
+    @override
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         for name, values in (("x", x), ("s", s), ("w", w), ("z", z)):
             self.device.put(self.flat(values), self._buffers[name])
 
+    @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """See :class:`Shard`."""
         x, s, w, z = (self._unflat(self.device.get(self._buffers[name])) for name in ("x", "s", "w", "z"))
         return x, s, w, z
 
@@ -228,21 +229,21 @@ class DeviceShard(Shard):
             items = self._k * self._slacks
             self._over("slack_columns", items, **self._slack_sizes, **given, y=b["rows_in"], out=b["aty"])
 
+    @override
     def transposed(self, y: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._transposed(y)
         return self._unflat(self.device.get(self._buffers["aty"]))
 
+    @override
     def times(self, v: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         self.device.put(self.flat(v), self._buffers["weighed"])
         return self._times("weighed")
 
     # --- see Shard ----------------------------------------------------------------------------------------------
 
+    @override
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """See :class:`Shard`."""
         self._transposed(y)
         self._scalars(rho, rho_free)
         names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results")
@@ -254,8 +255,8 @@ class DeviceShard(Shard):
         least, most = parts[:, :, 5:6].min(axis=1), parts[:, :, 6:].max(axis=1)
         return ax, np.concatenate([sums, greatest, least, most], axis=1)
 
+    @override
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         self._scalars(rho, rho_free)
         names = (*self._point_names, "theta", "results")
@@ -263,8 +264,8 @@ class DeviceShard(Shard):
         parts = self._results(2)
         return np.stack([parts[:, :, 0].min(axis=1), parts[:, :, 1].max(axis=1)], axis=1)
 
+    @override
     def unit_scale(self) -> None:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         theta = self._buffers["theta"]
         self._over("fill", theta.size, count=theta.size, value=1.0, values=theta)
@@ -274,8 +275,8 @@ class DeviceShard(Shard):
         """Where the present theta is; of one program, all columns and then the slacks."""
         return self._buffers["theta"]
 
+    @override
     def get_theta(self) -> Vector:
-        """See :class:`Shard`."""
         return self._unflat(self.device.get(self._buffers["theta"]))
 
     def _matrix(self, name: str) -> Buffer:
@@ -284,8 +285,8 @@ class DeviceShard(Shard):
             self._buffers[name] = self.device.empty((self._k, self._m, self._m), np.float64)
         return self._buffers[name]
 
+    @override
     def form(self) -> None:
-        """See :class:`Shard`."""
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
@@ -426,15 +427,15 @@ class DeviceShard(Shard):
         assert self._updates is not None
         return self._updates.solve(rhs[0])[None]
 
+    @override
     def normal(self, p: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         self._transposed(p)
         self._run("weigh", lambda: self._pass("weigh", "theta", "aty", out=self._buffers["weighed"]))
         return self._times("weighed")
 
+    @override
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """See :class:`Shard`."""
         if not (self._affine_target_ready and kind == "affine" and not sigma_mu.any()):
             self._affine_target_ready = False
             wanted = self._scalars(sigma_mu, primal, dual)
@@ -447,20 +448,20 @@ class DeviceShard(Shard):
             )
         return self._times("weighed")
 
+    @override
     def direction(self, dy: Vector) -> Vector:
-        """See :class:`Shard`."""
         self._transposed(dy)
         names = ("aty", "theta", "g", "rxs", "rwz", "ru", "results")
         self._run(("direct", self._slot), lambda: self._pass("direct", *self._point_names, *names, **self._step()))
         return self._times(f"dx{self._slot}")
 
+    @override
     def complete(self) -> Vector:
-        """See :class:`Shard`."""
         parts = self._results(EXTENTS)
         return np.concatenate([parts[:, :, :2].max(axis=1), parts[:, :, 2:].sum(axis=1)], axis=1)
 
+    @override
     def advance(self, primal: Vector, dual: Vector) -> None:
-        """See :class:`Shard`."""
         self._affine_target_ready = False
         given = {**self._step(), "steps": self._scalars(primal, dual)}
         self._run(("advance", self._slot), lambda: self._pass("advance", *self._point_names, **given))
@@ -469,8 +470,8 @@ class DeviceShard(Shard):
         """A context to hold while many of these methods are called in a row."""
         return contextlib.nullcontext()
 
+    @override
     def swap_slots(self) -> None:
-        """See :class:`Shard`."""
         self._slot = 1 - self._slot
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....base.context import RunContext
 from ..highs.model import Scaling, model_of
@@ -83,8 +84,8 @@ class HighsThread(Racer):
         del options["threads"]  # HiGHS refuses another number than this process has used before
         self.future = start_thread(lambda: self.here.run(problem, options))
 
+    @override
     def collect(self) -> MethodUpdate:
-        """See :class:`Racer`."""
         try:
             found = self.future.result()
         except ChildError:
@@ -118,15 +119,16 @@ class HighsThread(Racer):
     def report(self, run: RunContext) -> None:
         """HiGHS reports nothing while it works."""
 
+    @override
     def refine(self) -> None:
-        """See :class:`Racer`: its point is final."""
+        """Its point is final."""
 
+    @override
     def count(self, counters: Counters) -> None:
-        """See :class:`Racer`."""
         counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
 
+    @override
     def close(self) -> None:
-        """See :class:`Racer`."""
         self.stop()
 
 
@@ -155,31 +157,33 @@ class HighsInteriorThread(HighsThread):
         del options["threads"], options["solver"]
         self.future = start_thread(lambda: self.here.solve_interior(options))
 
+    @override
     def collect(self) -> MethodUpdate:
-        """See :class:`Racer`."""
         return super().collect() if self._child is None else self._child.collect()
 
+    @override
     def stop(self) -> None:
-        """See :class:`HighsThread`; the simplex method goes on."""
+        """The simplex method goes on."""
         self.here.stop_interior()
 
+    @override
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """See :class:`HighsThread`."""
         return super().present_point() if self._child is None else None
 
+    @override
     def refine(self) -> None:
-        """See :class:`Racer`: an interior point that is not exact enough is moved to a vertex."""
+        """An interior point that is not exact enough is moved to a vertex."""
         self._child = self._new_child()
         self.future = self._child.future
 
+    @override
     def count(self, counters: Counters) -> None:
-        """See :class:`Racer`."""
         super().count(counters)
         if self._child is not None:
             self._child.count(counters)
 
+    @override
     def close(self) -> None:
-        """See :class:`Racer`."""
         super().close()
         if self._child is not None:
             self._child.close()
@@ -231,8 +235,8 @@ class HighsRacer(Racer):
             options["time_limit"] = max(0.0, left - min(_BEFORE_LIMIT, _PART_BEFORE_LIMIT * left))
         self.future = self._process.request("solve", self._model, options)
 
+    @override
     def collect(self) -> MethodUpdate:
-        """See :class:`Racer`."""
         try:
             found = self._scaling.back(self.future.result())
         except ChildError:
@@ -244,15 +248,16 @@ class HighsRacer(Racer):
     def report(self, run: RunContext) -> None:
         """HiGHS reports nothing while it works."""
 
+    @override
     def refine(self) -> None:
-        """See :class:`Racer`: an interior point that is not exact enough is moved to a vertex."""
+        """An interior point that is not exact enough is moved to a vertex."""
         self._crossover = True
         self._request()
 
+    @override
     def count(self, counters: Counters) -> None:
-        """See :class:`Racer`."""
         counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
 
+    @override
     def close(self) -> None:
-        """See :class:`Racer`."""
         self._process.close()

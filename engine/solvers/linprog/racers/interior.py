@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....base.context import RunContext
 from ....devices import DevicePool, Member
@@ -155,8 +156,8 @@ class InteriorRacer(Racer):
             "spread_of_d": float(state.spread[0]) if steps else np.nan,
         }
 
+    @override
     def collect(self) -> MethodUpdate:
-        """See :class:`Racer`."""
         self.measures, x = self.future.result()
         self.error = float(self.measures.error[0])
         method = self.method
@@ -195,8 +196,8 @@ class InteriorRacer(Racer):
         """Whether no iteration is in progress, or one that ends soon; one that has failed leaves no iterate."""
         return bool(wait([self.future], timeout=_PATIENCE).done) and self.future.exception() is None
 
+    @override
     def refine(self) -> None:
-        """See :class:`Racer`."""
         reached = self.method.goal if self.measures is None else self.measures.error
         goal = 0.1 * np.minimum(self.method.goal, reached)  # another point, not the same again
         self.method.goal = np.maximum(goal, 0.1 * LEAST_GOAL)
@@ -210,8 +211,8 @@ class InteriorRacer(Racer):
         """How many iterations this start has made to get there."""
         return iteration - self._first_iteration
 
+    @override
     def report(self, run: RunContext) -> None:
-        """See :class:`Racer`."""
         while self._system.warnings:
             run.notice(self._system.warnings.pop(0), level="warning")
         if self.measures is None:
@@ -226,8 +227,8 @@ class InteriorRacer(Racer):
             run.metric(f"seconds_{name}", seconds)
         run.progress("iterations", latest["iteration"], self.options.max_iterations, "iterations", limit=True)
 
+    @override
     def count(self, counters: Counters) -> None:
-        """See :class:`Racer`."""
         add_counters(counters, self._system, self.method, self._first_iteration)
 
     def factor_arrays(self) -> dict[str, NDArray[Any]]:
@@ -236,6 +237,6 @@ class InteriorRacer(Racer):
         picture = None if equations is None else equations.picture
         return {} if picture is None else {"factor_entries": picture[0], "factor_fronts": picture[1]}
 
+    @override
     def close(self) -> None:
-        """See :class:`Racer`."""
         self._system.__exit__(None, None, None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....base.context import RunContext
 from ....devices import DevicePool, Member
@@ -115,8 +116,8 @@ class PdhgRacer(Racer):
         else:
             self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance_and_read, *given)[0])
 
+    @override
     def collect(self) -> MethodUpdate:
-        """See :class:`Racer`."""
         if self._opening is None:
             program = self.future.result()
             self.future = self._opening = start_thread(
@@ -155,12 +156,13 @@ class PdhgRacer(Racer):
         assert self._group is not None
         return self._group.each(PdhgWorker.point)[0]
 
+    @override
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """See :class:`Racer`; waits for the end of the slice."""
+        """Waits for the end of the slice."""
         return None if self.measures is None else self._point()
 
+    @override
     def refine(self) -> None:
-        """See :class:`Racer`."""
         self._goal *= 0.1
         self._submit()
 
@@ -174,8 +176,8 @@ class PdhgRacer(Racer):
         x, y = self._point()
         return x, y, self._before + self.measures.iteration, self.measures.primal_weight
 
+    @override
     def report(self, run: RunContext) -> None:
-        """See :class:`Racer`."""
         found = self.measures
         if found is None:
             return
@@ -190,14 +192,14 @@ class PdhgRacer(Racer):
             iteration, most = self._before + found.iteration, self._options.pdhg_iterations
             run.progress("iterations", iteration, most, "iterations", limit=True)
 
+    @override
     def count(self, counters: Counters) -> None:
-        """See :class:`Racer`."""
         if self.measures is not None:
             counters["pdhg_iterations"] = counters.get("pdhg_iterations", 0) + self.measures.iteration
             counters["pdhg_restarts"] = counters.get("pdhg_restarts", 0) + self.measures.restarts
 
+    @override
     def close(self) -> None:
-        """See :class:`Racer`."""
         self._ended.set()
         if self._group is None and self._opening is not None:
             self._group = self._opening.result()
