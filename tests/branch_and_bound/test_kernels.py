@@ -111,7 +111,11 @@ def test_without_a_trigger_every_launch_is_a_node(device: Member) -> None:
     """The left end of the paper's Figure 4."""
     one = launches_of(device, 8, 16, steal_trigger=0)
     assert QUEENS[8][1] / 16 <= one <= QUEENS[8][1]
-    tree = random_flowshop(6, 3, seed=1).tree("two_machine", "max_sum")
+
+
+@pytest.mark.full
+def test_without_a_trigger_children_are_bounded_in_parallel_too(device: Member) -> None:
+    tree = random_flowshop(6, 3, seed=1).tree("one_machine", "max_sum")
     optimum = brute_force(tree)
     found = explore(device, tree, optimum, variant="pte_peb", steal_trigger=0)
     assert counts(found) == counts(search(tree, optimum))
