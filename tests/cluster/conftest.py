@@ -16,10 +16,6 @@ os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forks
 package("distributed")
 
 
-def _cpu() -> str | None:
-    return next((info.id for info in engine.available_devices("opencl") if info.capabilities.kind == "cpu"), None)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _patience() -> Iterator[None]:
     """Workers may take minutes to start, and to answer, on a busy machine."""

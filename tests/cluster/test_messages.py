@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.cli import _fail, command_line
+from engine.cli import command_line
 from engine.errors import ClusterError, InputError, OptionError, RunFolderError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
@@ -68,18 +68,6 @@ def test_an_asynchronous_client_is_refused(crew: Any) -> None:
 
     with pytest.raises(InputError, match="the client is asynchronous"):
         asyncio.run(attempt())
-
-
-def test_reasons_begin_with_a_small_letter_but_for_abbreviations() -> None:
-    assert connection._reason(OSError("Timed out\nmore")) == "timed out"
-    assert connection._reason(OSError("TLS certificate is wrong")) == "TLS certificate is wrong"
-
-
-def test_the_hint_after_a_lost_cluster_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
-    error = ClusterError("the connection to the scheduler is lost")
-    error.run_folder = "runs/one"
-    assert _fail(error, None, False) == 3
-    assert "to resume: quintet resume runs/one --cluster WHERE\n" in capsys.readouterr().err
 
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:

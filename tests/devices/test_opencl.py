@@ -78,18 +78,6 @@ def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguish
     assert available("opencl")[0] == []
 
 
-@pytest.mark.parametrize(
-    ("native", "shown"),
-    [
-        ("pthread-AMD EPYC", "AMD EPYC"),
-        ("cpu-haswell-Intel(R) Core(TM)", "haswell-Intel(R) Core(TM)"),
-        (" NVIDIA H200 ", "NVIDIA H200"),
-    ],
-)
-def test_the_name_of_a_cpu_is_shown_without_pocls_prefix(native: str, shown: str) -> None:
-    assert listing._short_name(native) == shown
-
-
 def test_a_device_that_has_gone_is_a_device_error(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "native_devices", list)
     with pytest.raises(DeviceError, match=rf"cannot open {opencl.info.id} \("):

@@ -164,18 +164,6 @@ def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbo
     assert (summary.message, summary.warnings) == (reason, [])
 
 
-def test_a_remark_is_no_reason_for_having_no_solution(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("linprog"), LIGHT)
-    qtbot.addWidget(panel)
-    panel.show()
-    events = [STARTED, Notice(time=1, level="info", message="presolve"), Finished(time=2, status="infeasible")]
-    panel.feed(events)
-    assert not panel._warning_label.isVisible()
-    summary = Summary()
-    summary.take(events)
-    assert summary.message == ""
-
-
 # --- one source for a number --------------------------------------------------------------------------------------
 
 
@@ -220,30 +208,6 @@ def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot: Any, tmp_
     rows = {tab.table.item(row, 0).text(): tab.table.item(row, 1).text() for row in range(tab.table.rowCount())}
     shown = {name: rows[name] for name in ("state", "best", "bound", "gap", "time")}  # the record has no end
     assert shown == {"state": "time limit", "best": "9", "bound": "7", "gap": "22.22 %", "time": "4.0 s"}
-
-
-def test_a_comparison_says_which_run_was_resumed_and_where(qtbot: Any, tmp_path: Path) -> None:
-    notes = []
-    for title, resumed in (("one", True), ("two", False)):
-        begun = STARTED.model_copy(update={"sense": "minimize"})
-        counted = [Progress(time=t, phase="search", done=100 * t, total=1000, unit="nodes") for t in (1.0, 2.0, 3.0)]
-        parts = [counted, [Incumbent(time=2.0, objective=9, bound=7, gap=0.2)]]
-        again = [begun.model_copy(update={"resumed": True, "time": 2.0}), counted[-1]] if resumed else []
-        events = [begun, *parts[0][:2], *parts[1], *again, Finished(time=3.0, status="optimal", objective=9, bound=9)]
-        (tmp_path / title).mkdir()
-        (tmp_path / title / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
-        notes.append(RunNote(title, str(tmp_path / title), title))
-    tab = CompareTab(notes, LIGHT)
-    qtbot.addWidget(tab)
-    tab.resize(900, 600)
-    tab.show()
-    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
-    for against, x in (("", 2.0), ("nodes", 200.0)):
-        tab.show_against(against)
-        best = next(figure for figure in tab.plots() if figure.title == "Best and bound")
-        best.to_image(1.0)
-        assert best.sessions == [x]
-        assert [line.label.format for line in best._session_lines] == ["one resumed"]
 
 
 RECORDED = sorted((SAMPLES / "recorded").iterdir())
@@ -384,23 +348,6 @@ def test_an_estimate_begins_anew_with_each_phase() -> None:
     assert summary.remaining.estimate() is None
 
 
-def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),), usual_kernels=7), LIGHT)
-    qtbot.addWidget(panel)
-    plot = next(figure for figure in panel.plots() if figure.key == "speed")
-    panel.feed([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
-    assert "Compiling kernels (3 of about 7)" in plot._hint_text
-    assert "only the first time" in plot._hint_text
-    summary = Summary()
-    summary.take([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
-    assert summary.phase == "compiling kernels (3)"
-    assert summary.fraction is None
-    panel.feed([Metric(time=1.0, name="other", value=1.0)])
-    assert plot._hint_text == plot.empty
-    panel.feed([Metric(time=1.0, name="speed", value=1.0)])
-    assert plot._hint_text == ""
-
-
 def test_time_axes_begin_with_the_first_values_and_stay(qtbot: Any) -> None:
     panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"), MetricSpec("later", "Later"))), LIGHT)
     qtbot.addWidget(panel)
@@ -427,13 +374,3 @@ def test_time_axes_begin_with_the_first_values_and_stay(qtbot: Any) -> None:
     panel.feed([Finished(time=22.0, status="complete", objective=7, bound=7, gap=0.0)])
     assert begins() == pytest.approx(dict.fromkeys(("objective", "speed", "later"), 8.5))
     assert plots["device memory"].origin == 0.0  # the devices work while kernels are compiled
-
-
-def test_a_run_without_reports_is_not_shown_as_waiting(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("knapsack"), LIGHT)
-    qtbot.addWidget(panel)
-    panel.feed([STARTED, Finished(time=0.05, status="optimal", objective=3, bound=3, gap=0.0)])
-    plots = [figure for figure in panel.plots() if isinstance(figure, LivePlot) and not figure.curves_have_data]
-    assert plots
-    assert not any("waiting" in plot._hint_text for plot in plots)
-    assert "reported no such values" in next(plot for plot in plots if plot.key == "items_done")._hint_text

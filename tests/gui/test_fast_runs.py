@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import engine
 from engine.solvers import discover
@@ -58,16 +57,3 @@ def test_a_linear_program_that_highs_solves_at_once_says_so(qtbot: Any, tmp_path
     assert "HiGHS has solved the program before an iteration" in panel.objectives._hint_text
     assert panel.result.arrays["racers"].tolist() == ["HiGHS simplex"]
     assert panel.variables.table()[1]
-
-
-@pytest.mark.full
-def test_a_population_that_has_the_optimum_says_that_no_generation_was_needed(qtbot: Any, tmp_path: Path) -> None:
-    panel = dashboard(qtbot, engine.BOA("onemax", 10), tmp_path / "run")
-    assert panel.result.counters["generations"] == 0
-    assert all("No generation was needed" in figure._hint_text for figure in (panel.seconds, panel.network))
-
-
-@pytest.mark.full
-def test_a_counted_tree_says_why_it_has_no_incumbent(qtbot: Any, tmp_path: Path) -> None:
-    panel = dashboard(qtbot, engine.Queens(6), tmp_path / "run")
-    assert "Solutions are counted" in panel.best._hint_text

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 
-import engine
 from engine.base.solver import MetricSpec
-from engine.events import Compiling, Finished, Metric, Progress, Trace
-from gui.app.theme import DARK, LIGHT
+from engine.events import Compiling, Finished, Metric, Progress
+from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.notes import RunNote
-from gui.runs.summary import Summary, compiling_text
+from gui.runs.summary import Summary
 from tests.support import counting
 
 STARTED = counting.STARTED
@@ -32,32 +31,6 @@ def panel_of(qtbot: Any, solver: str, **about: Any) -> Panel:
 
 
 # --- what is waited for -------------------------------------------------------------------------------------------
-
-
-def test_a_linear_program_says_that_it_is_prepared(qtbot: Any) -> None:
-    random = np.random.default_rng(3)
-    matrix = random.random((20, 40))
-    cost = matrix.T @ random.random(20) + random.random(40)
-    events: list[Any] = []
-    problem = engine.LinearProgram(cost, A_eq=matrix, b_eq=matrix @ random.random(40))
-    engine.solve(problem, method="mpc", on_event=events.append)
-    panel = panel_of(qtbot, "linprog")
-    panel.wait_for("Starting the solver and opening the devices…")
-    hints = []
-    for event in events:
-        panel.feed([event])
-        if not hints or hints[-1] != panel.objectives._hint_text:
-            hints.append(panel.objectives._hint_text)
-        if event.type == "progress" and event.phase == "preparation":
-            assert "Iteration" not in dict(panel.summary())
-    assert hints[:2] == ["The solver is preparing the problem…", "Preparation…"]
-    assert hints[-1] == ""
-
-
-def test_more_kernels_than_the_last_time_are_said_to_be_more() -> None:
-    assert compiling_text(3) == "compiling kernels (3)"
-    assert compiling_text(3, 11) == "compiling kernels (3 of about 11)"
-    assert compiling_text(14, 11) == "compiling kernels (14, 11 the last time)"
 
 
 @pytest.mark.parametrize("metrics", [(), (MetricSpec("speed", "Speed", "steps/s"),)], ids=["progress", "metric"])
@@ -99,53 +72,7 @@ def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) ->
 # --- names --------------------------------------------------------------------------------------------------------
 
 
-def test_a_column_is_called_as_it_is_in_the_file(qtbot: Any) -> None:
-    panel = panel_of(qtbot, "gibbs")
-    panel.feed(
-        [STARTED, *(Trace(time=1, name=name, iteration=1, values=[0.5]) for name in ("log_tau", "word_freq_credit"))]
-    )
-    titles = [figure.title for figure in panel.plots() if figure.key.startswith("trace ")]
-    assert titles == ["log tau", "word_freq_credit"]
-
-
 # --- seen whole ---------------------------------------------------------------------------------------------------
-
-
-def test_a_tile_that_grows_is_never_cut_off(qtbot: Any) -> None:
-    panel = panel_of(qtbot, "gibbs")
-    panel.feed([STARTED])
-    qtbot.wait(20)
-    for done in (5, 50, 150, 1500):
-        panel.feed([Progress(time=1.0, phase="warm-up", done=done, total=3000, unit="iterations")])
-        tile = panel.tile("Phase")
-        assert tile.width() >= tile._value_width(), (done, tile.width())
-        qtbot.wait(20)
-
-
-@pytest.mark.parametrize(("draws", "wanted"), [(None, 500.0), (200, None)])
-def test_the_effective_draws_that_end_sampling_are_a_line(qtbot: Any, draws: int | None, wanted: float | None) -> None:
-    panel = panel_of(qtbot, "gibbs")
-    panel.on_started(STARTED.model_copy(update={"options": {"warmup": 300, "ess": 500.0, "draws": draws}}))
-    assert panel.ess._marked == wanted
-    panel.on_finished(Finished(time=2, status="complete", counters={"least_ess": 612.0}))
-    assert panel.ess.unit.endswith("of the slowest of all 612" + (", 500 asked for" if wanted else ""))
-
-
-def test_the_mark_of_a_resumed_run_is_above_the_curves_on_a_background(qtbot: Any) -> None:
-    plot = LivePlot("Best", theme=LIGHT)
-    qtbot.addWidget(plot)
-    plot.resize(500, 300)
-    plot.show()
-    plot.series("best").append(0.0, 5.0)
-    plot.series("best").append(10.0, 5.0)
-    plot.mark_session(4.0)
-    plot.refresh()
-    qtbot.waitUntil(lambda: len(plot._session_lines) == 1, timeout=120_000)
-    (line,) = plot._session_lines
-    assert line.zValue() > plot.curves[0].item.zValue()
-    assert line.label.fill.color().name() == LIGHT.base
-    plot.set_theme(DARK)
-    assert line.label.fill.color().name() == DARK.base
 
 
 def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
@@ -187,12 +114,3 @@ def test_sampling_that_a_limit_ends_is_not_called_done(qtbot: Any, status: str, 
     panel.feed([STARTED, Progress(time=1.0, phase="sampling", done=40, total=2000, unit="iterations")])
     panel.feed([Finished(time=2.0, status=status)])
     assert panel.tile("Phase").value == phase
-
-
-@pytest.mark.parametrize(
-    ("status", "text"), [("optimal", "No generation was needed"), ("interrupted", "The run ended")]
-)
-def test_a_stopped_run_is_not_said_to_need_no_generation(qtbot: Any, status: str, text: str) -> None:
-    panel = panel_of(qtbot, "boa")
-    panel.feed([STARTED, Finished(time=2.0, status=status, objective=3, counters={"generations": 0})])
-    assert panel.network._hint_text.startswith(text)  # type: ignore[attr-defined]

@@ -65,15 +65,6 @@ def test_a_machine_that_says_nothing_has_no_figures(tmp_path: Path, monkeypatch:
     assert (host.name, host.utilisation, host.memory_used) == ("host", None, None)
 
 
-def test_the_tab_says_nothing_of_the_devices_before_their_first_report(qtbot: Any, open_window: Any) -> None:
-    window = open_window(COUNTING)
-    window.actions_by_name["monitor"].trigger()
-    tab = window.tabs.currentWidget()
-    assert tab.figures["power"]._hint_text == "Waiting for the first report of the devices…"
-    tab._process.kill()
-    qtbot.waitUntil(lambda: tab.figures["power"]._hint_text.startswith("The devices can"), timeout=120_000)
-
-
 def test_the_tab_asks_while_it_is_visible(qtbot: Any, open_window: Any) -> None:
     window = open_window(COUNTING)
     window.actions_by_name["monitor"].trigger()

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import engine
 from engine.base.solver import MetricSpec
 from engine.events import DeviceStatus, Failed, Metric, Started, StateChanged, Trace
 from engine.runs.folder.run_folder import RunFolder
@@ -144,21 +143,6 @@ def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, fol
     for _, value in panel.summary():
         assert value in page.text
     assert panel.theme is DARK
-
-
-def test_a_network_too_large_to_be_told_is_said_to_be(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 1500)), LIGHT)
-    qtbot.addWidget(panel)
-    for key in ("network", "individuals", "gene entropy"):
-        assert "at the end of the run" in figure(panel, key)._hint_text
-
-
-def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -> None:
-    panel = played(qtbot, RECORDED / "knapsack", part=0.2)
-    for width, cut in ((1600, False), (420, True)):
-        panel.resize(width, 720)
-        qtbot.waitUntil(lambda cut=cut: panel._about.shown_text().endswith("…") == cut, timeout=120_000)
-        assert panel._about.toolTip() == (panel._about.text() if cut else "")
 
 
 def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:

@@ -25,7 +25,6 @@ from gui.plot.charts import BandPlot, Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
-from gui.plot.rows import IntervalPlot
 from gui.plot.stacked import StackedPlot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -290,17 +289,6 @@ def test_no_city_of_a_tour_hides_another(qtbot: Any) -> None:
     assert apart[~np.eye(40, dtype=bool)].min() > 0.05
 
 
-def test_a_matrix_and_intervals_that_are_not_there_yet_leave_no_mark(qtbot: Any) -> None:
-    forest, pixels = IntervalPlot("Forest", theme=LIGHT), Pixels("Pixels", theme=LIGHT, across="gene", down="row")
-    for empty in (forest, pixels):
-        empty.hint("Later.")
-        shown(qtbot, empty)
-        picture = empty.view.grab(empty.view.rect().adjusted(0, 0, 0, -empty.view.height() // 2 - 60)).toImage()
-        assert painted(picture) == 1
-    pixels.show_matrix(np.eye(4))
-    assert pixels._hint_text == ""
-
-
 def test_long_numbers_have_room_at_an_axis(qtbot: Any) -> None:
     plot = LivePlot("Value", theme=LIGHT, from_zero=False)
     usual = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
@@ -337,20 +325,3 @@ def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
     axis = LogAxis("left")
     assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["10⁻⁶", "0.01", "1", "10000", "1M", "100T"]
     assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["100", "10⁴", "10⁶", "10¹⁶"]
-
-
-@pytest.mark.full
-def test_networks_of_thousands_of_nodes_are_drawn_with_shades_and_larger_ones_are_not(qtbot: Any) -> None:
-    blocks = np.array([(first + a, first + b) for first in range(0, 1500, 5) for a in range(5) for b in range(a)])
-    view = NetworkView("Network", theme=LIGHT)
-    qtbot.addWidget(view)
-    view.resize(700, 500)
-    view.fine = True  # placed at once
-    view.show_network(1500, blocks, np.linspace(0, 1, 1500))
-    view.redraw()
-    image = view.grab().toImage()
-    seen = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
-    pale, full = LIGHT.mixed(LIGHT.accent, 0.3), LIGHT.mixed(LIGHT.accent, 1.0)
-    assert {QColor(pale).name(), QColor(full).name()} <= seen
-    view.show_network(NetworkView.MOST + 1, blocks)
-    assert "too large to be drawn" in view._hint_text

@@ -18,7 +18,6 @@ from engine.util.text import value_text
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
 from gui.panels.knapsack import chosen_items
-from gui.panels.linprog import _postprocess_factor
 from gui.pictures.network import network_places
 from tests.support.counting import STARTED
 from tests.support.dashboards import RECORDED, events_of, figure, info, played, points, titles, values_of
@@ -275,17 +274,6 @@ def test_boa_shows_how_much_the_local_search_flips(qtbot: Any, tmp_path: Path, s
     assert np.dot(shown, evaluations) == pytest.approx(result.counters["flips"])
 
 
-def test_boa_shows_local_search_as_it_goes_on(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 20)), LIGHT)
-    qtbot.addWidget(panel)
-    reports = [(0, 100, 300), (1, 150, 350), (2, 250, 350)]  # generations, evaluations, flips
-    for time, values in enumerate(reports):
-        names = ("generations", "evaluations", "flips")
-        panel.feed([Metric(time=time, name=name, value=value) for name, value in zip(names, values, strict=True)])
-    panel.feed([Metric(time=9, name="best", value=1)])  # which completes what was before
-    assert points(figure(panel, "local search"), "genes flipped") == [(0, 3), (1, 1), (2, 0)]
-
-
 @pytest.mark.full
 def test_boa_tells_a_known_optimum_from_a_bound(qtbot: Any) -> None:
     problems = {"Known optimum": engine.BOA("onemax", 12), "Bound": engine.MaxSAT([[1, 2], [-1], [-2]], n=2)}
@@ -387,17 +375,6 @@ def test_the_patterns_of_a_program_and_of_its_factor_are_shown(
     assert (drawn > 0).sum() == result.counters.get("factor_nonzeros", 50 * 51 // 2)
     assert not np.triu(drawn, 1).any()
     panel.grab()
-
-
-def test_what_is_known_of_a_factor_without_a_pattern_is_said_in_words(qtbot: Any, tmp_path: Path) -> None:
-    problem = engine.LinearProgram([1.0], A_ub=[[1.0]], b_ub=[-1.0])
-    engine.solve(problem, run_folder=tmp_path / "run", backend="opencl")
-    panel = played(qtbot, tmp_path / "run")
-    assert figure(panel, "factor")._hint_text == "No method has computed a factor."
-    fronts = {"factor_entries": np.zeros((0, 0), np.int32), "factor_fronts": np.array([[0, 3, 9], [3, 6, 6]])}
-    result = Result("optimal", 0.0, 0.0, None, counters={"factor_nonzeros": 45, "rows": 9}, arrays=fronts)  # type: ignore[arg-type]
-    said = _postprocess_factor(result)["no factor"]
-    assert said.endswith("which rows its factor has: 45 entries in 2 fronts, the largest of 9 rows, 3 pivots.")
 
 
 def test_a_part_of_the_time_has_one_colour(qtbot: Any) -> None:

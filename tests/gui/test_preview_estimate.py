@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 import engine
-from gui.problem.estimate import SECONDS, EstimateBox, estimate_text
+from gui.problem.estimate import SECONDS, EstimateBox
 from tests.support.app import SAMPLES
 from tests.support.interaction import load
 
@@ -77,13 +76,3 @@ def test_an_estimate_that_fails_says_why(qtbot: Any, tmp_path: Path, text: str, 
     estimate.button.click()
     qtbot.waitUntil(lambda: not estimate.running, timeout=120_000)
     assert estimate.answer.text() == answer
-
-
-def test_an_estimate_is_a_sentence() -> None:
-    found = {"unit": "nodes", "amount": 2.4e9, "low": 1e9, "high": 6e9, "rate": 3e7, "seconds": 80.0}
-    assert estimate_text(json.loads(json.dumps(found))) == (
-        "about 2.4G nodes, probably 1G to 6G; at 30M nodes/s on these devices 33.3 s to 3:20."
-    )
-    known = {"unit": "nodes", "amount": 2000.0, "low": 2000.0, "high": 2000.0, "rate": 1e3, "seconds": 2.0}
-    assert estimate_text(known) == "2,000 nodes at 1,000 nodes/s: 2.0 s."
-    assert estimate_text({**found, "amount": 0.0, "low": 0.0, "high": 0.0}) == "0 nodes: there is nothing to search."

@@ -19,10 +19,6 @@ from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import answer, begin, drop, ended, load
 
 
-def notes_by_title(window: Any) -> dict[str, Any]:
-    return {note.title: note for note in window.library.notes}
-
-
 def all_ended(window: Any, count: int) -> bool:
     return len(window.library.notes) == count and not any(note.live for note in window.library.notes)
 

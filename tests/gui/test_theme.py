@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +9,8 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
-    QDialog,
-    QDialogButtonBox,
     QStyle,
     QStyleOptionButton,
-    QTabBar,
     QWidget,
 )
 
@@ -22,8 +18,8 @@ from gui.app.style import style_sheet
 from gui.app.theme import DARK, LIGHT, Theme, system_theme, theme_named
 from gui.problem.form import Form
 from tests.support import counting
-from tests.support.app import COUNTING, SAMPLES
-from tests.support.interaction import opened, solved
+from tests.support.app import SAMPLES
+from tests.support.interaction import opened
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -136,32 +132,3 @@ def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_show
     window.help.shortcuts()
     qtbot.waitUntil(window.help.sheet.isVisible, timeout=120_000)
     assert window.help.sheet.styleSheet() == style_sheet(DARK)
-
-
-def test_panes_that_share_a_place_have_styled_tabs_from_the_beginning(qtbot: Any, open_window: Any) -> None:
-    window = open_window()
-    window.resize(1024, 700)
-    qtbot.waitUntil(lambda: window.dock_layout.compact, timeout=120_000)
-    (bar,) = (child for child in window.children() if isinstance(child, QTabBar))
-    assert {bar.tabText(place) for place in range(bar.count())} == {"Problem", "Runs"}
-    qtbot.waitUntil(lambda: bar.styleSheet() == style_sheet(window.theme), timeout=5_000)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("action", ["new_instance", "new_sweep", "runs_at_once", "rename", "delete"])
-def test_buttons_of_dialogs_have_no_icons_though_the_desktop_has_them(
-    qtbot: Any, open_window: Any, counting_files: Path, action: str
-) -> None:
-    application = QApplication.instance()
-    assert isinstance(application, QApplication)
-    application.setStyleSheet("QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 1; }")
-    try:
-        window = open_window(COUNTING)
-        solved(qtbot, window, counting_files / "small.txt")
-        window.actions_by_name[action].trigger()
-        qtbot.waitUntil(lambda: any(dialog.isVisible() for dialog in window.findChildren(QDialog)), timeout=120_000)
-        buttons = [button for box in window.findChildren(QDialogButtonBox) for button in box.buttons()]
-        assert len(buttons) >= 2
-        assert all(button.icon().isNull() for button in buttons), [button.text() for button in buttons]
-    finally:
-        application.setStyleSheet("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from engine.events import Event, Incumbent
 from engine.generators.linprog import GeneratorOptions, generate
 
 pytestmark = pytest.mark.host
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 def similar(problem: engine.LinearProgram, size: float, seed: int) -> engine.LinearProgram:

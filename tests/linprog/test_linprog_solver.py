@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,6 @@ from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 def arguments(problem: engine.LinearProgram) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,12 +18,6 @@ from engine.solvers.linprog.batches.solve_family import solve_family
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.audit import audit
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 def family(seed: int, k: int, m: int, n: int, own: bool = False) -> Family:

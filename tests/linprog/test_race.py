@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -35,12 +34,6 @@ from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 pytestmark = pytest.mark.host
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 @pytest.fixture

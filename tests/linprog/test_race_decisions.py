@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,6 @@ from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 pytestmark = pytest.mark.host
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 class Blocked:

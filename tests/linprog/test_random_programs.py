@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -12,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.verification.rays import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.examples import examples
@@ -22,12 +19,6 @@ from tests.support.random_programs import (
 )
 
 NAMES = {0: "optimal", 2: "infeasible", 3: "unbounded"}
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 @examples(40)

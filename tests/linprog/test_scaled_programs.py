@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
@@ -18,12 +15,6 @@ from engine.solvers.linprog.verification.verdict import Verdict
 from tests.support.random_programs import program
 
 FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 def in_blocks(seed: int) -> tuple[engine.LinearProgram, float]:

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.highs.model import Scaling, model_of
 from engine.solvers.linprog.verification.audit import infeasibility_of_sides
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
@@ -28,12 +27,6 @@ METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
 }
 STATUS = {0: "optimal", 1: "iteration_limit", 2: "infeasible", 3: "unbounded"}
 FREE = (None, None)
-
-
-@pytest.fixture(scope="module")
-def owner(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
-        yield opened
 
 
 def answer(owner: engine.Engine, method: str, given: dict[str, Any]) -> tuple[str, float | None]:
