@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
 import click
@@ -15,7 +17,7 @@ import click
 from ..api.engine import Engine
 from ..devices import available, select
 from ..devices.monitor.machine import DeviceState, MachineMonitor
-from ..errors import DeviceError
+from ..errors import DeviceError, QuintetError
 from ..execution.hosts import host_named, ssh_words
 from ..settings import config
 from ..solvers import discover, solver_named
@@ -23,6 +25,7 @@ from ..util.files import reason_of
 from ..util.text import bytes_text, printable
 from . import tables
 from .options import backend_option, config_option, debug_option, devices_option, insecure_option, json_option, options
+from .samples import samples
 
 __all__ = ["devices", "solvers"]
 
@@ -33,6 +36,7 @@ __all__ = ["devices", "solvers"]
 @click.option(
     "--watch", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Show every SECONDS what all devices are doing."
 )
+@click.option("--warm", is_flag=True, help="Compile the kernels that the bundled samples use, for later runs.")
 @click.option("--cluster", metavar="WHERE", help="List the workers of a Dask cluster and their devices.")
 @insecure_option
 @click.option("--host", metavar="HOST", help="List the devices of another host over ssh.")
@@ -41,6 +45,7 @@ def devices(
     explain: bool,
     json_output: IO[str] | None,
     watch: float | None,
+    warm: bool,
     cluster: str | None,
     host: str | None,
     backend: str | None,
@@ -55,6 +60,8 @@ def devices(
     if cluster is not None:
         return _cluster_devices(cluster, json_output, backend, devices)
     resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
+    if warm:
+        return _warm(resolved.settings.backend, resolved.settings.devices or [])
     found, missing = available("auto")
     if json_output is not None:
         listed = [{"id": info.id, **dataclasses.asdict(info)} for info in found]
@@ -69,6 +76,25 @@ def devices(
         chosen = select(resolved.settings.backend, resolved.settings.devices)
         print(f"\na run uses {', '.join(info.id for info in chosen)}")
     return 0 if found else 3
+
+
+def _warm(backend: str, devices: list[str]) -> int:
+    """Solve the bundled samples in processes side by side: what they compile stays in the cache."""
+    from ..benchmarks.start.command import start
+
+    select(backend, devices or None)  # no device is one trouble, not one for each sample
+    failed = False
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as threads:
+        starts = {path.stem: threads.submit(start, path, backend, devices) for path in samples()}
+        for name, done in starts.items():
+            try:
+                found = done.result()
+            except QuintetError as error:
+                failed = True
+                print(f"error: {error}", file=sys.stderr)
+            else:
+                print(f"{name}: {found['used']} kernels, built or loaded in {found['compiling']:.1f} s", flush=True)
+    return 1 if failed else 0
 
 
 def _watch(seconds: float, json_output: IO[str] | None) -> int:

@@ -11,10 +11,13 @@ from typing import Any
 import click
 import pytest
 
+from engine.benchmarks.start import command as starts
 from engine.cli import COMMANDS, cli
 from engine.cli.options import own_options
+from engine.cli.samples import samples
 from engine.devices import selection
 from engine.devices.backends import backends
+from engine.errors import KernelError
 from engine.settings.config import Settings
 from engine.solvers import discover
 from tests.support import counting
@@ -66,6 +69,33 @@ def test_explain_says_where_each_value_came_from(quintet: Any, monkeypatch: pyte
     assert rows["checkpoint_interval"] == ["30.0", "default"]
     assert rows["counting.step"] == ["3", "file", "quintet.toml"]
     assert "a run uses opencl:0" in output
+
+
+def test_devices_warm_starts_each_sample_once(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[Any, ...]] = []
+
+    def start(path: Path, backend: str, devices: list[str]) -> dict[str, Any]:
+        started.append((path.stem, backend, devices))
+        if path.stem == "gibbs":
+            raise KernelError("a/b", "opencl", "opencl:0", "does not compile")
+        return {"used": 3, "compiling": 1.25}
+
+    monkeypatch.setattr(starts, "start", start)
+    code, output, errors = quintet("devices", "--warm", "--backend", "opencl")
+    assert code == 1
+    assert sorted(started) == [(name, "opencl", []) for name in sorted(path.stem for path in samples())]
+    assert "boa: 3 kernels, built or loaded in 1.2 s\n" in output
+    assert "gibbs" not in output
+    assert "does not compile" in errors
+
+
+@pytest.mark.full
+def test_a_start_that_follows_another_finds_what_it_compiled() -> None:
+    (path,) = (path for path in samples() if path.stem == "branch_and_bound")
+    found = starts.measure(path, "opencl")
+    assert found["empty"]["status"] == found["full"]["status"] == "optimal"
+    assert found["full"]["compiling"] < found["empty"]["compiling"]
+    assert 0 < found["full"]["first"] <= found["full"]["answer"] <= found["full"]["end"]
 
 
 def test_solvers_lists_and_describes(quintet: Any) -> None:

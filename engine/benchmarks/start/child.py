@@ -1,6 +1,6 @@
 """One start: a process of its own solves a sample and prints, as JSON, what was built and when the first values came.
 
-``python -m engine.benchmarks.start.child FILE BACKEND``
+``python -m engine.benchmarks.start.child FILE BACKEND [DEVICE]...``
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(words: list[str]) -> None:
         if isinstance(event, Progress) and event.phase == "sampling" and event.done >= _DRAWS:
             moments.setdefault("answer", time.process_time())
 
-    problem, resolved = load(Path(words[0]), {"backend": words[1]})
+    problem, resolved = load(Path(words[0]), {"backend": words[1], "devices": words[2:] or None})
     settings = resolved.settings
     with Engine(settings.backend, settings.devices, config_file=Path(words[0])) as owner:
         run = owner.start(problem, on_event=note)
@@ -61,6 +61,6 @@ def _built(device: Device) -> Building:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        raise OptionError("python -m engine.benchmarks.start.child FILE BACKEND")
+    if len(sys.argv) < 3:
+        raise OptionError("python -m engine.benchmarks.start.child FILE BACKEND [DEVICE]...")
     main(sys.argv[1:])

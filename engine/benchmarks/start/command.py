@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...cli.samples import samples
 from ...errors import OptionError, QuintetError, nearest
 from ...reports.record import BenchConsole
 
-__all__ = ["bench", "measure"]
+__all__ = ["bench", "measure", "start"]
 
 
 def bench(arguments: list[str]) -> int:
@@ -70,18 +71,39 @@ def measure(path: Path, backend: str = "auto", repeat: int = 1) -> dict[str, dic
     best: dict[str, dict[str, Any]] = {}
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
+            # NVIDIA's driver keeps what it compiles from OpenCL in a folder of its own
+            places = {
+                "XDG_CACHE_HOME": folder,
+                "POCL_CACHE_DIR": f"{folder}/pocl",
+                "CUDA_CACHE_PATH": f"{folder}/nvidia",
+            }
             for caches in ("empty", "full"):
-                found = _child(path, backend, folder)
+                found = start(path, backend, environment=places)
                 if caches not in best or found["end"] < best[caches]["end"]:
                     best[caches] = found
     return best
 
 
-def _child(path: Path, backend: str, folder: str) -> dict[str, Any]:
-    words = [sys.executable, "-m", f"{__package__}.child", str(path), backend]
-    # NVIDIA's driver keeps what it compiles from OpenCL in a folder of its own
-    caches = {"XDG_CACHE_HOME": folder, "POCL_CACHE_DIR": f"{folder}/pocl", "CUDA_CACHE_PATH": f"{folder}/nvidia"}
-    done = subprocess.run(words, env={**os.environ, **caches}, capture_output=True, text=True, check=False)
+def start(
+    path: Path, backend: str, devices: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What one start of a sample, in a process of its own, reports; see :mod:`.child`.
+
+    Parameters
+    ----------
+    path : Path
+    backend : str
+    devices : sequence of str
+    environment : mapping, optional
+        Variables of the process, beside this one's.
+
+    Raises
+    ------
+    engine.errors.QuintetError
+        If the process ends with an error.
+    """
+    words = [sys.executable, "-m", f"{__package__}.child", str(path), backend, *devices]
+    done = subprocess.run(words, env={**os.environ, **(environment or {})}, capture_output=True, text=True, check=False)
     if done.returncode:
         raise QuintetError(f"the start of {path.stem} failed: {done.stderr.strip().splitlines()[-1]}")
     found: dict[str, Any] = json.loads(done.stdout)
