@@ -17,10 +17,8 @@ from ..base.option_models import is_flag
 from ..devices.backends import backends
 from ..errors import OptionError, OutputError, nearest
 from ..util.files import reason_of
-from ..util.text import option_text
 
 __all__ = [
-    "assignments",
     "backend_option",
     "checked_option",
     "config_option",
@@ -284,11 +282,6 @@ def _value_of(option: str, tokens: deque[str]) -> str:
     if not tokens or tokens[0].startswith("--"):
         raise OptionError(f"the option '{option}' needs a value")
     return tokens.popleft()
-
-
-def assignments(values: Mapping[str, Any]) -> list[str]:
-    """Settings and options as words ``--NAME=VALUE``."""
-    return [f"{_written(name)}={option_text(value)}" for name, value in values.items()]
 
 
 def _dashed(name: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,24 @@ def test_from_python_a_run_there_is_one_as_here(tmp_path: Path) -> None:
     assert (kinds[0], kinds[-1]) == ("started", "finished")
     assert any(isinstance(event, events.Notice) and "ValueError: I spilled it" in event.message for event in seen)
     assert len(threads) == 1
+
+
+@pytest.mark.full
+def test_a_class_of_the_users_own_is_executed_there_if_its_file_is_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from tests.support.counting import Counting\n\nclass Mine(Counting):\n    kind = 'mine'\n")
+    spec = importlib.util.spec_from_file_location("mine", file)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["mine"] = mine = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(mine)
+    try:
+        with engine.Engine(host="far") as owner:
+            assert owner.solve(mine.Mine(20)).objective == counting.expected(20)
+            with pytest.raises(errors.OptionError, match="cannot be sent to another process: the fitness"):
+                owner.solve(engine.BOA(lambda bits: bits.sum(axis=1), 12))
+    finally:
+        del sys.modules["mine"]
 
 
 def test_errors_from_there_have_their_class_here(tmp_path: Path) -> None:

@@ -134,7 +134,10 @@ def _work(question: Message, parent: _Parent, requests: IO[bytes]) -> Result:
         kind = class_of(asked["problem"], solver)
         if kind is None:
             raise OptionError(f"the problem's class {asked['problem']['class']} is not known on the other side")
-        problem = kind.from_arrays(_part(question, "problem"), asked["problem"]["name"])
+        try:
+            problem = kind.from_arrays(_part(question, "problem"), asked["problem"]["name"])
+        except QuintetError as error:  # such as a Python function
+            raise OptionError(f"the problem cannot be sent to another process: {error}") from error
     options = solver.options_model(kind).model_validate(asked["options"])
     names = asked["devices"]
     settings = config.resolve({"backend": asked["backend"], "devices": names or None}).settings
