@@ -181,6 +181,8 @@ def test_what_is_too_large_or_no_order_is_refused_in_a_sentence() -> None:
         engine.solve(many, initial=tuple(range(129)), upper_bound=7)
     with pytest.raises(OptionError, match="all_solutions needs the exact search, which takes at most 128 jobs"):
         engine.solve(many, all_solutions=True)
+    with pytest.raises(ProblemError, match="there is no search of flowshop of 129 jobs to estimate: the exact search"):
+        engine.estimate(many)
 
 
 def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest.MonkeyPatch) -> None:

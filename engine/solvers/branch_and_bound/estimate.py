@@ -10,16 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.context import QuietContext
 from ...base.estimate import Estimate
 from ...devices import Device, DevicePool
 from ...devices.pool.group import WorkerGroup
+from ...errors import ProblemError
+from .heuristics.search import first_schedule, improves
 from .intervals import cut
 from .options import Options
+from .problems.flowshop import Flowshop
 from .search.messages import Report, Task
 from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
 from .search.setup import Setup
 from .search.worker import SearchWorker
-from .tree import INFINITY, PermutationProblem, Tree
+from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
 from .validate import first_solution, is_brief, tree_of
 
 __all__ = ["estimate"]
@@ -118,19 +122,29 @@ def estimate(
     Estimate
         Unit ``"nodes"``: mean of independent estimates by stochastic enumeration, and its limits; exact where the
         search ends within the moment that its node rate is measured in.
+
+    Raises
+    ------
+    engine.errors.ProblemError
+        If a flowshop has more jobs than the exact search takes.
     """
     if problem.only_solution() is not None:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
+    if isinstance(problem, Flowshop) and not problem.has_tree:
+        raise ProblemError(
+            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_TREE} jobs; "
+            f"the schedule of {problem.jobs} is improved until the time limit"
+        )
     tree = tree_of(problem, options)
     began = time.monotonic()
 
     def expired() -> bool:
         return time.monotonic() >= began + _FIRST_SHARE * seconds
 
-    initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members), expired)
-    if tree.lower_bound() < initial:
+    initial, lower = _initial(problem, tree, options, seed, pool, expired)
+    if lower < initial:
         tree.prepare(expired)
-    if initial <= tree.lower_bound() and not tree.counts:
+    if initial <= max(lower, tree.lower_bound()) and not tree.counts:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     with WorkerGroup(pool.members, _Estimator, [(tree, options, initial)] * len(pool)) as group:
         trials = group.map(_Estimator.trial, [(min(_SECONDS, _TRIAL_SHARE * seconds),)] * len(pool))
@@ -153,11 +167,20 @@ def estimate(
 
 
 def _initial(
-    problem: PermutationProblem, tree: Tree, options: Options, seed: int, brief: bool, expired: Callable[[], bool]
-) -> int:
-    """The upper bound that a search begins with."""
-    upper = getattr(options, "upper_bound", None)
+    problem: PermutationProblem,
+    tree: Tree,
+    options: Options,
+    seed: int,
+    pool: DevicePool,
+    expired: Callable[[], bool],
+) -> tuple[int, int]:
+    """The upper and the lower bound that a search begins with."""
+    upper, lower = getattr(options, "upper_bound", None), tree.lower_bound()
     if tree.counts or upper is not None:
-        return INFINITY if upper is None else min(int(upper), INFINITY)
+        return INFINITY if upper is None else min(int(upper), INFINITY), lower
+    if isinstance(problem, Flowshop) and improves(problem, options):
+        best, lower = first_schedule(problem, pool, QuietContext(seed), expired)
+        return best.value, lower
+    brief = is_brief(member.info for member in pool.members)
     solution = first_solution(problem, options, seed, expired, brief)
-    return INFINITY if solution is None else tree.evaluate(solution)
+    return INFINITY if solution is None else tree.evaluate(solution), lower
