@@ -156,6 +156,8 @@ def test_what_breaks_a_rule_is_refused_in_a_sentence(make: Any, message: str) ->
         ("g.gph", "c a graph\np edge 3 2\ne 1 2\ne 2 3\n", engine.MaxCut),
         ("q.txt", "3 2\n1 1 -1\n2 3 4\n", engine.QUBO),
         ("q.sparse", "3 2\n1 2 1\n2 3 4\n", engine.QUBO),
+        ("q.qs", "# ObjectiveOffset 2.5\n3 2\n1 2 1\n2 3 4\n", engine.QUBO),
+        ("q.txt", "# a comment\n# ObjectiveOffset -1\n3 2\n1 2 1\n2 3 4\n", engine.QUBO),
         ("q.mat", "2\n1 2\n2 -3\n", engine.QUBO),
         ("j.sg", "3 2\n1 2 1\n2 3 4\n", engine.SpinGlass),
         ("f.cnf", "p cnf 3 2\n1 -2 0\n2 3 0\n", engine.MaxSAT),
@@ -177,6 +179,17 @@ def test_files_are_read_by_the_class_of_what_they_hold(tmp_path: Path, name: str
     other = engine.QUBO if kind is not engine.QUBO else engine.MaxCut
     with pytest.raises(ProblemError, match=rf"not of a {other.__name__} \(.*{name}"):
         other.read(path)
+
+
+def test_the_offset_of_a_matrix_is_added_and_its_fault_named_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "q.qs"
+    path.write_text("# ObjectiveOffset 2.5\n3 3\n1 1 -7\n1 2 1\n2 3 4\n", encoding="utf-8")
+    x = every(3).astype(int)
+    expected = 2.5 - 7 * x[:, 0] + 2 * x[:, 0] * x[:, 1] + 8 * x[:, 1] * x[:, 2]
+    assert engine.QUBO.read(path).evaluate(x).tolist() == expected.tolist()
+    path.write_text("# one\n# ObjectiveOffset much\n3 1\n1 1 -7\n", encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"the offset must be a finite number; got 'much' \(.*, line 2\)"):
+        engine.QUBO.read(path)
 
 
 def test_a_file_of_sequences_names_its_fault(tmp_path: Path) -> None:

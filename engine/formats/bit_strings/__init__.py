@@ -19,7 +19,8 @@ name              layout                                                        
                   all lines; with a == b in it, a QUBO matrix as in ``.sparse`` files
 ``edges``         DIMACS graphs: ``p edge n m`` or ``p col n m``, then "e a b"; the weights are 1          1-based
 ``qubo``          Biq Mac's ``.sparse`` (and ``.qubo`` without ``p``): "n m", then "i j value"; an entry   1-based
-                  off the diagonal stands for two. Bonn's ``.bq``: each entry counts once, and both of
+                  off the diagonal stands for two. QOBLIB's ``.qs``: the same behind the comment
+                  ``# ObjectiveOffset c``. Bonn's ``.bq``: each entry counts once, and both of
                   (i, j) and (j, i) may be there
 ``matrix``        Biq Mac's ``.mat``: n, then a symmetric matrix                                           1-based
 ``beasley``       OR-Library's ``bqp`` files: the number of instances; for each "n m" and entries as in    1-based

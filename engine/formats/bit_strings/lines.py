@@ -40,6 +40,8 @@ class Parsed:
         stands for two.
     maximize : bool
         Of ``qubo``: whether the largest value is sought.
+    offset : float
+        Of ``qubo``: added to every value.
     tables : list of lists of float
         Of ``nk``.
     neighbours, step : int
@@ -64,6 +66,7 @@ class Parsed:
     weights: list[int | None] = field(default_factory=list)
     terms: Terms = field(default_factory=list)
     maximize: bool = False
+    offset: float = 0.0
     tables: list[list[float]] = field(default_factory=list)
     neighbours: int = 0
     step: int = 0
@@ -100,10 +103,19 @@ class Lines:
             return row
         raise ProblemError(f"the file ends before {what}", self.path)
 
-    def behind_comments(self, what: str) -> list[str]:
-        """The first line that is no comment, which begins with ``#`` or is ``c ...``; it should hold ``what``."""
+    def behind_comments(self, what: str, comments: list[tuple[int, str]] | None = None) -> list[str]:
+        """The first line that is no comment, which begins with ``#`` or is ``c ...``; it should hold ``what``.
+
+        Parameters
+        ----------
+        what : str
+        comments : list, optional
+            Takes the numbers and texts of the comments.
+        """
         row = self.next(what)
         while row[0] == "c" or row[0][0] == "#":
+            if comments is not None:
+                comments.append((self.line, " ".join(row)))
             row = self.next(what)
         return row
 
@@ -123,10 +135,10 @@ class Lines:
             raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
         return int(word)
 
-    def number(self, word: str, what: str) -> float:
+    def number(self, word: str, what: str, line: int | None = None) -> float:
         """A word as a finite number."""
         if not NUMBER.fullmatch(word) or not math.isfinite(float(word)):
-            raise self.error(f"{what} must be a finite number; got {word[:40]!r}")
+            raise self.error(f"{what} must be a finite number; got {word[:40]!r}", line)
         return float(word)
 
     def genes(self, n: int, what: str) -> int:

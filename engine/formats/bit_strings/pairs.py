@@ -13,6 +13,7 @@ __all__ = [
     "CUT_SUFFIXES",
     "GLASS_SUFFIXES",
     "MATRIX_SUFFIXES",
+    "OFFSET_LINE",
     "SERVER_LINE",
     "read_beasley",
     "read_dimacs_graph",
@@ -23,7 +24,8 @@ __all__ = [
     "read_server",
 ]
 
-MATRIX_SUFFIXES = (".sparse", ".qubo", ".bq")
+MATRIX_SUFFIXES = (".sparse", ".qubo", ".bq", ".qs")
+OFFSET_LINE = re.compile(r"#\s*ObjectiveOffset\b\s*(.*?)\s*")
 GLASS_SUFFIXES = (".sg", ".gsg")
 CUT_SUFFIXES = (".mc", ".rud", ".rudy")
 SERVER_LINE = re.compile(r"(type|size|name)\s*:\s*(.*)")
@@ -44,7 +46,13 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
     suffix : str
         Of the file, in small letters.
     """
-    first = lines.behind_comments("n and m")
+    comments: list[tuple[int, str]] = []
+    first = lines.behind_comments("n and m", comments)
+    offset = 0.0
+    for number, text in comments:
+        found = OFFSET_LINE.fullmatch(text)
+        if found:
+            offset = lines.number(found[1], "the offset", number)
     n, count = lines.genes(lines.whole(first[0], "n"), "n"), lines.whole(first[1], "m")
     what = "spin" if format == "ising" else "vertex"
     if suffix == ".bq":
@@ -55,7 +63,7 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
         raise lines.error(f"a line must hold two different {'spins' if format == 'ising' else 'vertices'}", loop)
     if format == "qubo" or loop is not None:  # an entry off the diagonal stands for two
         check_sum(lines, [(1 + (a != b)) * value for a, b, value in terms], numbers)
-        return Parsed("qubo", n, terms=terms)
+        return Parsed("qubo", n, terms=terms, offset=offset)
     return Parsed(format, n, terms=terms)
 
 

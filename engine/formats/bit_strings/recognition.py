@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import lolib
 from ..source import comments_end
 from .lines import DIGITS, INTEGER, NUMBER
-from .pairs import CUT_SUFFIXES, GLASS_SUFFIXES, MATRIX_SUFFIXES, SERVER_LINE
+from .pairs import CUT_SUFFIXES, GLASS_SUFFIXES, MATRIX_SUFFIXES, OFFSET_LINE, SERVER_LINE
 
 __all__ = ["recognize", "recognize_faulty"]
 
@@ -30,7 +30,8 @@ def recognize(path: Path, head: str) -> str | None:
     """
     text = head.removeprefix("\ufeff")
     cut = len(head.encode("utf-8", errors="replace")) >= _HEAD_BYTES
-    lines = text[comments_end(text) :].splitlines()
+    behind = comments_end(text)
+    lines = text[behind:].splitlines()
     begun = ""
     if cut:
         begun = lines.pop() if lines else ""
@@ -49,7 +50,10 @@ def recognize(path: Path, head: str) -> str | None:
         return "labs"
     if SERVER_LINE.fullmatch(" ".join(rows[0])):
         return "server" if _is_server(rows) else None
-    return _of_numbers(path, head, rows, cut)
+    found = _of_numbers(path, head, rows, cut)
+    if found == "maxcut" and any(OFFSET_LINE.fullmatch(line) for line in text[:behind].splitlines()):
+        return "qubo"
+    return found
 
 
 def _are_clauses(rows: Rows, cut: bool) -> bool:

@@ -160,7 +160,7 @@ class Options(SolverOptions):
         None,
         ge=1,
         description="generations without improvement after which a population ends; default: max(10, sqrt(genes)), "
-        "three times that for rtr",
+        "three times that for rtr, and 15 for annealing with partition crossover",
     )
     restarts: int = Field(12, ge=1, le=18, description="maximum number of populations that auto tries")
     islands: int | Literal["devices"] = Field(

@@ -26,7 +26,7 @@ def from_parsed(parsed: Parsed) -> Fitness:
     if parsed.format == "maxcut":
         return max_cut(parsed.n, parsed.terms)
     if parsed.format == "qubo":
-        return qubo(parsed.n, parsed.terms, maximize=parsed.maximize)
+        return qubo(parsed.n, parsed.terms, maximize=parsed.maximize, offset=parsed.offset)
     if parsed.format == "labs":
         return Autocorrelation(parsed.n)
     name = parsed.words["fitness"]

@@ -430,7 +430,11 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
 
 
 def qubo(
-    n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None, maximize: bool = False
+    n: int,
+    entries: Sequence[tuple[int, int, float]],
+    optimum: float | None = None,
+    maximize: bool = False,
+    offset: float = 0.0,
 ) -> Decomposable:
     """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two.
 
@@ -443,6 +447,8 @@ def qubo(
     optimum : float, optional
     maximize : bool
         Whether the largest value is sought instead.
+    offset : float
+        Added to every value.
 
     Raises
     ------
@@ -455,7 +461,7 @@ def qubo(
     for a, b, q in entries:
         scopes.append((a,) if a == b else (a, b))
         tables.append((0, q) if a == b else (0, 0, 0, 2 * q))
-    return Decomposable(n, scopes, tables, minimize=not maximize, optimum=optimum, text="QUBO")
+    return Decomposable(n, scopes, tables, minimize=not maximize, constant=offset, optimum=optimum, text="QUBO")
 
 
 def starts_of(owners: NDArray[Any], n: int) -> NDArray[np.int32]:
