@@ -111,7 +111,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kernel", "intercept", "family"),
     [
@@ -127,7 +127,7 @@ MUTANTS = {
         ("lines", True, "probit"),
         ("hmc", False, "logit"),
         ("lines", True, "logit"),
-        ("cg", False, "probit"),
+        pytest.param("cg", False, "probit", marks=pytest.mark.full),
         ("cg", True, "logit"),
     ],
 )

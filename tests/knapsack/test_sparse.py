@@ -195,9 +195,9 @@ def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
     assert reason is None or info.id in reason
 
 
-def lasting() -> Knapsack:
-    """Some 10^8 cells."""
-    return generate(GeneratorOptions(type="exponential-groups", n=500, capacity=10_000_000, seed=2))
+def lasting(n: int = 400, capacity: int = 4_000_000) -> Knapsack:
+    """Tens of millions of cells."""
+    return generate(GeneratorOptions(type="exponential-groups", n=n, capacity=capacity, seed=2))
 
 
 @pytest.mark.few(1)
@@ -238,7 +238,7 @@ def test_no_slice_goes_on_when_its_table_has_grown_much(one_device: Engine, monk
         take(self, reports)
 
     monkeypatch.setattr(passes.Pass, "_take", taken)
-    problem = lasting()
+    problem = lasting(500, 10_000_000)
     result = one_device.solve(problem, variant="sparse", reduce=False)
     assert result.status is Status.OPTIMAL
     assert result.solution is not None
