@@ -425,10 +425,14 @@ def test_taillards_instances_have_the_published_nodes(
     assert found.pushed + 1 == found.nodes + found.leaves
 
 
+# A scalar program agrees on both; the paper prints 1.6 and 22.1 million.
 @pytest.mark.full
-def test_the_two_machine_bound_has_the_papers_nodes(device: Member) -> None:
-    tree = Flowshop.taillard(30).tree("two_machine", "max_sum")
-    assert explore(device, tree, 2178).nodes - 1 == 1_645_927
+@pytest.mark.parametrize(("number", "optimum", "nodes"), [(30, 2178, 1_648_101), (22, 2099, 22_068_770)])
+def test_the_two_machine_bound_has_the_papers_nodes(device: Member, number: int, optimum: int, nodes: int) -> None:
+    if number == 22 and not device.info.capabilities.simt:
+        pytest.skip("takes half an hour on a CPU")
+    tree = Flowshop.taillard(number).tree("two_machine", "max_sum_back")
+    assert explore(device, tree, optimum).nodes - 1 == nodes
 
 
 def test_shapes_of_a_device_may_be_any(device: Member) -> None:
