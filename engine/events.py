@@ -143,13 +143,15 @@ class DeviceStatus(_Event):
 class Compiling(_Event):
     """A kernel template is about to be compiled, or loaded from a cache; ``count`` such templates in this run so far.
 
-    It takes seconds on a device that a template was never compiled for, and milliseconds later.
+    It takes seconds on a device that a template was never compiled for, and milliseconds later. ``usual`` is about how
+    many a run of the solver needs; 0 where that is not known.
     """
 
     type: Literal["compiling"] = "compiling"
     device: str
     template: str
     count: int
+    usual: int = 0
 
 
 class Notice(_Event):

@@ -182,6 +182,8 @@ class Solver:
     verify : callable, optional
         ``verify(path, engine, seed, samples, whole)`` checks a proof file for ``quintet verify`` and yields what it has
         checked, one sentence each; it raises :class:`engine.errors.ProofError` if a check fails.
+    usual_programs : int
+        About how many kernel templates a run compiles, for its progress; 0 if that is not known.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Solver:
     verify: Callable[..., Iterable[str]] | None = None
     solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None
     division: Division | None = None
+    usual_programs: int = 0
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -66,8 +66,8 @@ class PoolMonitor:
             self._sampler.close()
 
     @contextlib.contextmanager
-    def reported_compilation(self, pool: DevicePool) -> Iterator[None]:
-        """Publish an event for each template that a device of the pool compiles meanwhile."""
+    def reported_compilation(self, pool: DevicePool, usual: int = 0) -> Iterator[None]:
+        """Publish an event for each template that a device of the pool compiles meanwhile; see ``Compiling``."""
         if not self._publisher:
             yield
             return
@@ -77,7 +77,8 @@ class PoolMonitor:
             def report(template: str) -> None:
                 if ended.is_set():  # work that the run has left behind
                     return
-                event = Compiling(time=self._clock.elapsed, device=str(label), template=template, count=next(count))
+                now, number = self._clock.elapsed, next(count)
+                event = Compiling(time=now, device=str(label), template=template, count=number, usual=usual)
                 self._publisher.publish(event)
 
             device.on_compile = None if label is None else report

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ..events import Compiling, Event, Failed, Finished, Incumbent, Notice, Progress, Started, StateChanged, to_json
 from ..util.notebook import CellOutput, in_notebook
-from ..util.text import gap_text, printable, seconds_text, short_number_text, value_text
+from ..util.text import compiling_text, gap_text, printable, seconds_text, short_number_text, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -171,7 +171,7 @@ class ProgressBar:
                 self._state = event.state
                 self._update(phase=self._phase or event.state)
             case Compiling():
-                self._update(phase=f"compiling kernels ({event.count})")
+                self._update(phase=compiling_text(event.count, event.usual))
             case Progress():
                 if not self._begun:  # of a batch, which emits nothing else
                     self._begun = self._batch = True

@@ -370,7 +370,7 @@ class Run(Displayed, Reporter, Generic[R]):
         for remark in () if self.restored is None else self.restored.remarks:
             self.warn(StorageWarning(remark))
         try:
-            with self._monitor.reported_compilation(self.pool):
+            with self._monitor.reported_compilation(self.pool, self.solver.usual_programs):
                 result = self._solved()
         except StopRequested as request:  # before the solver had anything to show
             result = run_events.best_so_far(self, request.status)

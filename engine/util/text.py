@@ -8,6 +8,7 @@ from typing import Any
 __all__ = [
     "UNLIMITED",
     "bytes_text",
+    "compiling_text",
     "counted",
     "counter_text",
     "gap_text",
@@ -81,6 +82,13 @@ def printable(text: str) -> str:
 def in_utf8(text: str) -> str:
     """The text with ``?`` in place of what UTF-8 cannot hold: bytes of a file's name that are not UTF-8."""
     return text.encode(errors="replace").decode()
+
+
+def compiling_text(count: int, usual: int = 0) -> str:
+    """How far the compilation of kernels is, where it is known how many there usually are."""
+    if count <= usual:
+        return f"compiling kernels ({count} of about {usual})"
+    return f"compiling kernels ({count}, usually {usual})" if usual else f"compiling kernels ({count})"
 
 
 def gap_text(gap: float | None) -> str:

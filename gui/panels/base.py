@@ -28,7 +28,7 @@ from engine.events import (
     StateChanged,
     Trace,
 )
-from engine.util.text import gap_text, seconds_text, value_text
+from engine.util.text import compiling_text, gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
@@ -43,7 +43,7 @@ from gui.plot.page import OneLine, Page, Tile
 from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.remaining import RemainingTime
-from gui.runs.summary import NO_SOLUTION, compiling_text, remaining_text, state_text
+from gui.runs.summary import NO_SOLUTION, remaining_text, state_text
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
@@ -309,7 +309,7 @@ class Panel(Cleanup, QWidget):
 
     def _compiling(self, event: Compiling) -> None:
         """Show how far the compilation is."""
-        text = compiling_text(event.count, self.run.usual_kernels)
+        text = compiling_text(event.count, self.run.usual_kernels or event.usual)
         self.wait_for(f"{text[:1].upper()}{text[1:]}, which takes seconds only the first time…")
 
     def wait_for(self, text: str) -> None:

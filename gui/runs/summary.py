@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.events import Compiling, Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
-from engine.util.text import counted
+from engine.util.text import compiling_text, counted
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 
@@ -17,7 +17,6 @@ __all__ = [
     "LIVE_STATES",
     "NO_SOLUTION",
     "Summary",
-    "compiling_text",
     "remaining_text",
     "state_text",
 ]
@@ -93,7 +92,11 @@ class Summary:
                 self.remaining.follow(event)
             case Compiling():
                 self.kernels = max(self.kernels, event.count)
-                self.phase, self.done, self.total = compiling_text(event.count, self.usual_kernels), 0.0, 0.0
+                self.phase, self.done, self.total = (
+                    compiling_text(event.count, self.usual_kernels or event.usual),
+                    0.0,
+                    0.0,
+                )
                 self._steps.clear()  # a rate is of the present phase
                 self._rates.clear()
             case Notice():
@@ -169,13 +172,6 @@ class Summary:
             if last[0] > first[0] and last[1] > first[1]:
                 return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit}/s"
         return None
-
-
-def compiling_text(count: int, usual: int = 0) -> str:
-    """How far the compilation of kernels is, if an earlier run tells how many there are."""
-    if count <= usual:
-        return f"compiling kernels ({count} of about {usual})"
-    return f"compiling kernels ({count}, {usual} the last time)" if usual else f"compiling kernels ({count})"
 
 
 def remaining_text(estimate: tuple[float, float] | None) -> str:

@@ -12,6 +12,7 @@ from engine.api.engine import Engine
 from engine.cli.samples import load
 from engine.devices import Member
 from engine.devices.kernels.program import Building
+from engine.events import Compiling, Event
 from engine.solvers import discover
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -27,6 +28,7 @@ SHORT: dict[str, dict[str, Any]] = {"gibbs": {"draws": 8, "warmup": 100}}
 
 
 def test_every_sample_is_counted() -> None:
+    assert {name: most[0] for name, most in MOST.items()} == {n: one.usual_programs for n, one in discover().items()}
     assert set(MOST) == set(discover()) == {path.stem for path in SAMPLES.glob("*.toml")}
 
 
@@ -38,12 +40,15 @@ def test_a_sample_builds_no_more_kernels_than_it_did(opencl: Member, name: str) 
         pytest.skip("the numbers are those of a CPU")
     path = SAMPLES / f"{name}.toml"
     problem, _ = load(path)
+    events: list[Event] = []
     with Engine(devices=[opencl.info.id], config_file=path) as owner:
-        run = owner.start(problem, **SHORT.get(name, {}))
+        run = owner.start(problem, on_event=events.append, **SHORT.get(name, {}))
         result = run.wait()
         built: Building = run.pool.members[0].submit(lambda device: device.building).result()
     assert result.objective is None or math.isfinite(result.objective)
     found = (len(built.programs), built.kernels, built.used)
     assert all(number <= most for number, most in zip(found, MOST[name], strict=True)), (found, built.programs)
     assert built.used <= built.kernels
+    said = [(event.count, event.usual) for event in events if isinstance(event, Compiling)]
+    assert said == [(number, MOST[name][0]) for number in range(1, len(built.programs) + 1)]
     assert (built.compiling > 0) == (built.used > 0)

@@ -47,6 +47,12 @@ def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> No
     assert summary.rate is not None
     summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=3)])
     assert summary.rate is None
+    assert summary.phase == "compiling kernels (3)"
+    summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=4, usual=10)])
+    assert summary.phase == "compiling kernels (4 of about 10)"
+    summary.usual_kernels = 3  # of an earlier run
+    summary.take([Compiling(time=2.0, device="opencl:0", template="gibbs/draw", count=4, usual=10)])
+    assert summary.phase == "compiling kernels (4, usually 3)"
 
 
 def test_progress_without_a_unit_has_no_rate() -> None:

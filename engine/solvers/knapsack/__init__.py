@@ -28,6 +28,7 @@ SOLVER = Solver(
     validate=kinds.validate,
     solve_batch=kinds.solve_batch,
     schema=SCHEMA,
+    usual_programs=3,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
         MetricSpec("cells_per_second", "Cell updates", "cells/s", per_device=True),
