@@ -360,6 +360,7 @@ class MaxSAT(_Named, Problem[Assignment]):
 
     @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The formula as arrays, for files."""
         return super().to_arrays() | {
             "literals": np.array([literal for clause in self.clauses for literal in clause], np.int32),
             "clause_starts": np.cumsum([0, *map(len, self.clauses)]).astype(np.int64),
@@ -368,6 +369,7 @@ class MaxSAT(_Named, Problem[Assignment]):
     @classmethod
     @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
         made = super().from_arrays(arrays, name)
         starts, literals = arrays["clause_starts"].tolist(), arrays["literals"].tolist()
         made.clauses = [literals[a:b] for a, b in itertools.pairwise(starts)]

@@ -156,6 +156,7 @@ class Flowshop(PermutationProblem):
 
     @override
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """A schedule that the user gives, checked: jobs from 0, each once."""
         return require_permutation(values, self.jobs)
 
     @property
