@@ -90,6 +90,7 @@ def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> 
         crew.executor.connect().warnings.clear()
 
 
+@pytest.mark.full
 def test_a_class_that_cannot_be_imported_goes_to_the_workers(crew: Any, alone: engine.Engine) -> None:
     rng = np.random.default_rng(4)
 

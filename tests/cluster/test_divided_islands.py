@@ -42,12 +42,14 @@ def divided(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Res
     return result, transport
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "given",
     [
         {"islands": 3, "population": 64, "migration_interval": 2, "local_search": "none"},
-        {"islands": 4, "population": 48, "migration_interval": 5, "niching": "rtr", "selection": "tournament"},
+        pytest.param(
+            {"islands": 4, "population": 48, "migration_interval": 5, "niching": "rtr", "selection": "tournament"},
+            marks=pytest.mark.full,
+        ),
     ],
     ids=["truncation", "rtr"],
 )

@@ -96,6 +96,7 @@ def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return far_host
 
 
+@pytest.mark.full
 @POSIX
 def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, counting_files: Path) -> None:
     bar = window.tool_bar

@@ -25,6 +25,7 @@ def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     return request.param, stopped(request.param, tmp_path_factory.mktemp("stopped") / "r", DEVICES)
 
 
+@pytest.mark.few(3)
 def test_a_stop_writes_a_checkpoint_from_which_the_run_resumes(
     interrupted: tuple[str, RunFolder], tmp_path: Path
 ) -> None:
