@@ -51,7 +51,7 @@ class CommandQueue(ABC):
     def copy(
         self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int, peer: bool = False
     ) -> None:
-        """See :meth:`engine.devices.Device.copy`; with ``peer``, from a buffer of another device."""
+        """Copy within the device or, with ``peer``, from a buffer of another one, in order with the other work."""
 
     @abstractmethod
     def zero(self, buffer: Buffer) -> None:
@@ -59,11 +59,11 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
-        """See :meth:`engine.devices.Device.get_async`."""
+        """Copy to a contiguous host array, in order with the stream; returns at once."""
 
     @abstractmethod
     def write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
-        """See :meth:`engine.devices.Device.put_async`."""
+        """Copy a contiguous host array into a buffer, in order with the stream; returns at once."""
 
     @abstractmethod
     def library_stream(self) -> contextlib.AbstractContextManager[int]:
@@ -87,11 +87,11 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
-        """See :meth:`engine.devices.Device.get`."""
+        """Copy to a host array, and wait."""
 
     @abstractmethod
     def write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
-        """See :meth:`engine.devices.Device.put`."""
+        """Copy a host array into a buffer, and wait."""
 
     @abstractmethod
     def synchronize_event(self, event: StreamEvent) -> None:
@@ -113,7 +113,7 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """See :meth:`engine.devices.Device.staging`."""
+        """A host array that copies fastest: pinned, where the backend has such memory."""
 
     @abstractmethod
     def release_staging(self, array: NDArray[Any]) -> None:
@@ -121,11 +121,11 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
-        """See :meth:`engine.devices.Device.shared_array`."""
+        """The buffer's memory as an array, where host and device see the same bytes; else None."""
 
     @abstractmethod
     def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
-        """See :meth:`engine.devices.Device.host_views`."""
+        """Arrays on the memory of the buffers within the context, where the host may see it."""
 
     # --- what stands in front of a queue asks the backend's for -------------------------------------------------------
 
