@@ -14,7 +14,7 @@ from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....devices import DevicePool
 from ....devices.pool.group import WorkerGroup
-from ....errors import AuditError, RunFolderError
+from ....errors import AuditError, DeviceError, RunFolderError
 from ..intervals import Units
 from ..options import Options
 from ..problems.flowshop import Flowshop
@@ -158,6 +158,13 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
     Result
         ``optimal`` where a schedule reaches the bound; ``bound_proved`` where the bound reaches ``upper_bound``;
         else as the run was stopped. The counter ``insertions`` says how many jobs were tried at all places.
+
+    Raises
+    ------
+    engine.errors.DeviceError
+        If a device fails; a checkpoint has been written then.
+    engine.errors.AuditError
+        As :func:`improve`.
     """
     needed = {
         member.label: planned_bytes(problem, greedy_shape(member.info.capabilities, problem.machines))
@@ -205,9 +212,11 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
         publish()
         run.poll()
         improve(problem, pool, run, known, found, proceed)
-    except StopRequested as reason:
-        status = reason.status
+    except (StopRequested, DeviceError) as reason:
         keep()
+        if isinstance(reason, DeviceError):
+            raise
+        status = reason.status
     counters: dict[str, int | float] = {"insertions": tried}
     if status is None:
         if best is None:
