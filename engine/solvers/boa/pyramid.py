@@ -33,7 +33,7 @@ __all__ = ["BitSearch", "Linkage"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
 _GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
-_PLATEAU, _PLATEAU_ROUNDS = 1 / 3, 32  # share of all flips that change nothing; most rounds of flips on it
+_PLATEAU, _PLATEAU_ROUNDS = 0.1, 32  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
 _TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
@@ -252,8 +252,8 @@ class BitSearch:
         """First improvement by flips of single bits, in random order, until none improves.
 
         After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
-        last those that made the string worse. Where many change nothing, the search goes on from the string that they
-        have led to: a plateau is left at its edge.
+        last those that made the string worse. Where many change nothing, and no better string is known, the search goes on
+        from the string that they have led to: a plateau is left at its edge.
         """
         untried = self._flips.copy()
         self._random.shuffle(untried)
@@ -263,7 +263,8 @@ class BitSearch:
         rounds = 0
         while True:
             if not untried and not worse:
-                if len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
+                best = self._best is None or value >= self._best[0]
+                if not best or len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
                     return string, value
                 rounds += 1
                 untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
