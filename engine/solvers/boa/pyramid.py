@@ -252,8 +252,8 @@ class BitSearch:
         """First improvement by flips of single bits, in random order, until none improves.
 
         After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
-        last those that made the string worse. Where many change nothing, and no better string is known, the search goes on
-        from the string that they have led to: a plateau is left at its edge.
+        last those that made the string worse. Where many change nothing, and no better string is known, the
+        search goes on from the string that they have led to: a plateau is left at its edge.
         """
         untried = self._flips.copy()
         self._random.shuffle(untried)
