@@ -163,7 +163,7 @@ class AnyOptions(TypedDict, total=False):
     steal_trigger: float
     step: float
     storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]
-    strategy: Literal["siblings", "doubling", "hypercube", "adapt", "large", "search", "ring"]
+    strategy: Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"]
     streaming: Literal["auto", "never", "always"]
     structure_generations: int
     target: float | None

@@ -100,7 +100,7 @@ def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms: int) -> None:
     assert math.prod(radices(ivms)) == ivms
 
 
-@pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube"])
+@pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube", "torus"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60, 512])
 @pytest.mark.parametrize("each", [False, True])
 def test_rounds_stay_on_their_rings(strategy: str, ivms: int, each: bool) -> None:

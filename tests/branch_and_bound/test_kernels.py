@@ -33,7 +33,7 @@ from tests.support.searching import as_gpu, brute_force, counts, explore, factor
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
-STRATEGIES = ("siblings", "doubling", "hypercube", "adapt", "large", "search", "ring")
+STRATEGIES = ("siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring")
 
 # Solutions (OEIS A000170), and decomposed nodes with the first queen in the left half, the root counted.
 QUEENS = {8: (92, 983), 9: (352, 4501), 10: (724, 17408), 11: (2680, 89878), 12: (14200, 420995)}

@@ -181,7 +181,7 @@ def test_several_devices_visit_what_one_visits(device: Member, sharing: str, gra
     assert flowshop.counters["nodes"] == 2_415_747
 
 
-@pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "adapt", "large", "search", "ring"])
+@pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"])
 def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -> None:
     problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
     best = search(problem.tree("auto", "auto")).best

@@ -10,7 +10,7 @@ from ...base.solver import SolverOptions
 
 __all__ = ["ATSPOptions", "FlowshopOptions", "MinimizationOptions", "Options", "Strategy"]
 
-Strategy = Literal["siblings", "doubling", "hypercube", "adapt", "large", "search", "ring"]
+Strategy = Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"]
 
 
 class Options(SolverOptions):
@@ -25,7 +25,7 @@ class Options(SolverOptions):
         "siblings",
         description="where an idle IVM steals on its device: from the IVM with an open sibling nearest the root, half "
         "of the siblings (siblings); from IVMs at distances 1, 2, 4, ..., half of an interval (doubling); or as in the "
-        "paper (hypercube, adapt, large, search, ring)",
+        "paper (hypercube, torus, adapt, large, search, ring)",
     )
     window: int | None = Field(
         None,

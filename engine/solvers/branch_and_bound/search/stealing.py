@@ -9,6 +9,7 @@ round of the same phase. ``siblings`` works otherwise (see ``steal.mako``) and h
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -152,6 +153,9 @@ class VictimSelection:
             elif self.window > 1:
                 self.window //= 2
             return [Round(1, ivms, self.begin, self.window + 1, 1)]
+        if self.strategy == "torus":
+            side = next(divisor for divisor in range(math.isqrt(ivms), 0, -1) if ivms % divisor == 0)
+            return [Round(1, side, 1, 1, 1), Round(side, ivms // side, 1, 1, 1)]
         found = []
         stride = 1
         for radix in radices(ivms):
