@@ -87,6 +87,9 @@ class Result(Displayed):
         In the problem's own form (see the problem class).
     seconds : float
         Time the run took, pauses left out.
+    compile_seconds : float
+        Of these, what rendering and compiling kernels took, or loading them from a cache, on the device where it took
+        longest. What a CPU's driver compiles when a kernel is first launched is not in it.
     seed, backend, devices
         Of the run; ``devices`` are pool labels. A problem so small that no run was started for it has the backend
         ``"host"`` and no devices.
@@ -125,6 +128,7 @@ class Result(Displayed):
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     reason: str = ""
     warnings: tuple[ResultWarning, ...] = ()
+    compile_seconds: float = 0.0
 
     _solution_name: ClassVar[str] = "solution"
 
@@ -160,8 +164,14 @@ class Result(Displayed):
         if self.solution is not None and self._solution_name:
             facts.append((self._solution_name, entries_text(self.solution)))
         facts += [("warning", warning.message) for warning in self.warnings]
-        facts += [("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
+        facts += [("seconds", self.seconds_text), ("devices", ", ".join(self.devices) or "none")]
         return Display(f"{type(self).__name__} {self.status}", facts)
+
+    @property
+    def seconds_text(self) -> str:
+        """The time that the run took, and what of it was spent on kernels."""
+        compiling = f", of which kernels {self.compile_seconds:.3f}" if self.compile_seconds >= 0.0005 else ""
+        return f"{self.seconds:.3f}{compiling}"
 
     def _all_arrays(self) -> dict[str, NDArray[Any]]:
         return self.arrays if self.solution is None else {**self.arrays, "solution": self.solution}
@@ -194,6 +204,7 @@ class Result(Displayed):
             "bound": self.bound,
             "gap": None if math.isinf(self.gap) else self.gap,
             "seconds": self.seconds,
+            **({"compile_seconds": self.compile_seconds} if self.compile_seconds else {}),
             "seed": self.seed,
             "backend": self.backend,
             "devices": list(self.devices),
@@ -228,6 +239,7 @@ class Result(Displayed):
             arrays=others,
             reason=values.get("reason", ""),
             warnings=tuple(ResultWarning(**warning) for warning in values.get("warnings", ())),
+            compile_seconds=values.get("compile_seconds", 0.0),
         )
 
 

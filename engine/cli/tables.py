@@ -106,7 +106,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     if optimum is not None:
         pairs.append(("stated optimum", number_text(optimum)))
     pairs += [
-        ("seconds", f"{result.seconds:.3f}"),
+        ("seconds", result.seconds_text),
         ("device", f"{', '.join(result.devices) or 'none'} ({result.backend})"),
     ]
     schema = solver_for(problem).schema

@@ -369,6 +369,7 @@ class Run(Displayed, Reporter, Generic[R]):
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
             self.warn(StorageWarning(remark))
+        built = [(member, member.building_seconds) for member in self.pool.members]
         try:
             with self._monitor.reported_compilation(self.pool, self.solver.usual_programs):
                 result = self._solved()
@@ -384,6 +385,7 @@ class Run(Displayed, Reporter, Generic[R]):
             backend=self.backend,
             devices=self.devices,
             warnings=tuple(self.warned),
+            compile_seconds=round(max((member.building_seconds - before for member, before in built), default=0.0), 6),
         )
         return self._writer.save_result(result)
 

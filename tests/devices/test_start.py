@@ -52,3 +52,7 @@ def test_a_sample_builds_no_more_kernels_than_it_did(opencl: Member, name: str) 
     said = [(event.count, event.usual) for event in events if isinstance(event, Compiling)]
     assert said == [(number, MOST[name][0]) for number in range(1, len(built.programs) + 1)]
     assert (built.compiling > 0) == (built.used > 0)
+    assert result.compile_seconds == pytest.approx(built.rendering + built.compiling, abs=1e-5)
+    assert result.compile_seconds < result.seconds
+    assert ("of which kernels" in repr(result)) == (built.used > 0)
+    assert type(result).from_dict(result.to_dict(), result._all_arrays()) == result

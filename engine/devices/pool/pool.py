@@ -148,6 +148,12 @@ class Member:
         return self._worked + (0.0 if since is None else time.perf_counter() - since)
 
     @property
+    def building_seconds(self) -> float:
+        """How long kernels have been rendered, compiled or loaded for this member so far, from any thread."""
+        building = getattr(self._device, "building", None)
+        return 0.0 if building is None else float(building.rendering + building.compiling)
+
+    @property
     def allocated_bytes(self) -> int | None:
         """Bytes of device memory taken through this member, from any thread; None where it is not counted."""
         return getattr(self._device, "allocated_bytes", None)
