@@ -132,8 +132,9 @@ class Options(SolverOptions):
         ge=1,
         le=(1 << 31) - 1,
         description="maximum number of flips per individual; default: 20 per gene, 4 per gene for ascents. Annealing "
-        "counts the flips it tries (default: 1000 per gene), and so do functions that are not given by tables, where "
-        "each is an evaluation (default: 4 per gene; genes / 2 per gene for steepest)",
+        "counts the flips it tries (default: 1000 per gene, 4000 where genes have more than 6 neighbours), and so do "
+        "functions that are not given by tables, where each is an evaluation (default: 4 per gene; genes / 2 per gene "
+        "for steepest)",
     )
     local_search_share: float | None = Field(
         None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["QUANTILE_BITS", "annealing_arrays", "classes_of"]
+__all__ = ["FEW_NEIGHBOURS", "QUANTILE_BITS", "annealing_arrays", "classes_of"]
 
 QUANTILE_BITS = 8
 _QUANTILES = 4096
@@ -16,11 +16,10 @@ _TEMPERATURE_BITS = 46
 _COLD_SHARE = 0.05  # of the sweeps at the end, which make no individual worse
 _MOST_SWEEPS = 1 << 16
 _START, _START_OFFSPRING = 1.0, 0.35  # temperatures in units of the spread of gains
-_ROUND, _ROUND_COLD, _FIRST_SHARE = (
-    20,
-    2,
-    0.25,
-)  # sweeps of a round, without heat of them; share of the sweeps before rounds
+_ROUND, _LONG_ROUND, _FIRST_SHARE = 20, 1000, 0.25  # sweeps of a round; share of the sweeps before rounds
+FEW_NEIGHBOURS = 6
+"""Neighbours of a gene, on average, up to which short rounds came further than long ones."""
+
 _COOLEST, _WARMEST = 0.15, 0.5  # where rounds start
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -55,11 +54,12 @@ def annealing_arrays(
     sweeps = min(_MOST_SWEEPS, max(8, tries // n))
     spread = math.sqrt(float((couplings.astype(np.float64) ** 2).sum()) / n) / 2
     shift = max(0, min(8, _TEMPERATURE_BITS - math.frexp(max(1.0, spread))[1]))
-    rounds = int((1 - _FIRST_SHARE) * sweeps) // _ROUND if in_rounds else 0
-    first = sweeps - _ROUND * rounds
+    each = _ROUND if len(neighbours) <= FEW_NEIGHBOURS * n else _LONG_ROUND
+    rounds = int((1 - _FIRST_SHARE) * sweeps) // each if in_rounds else 0
+    first = sweeps - each * rounds
     falling = np.clip(1 - np.arange(first) / (first - math.ceil(_COLD_SHARE * first)), 0, None)
     starts_at = _COOLEST + (_WARMEST - _COOLEST) * (np.arange(1, rounds + 1) * _GOLDEN % 1)
-    short = np.clip(1 - np.arange(_ROUND) / (_ROUND - _ROUND_COLD), 0, None)
+    short = np.clip(1 - np.arange(each) / (0.9 * each), 0, None)
     later = np.outer(starts_at, short).ravel()
     middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return {
@@ -71,7 +71,7 @@ def annealing_arrays(
             for name, start in (("temperatures", _START), ("temperatures_offspring", _START_OFFSPRING))
         },
         "sweeps": sweeps,
-        "ends": [first + _ROUND * done for done in range(rounds + 1)],
+        "ends": [first + each * done for done in range(rounds + 1)],
         "quantiles": np.rint(-np.log(middles) * 2**QUANTILE_BITS).astype(np.int32),
         "shift": shift + QUANTILE_BITS,
     }

@@ -21,7 +21,7 @@ from ..fitness import Fitness
 from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable, quadratic_form, starts_of
 from ..options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
-from .annealing import annealing_arrays
+from .annealing import FEW_NEIGHBOURS, annealing_arrays
 from .memory import PopulationMemory
 from .partition import PartitionCrossover
 from .programs import HISTORY_FIELDS, Form, LocalSearchProgram, Programs, improve_bytes
@@ -67,7 +67,10 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
             rule = "tabu"
         else:
             rule = "steepest"
-    flips = options.flips or _FLIPS_PER_GENE[rule] * n
+    each = _FLIPS_PER_GENE[rule]
+    if rule == "anneal" and _mean_degree(fitness) > FEW_NEIGHBOURS:
+        each *= 4
+    flips = options.flips or each * n
     tenure = max(1, min(n // 4, 10 + n // 100))
     return Improvement(
         rule,
