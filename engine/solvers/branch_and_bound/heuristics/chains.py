@@ -16,7 +16,7 @@ from .greedy import GreedyChains, greedy_shape
 
 __all__ = ["Improvement", "ScheduleSearch"]
 
-_EXCHANGE_AFTER = 100
+_EXCHANGE_AFTER = 1_000_000  # divided by the square of the jobs: iterations
 MOST_CHAINS = 1 << 16
 _NOISE = 0.1
 
@@ -46,7 +46,7 @@ class ScheduleSearch:
     def __init__(self, device: Device, times: NDArray[np.int64], seed: int, rank: int, first_chain: int) -> None:
         shape = greedy_shape(device.capabilities, len(times))
         self._chains = GreedyChains(device, times, shape, seed, first_chain)
-        self._count, self._rank = shape.chains, rank
+        self._count, self._jobs = shape.chains, times.shape[1]
         self._length = SliceLength(1)
         self._iterations = 0
         self._shortest = INFINITY
@@ -115,7 +115,7 @@ class ScheduleSearch:
     def _exchange(self, values: NDArray[np.int32]) -> None:
         """Every so many iterations the worst quarter of the chains goes on from the best schedule."""
         self._iterations += 1
-        if self._iterations % _EXCHANGE_AFTER or self._count < 4:
+        if self._iterations % max(2, _EXCHANGE_AFTER // self._jobs**2) or self._count < 4:
             return
         ranked = np.argsort(values, kind="stable")
         sources = np.arange(self._count, dtype=np.int32)
