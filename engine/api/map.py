@@ -45,6 +45,8 @@ def check_options(items: Sequence[Item], common: dict[str, Any]) -> None:
 
 def _text(options: dict[str, Any]) -> str:
     """Options as a text that differs where they do; that of a long array is shortened by NumPy."""
+    if not options:
+        return ""
     plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in options.items()}
     return repr(sorted(plain.items()))
 

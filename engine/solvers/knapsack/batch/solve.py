@@ -86,10 +86,11 @@ def solve_batch(
             if place in packs:
                 solution = packs[place].original(solution)
                 profit += packs[place].free_profit
+            optimum = problems[place].in_units(profit)
             results[place] = Result(
                 Status.OPTIMAL,
-                problems[place].in_units(profit),
-                problems[place].in_units(profit),
+                optimum,
+                optimum,
                 solution if options.items else None,
                 seconds,
                 control.seeds[place],
@@ -105,7 +106,7 @@ def _is_packed(problem: Knapsack) -> bool:
     """Whether the problem stated otherwise is one that a batch can solve: counts, no weight, or smaller weights."""
     if problem.counts is not None or problem.capacity > MOST_CAPACITY:
         return True
-    return problem.n > 0 and int(problem.weights.min()) == 0
+    return int(np.count_nonzero(problem.weights)) < problem.n
 
 
 def _solve_shares(
