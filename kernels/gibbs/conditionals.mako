@@ -153,7 +153,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
 
 // beta = s rhs, also as f32 rows of `stride` for the pass. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
-    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
     i32 first_chain)
 {
     const i32 chain = first_chain + GROUP_ID;
@@ -161,16 +161,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT
         const i64 at = (i64)chain * q + j;
         const f64 value = status[GROUP_ID] != 0 ? beta[at] : rhs[(i64)GROUP_ID * q + j] * scale[at];
         beta[at] = value;
-        narrow[(i64)chain * stride + j] = (f32)value;
+        beta_f32[(i64)chain * stride + j] = (f32)value;
     }
 }
 
-// narrow = (f32) beta
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q,
+// beta_f32 = (f32) beta
+KERNEL LAUNCH_BOUNDS(${block}, 1) round_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32, i32 q,
     i32 stride)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
-        narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
+        beta_f32[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
 }
 
 // The number of the iteration, where kernels that are launched again by a recording read it

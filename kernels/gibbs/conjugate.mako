@@ -160,7 +160,7 @@ ${two_sums("after + own_tile")}
 
 // beta = s x, also as f32 rows of `stride`. A chain that is still further from its draw keeps its beta, and failed[0] counts it.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_solution(const GLOBAL f64* RESTRICT solution, const GLOBAL f64* RESTRICT scale,
-    const GLOBAL f64* RESTRICT errors, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL i32* RESTRICT failed,
+    const GLOBAL f64* RESTRICT errors, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32, GLOBAL i32* RESTRICT failed,
     i32 chains, i32 q, i32 stride, i32 tile, i32 tiles, i32 number, i32 counts, f64 tolerance)
 {
 ${here()}
@@ -170,7 +170,7 @@ ${tile_sum("error", "errors", "now")}
     for (i32 j = begin + LOCAL_ID; j < end; j += ${block}) {
         const f64 value = good ? scale[base + j] * solution[base + j] : beta[base + j];
         beta[base + j] = value;
-        narrow[(i64)chain * stride + j] = (f32)value;
+        beta_f32[(i64)chain * stride + j] = (f32)value;
     }
     if (!good && counts && own_tile == 0 && LOCAL_ID == 0)
         ATOMIC_ADD_I32(failed, 1);

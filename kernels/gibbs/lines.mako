@@ -98,7 +98,7 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 }
 % endif
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
+KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,
     GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start,
     const GLOBAL i32* RESTRICT member_column, const GLOBAL f64* RESTRICT member_weight,
     const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start, const GLOBAL i32* RESTRICT row_index,
@@ -238,7 +238,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     }
 
     for (i32 j = LOCAL_ID; j < q; j += ${block})
-        narrow[(i64)chain * stride + j] = (f32)b[j];
+        beta_f32[(i64)chain * stride + j] = (f32)b[j];
     if (LOCAL_ID == 0)
         whole[${WHOLE} * chain + 5] = jumps;
 }
@@ -254,7 +254,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 //
 // signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column.
 // with_all: S is all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
-KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
+KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,
     GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
     const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count,
     i32 q, i32 stride, i32 first, f64 inverse_width,
@@ -354,7 +354,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const f64 value = j >= first && (with_all || member_of_set[j] != 0.0f) ? factor * b[j] : b[j];
         b[j] = value;
-        narrow[(i64)chain * stride + j] = (f32)value;
+        beta_f32[(i64)chain * stride + j] = (f32)value;
     }
     if (LOCAL_ID == 0) {
         whole[${WHOLE} * chain] = CLAMPED(precision / (factor * factor));

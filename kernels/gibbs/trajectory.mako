@@ -185,7 +185,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, G
 
 // beta += e s rhs, also as f32 rows of `stride`
 KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs,
-    const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
     i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -195,7 +195,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, cons
         const i64 at = (i64)chain * q + j;
         const f64 value = beta[at] + length * scale[at] * rhs[(i64)GROUP_ID * q + j];
         beta[at] = value;
-        narrow[(i64)chain * stride + j] = (f32)value;
+        beta_f32[(i64)chain * stride + j] = (f32)value;
     }
 }
 
@@ -206,7 +206,7 @@ ${serial.functions()}
 // the factor of C
 KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
     GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L,
-    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, f64 share,
+    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, f64 share,
     i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -233,7 +233,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i3
         for (i32 j = 0; j < q; ++j) {
             const f64 value = beta[base + j] + length * scale[base + j] * r[j];
             beta[base + j] = value;
-            narrow[(i64)chain * stride + j] = (f32)value;
+            beta_f32[(i64)chain * stride + j] = (f32)value;
         }
     }
 }
@@ -245,7 +245,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     const GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
     const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed,
+    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed,
     u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -285,7 +285,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
         if (!moved) {
             const f64 value = origin[base + j];
             beta[base + j] = value;
-            narrow[(i64)chain * stride + j] = (f32)value;
+            beta_f32[(i64)chain * stride + j] = (f32)value;
         }
     }
     for (i32 j = LOCAL_ID; j < width; j += ${block}) {

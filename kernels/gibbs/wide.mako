@@ -425,7 +425,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
 // beta = u + D X'w, X'w the sum of the shards' parts. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta,
-    GLOBAL f32* RESTRICT narrow, const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
+    GLOBAL f32* RESTRICT beta_f32, const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
 {
     for (i64 at = GLOBAL_ID; at < (i64)q * chains; at += GLOBAL_SIZE) {
         const i64 chain = at / q;
@@ -435,6 +435,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards,
             sum += shards[((i64)shard * chains + chain) * width + j];
         const f64 value = status[chain] != 0 ? beta[at] : prior_draw[at] + variance[chain * stride + j] * sum;
         beta[at] = value;
-        narrow[chain * stride + j] = (f32)value;
+        beta_f32[chain * stride + j] = (f32)value;
     }
 }

@@ -175,7 +175,7 @@ def _time_pass(worker: Worker, chains: int) -> float:
     def sweep(step: int) -> None:
         worker.chains.set_iteration(step)
         numbers = {"seed": 0, "stream": 0, "iteration": worker.chains.iteration}
-        worker.rows.sweep("draw", worker.chains.narrow, partial, chains, **numbers)
+        worker.rows.sweep("draw", worker.chains.beta_f32, partial, chains, **numbers)
 
     sweep(1)
     worker.device.sync()

@@ -70,7 +70,7 @@ class Settings:
 
 
 class Chains:
-    """The state of all chains. ``narrow`` is beta once more, as float32 rows of the design's stride.
+    """The state of all chains. ``beta_f32`` is beta once more, as float32 rows of the design's stride.
 
     ``iteration`` is the number of the iteration in one uint32.
 
@@ -87,7 +87,7 @@ class Chains:
         self.beta, self.local_precision, self.nu = (memory.empty((chains, q)) for _ in range(3))
         self.whole = memory.empty((chains, WHOLE))
         self.auxiliary = memory.zeros((chains, AUXILIARY))
-        self.narrow = memory.zeros((chains, rows.layout.stride), np.float32)
+        self.beta_f32 = memory.zeros((chains, rows.layout.stride), np.float32)
         self.iteration = memory.zeros(1, np.uint32)
         self._set_iteration: BoundKernel | None = None
 
@@ -101,13 +101,13 @@ class Chains:
         """Every chain from the host; see :data:`STATE`."""
         for name in STATE:
             self._rows.device.put(np.ascontiguousarray(state[name], np.float64), getattr(self, name))
-        self.narrow_beta()
+        self.round_beta()
 
-    def narrow_beta(self) -> None:
-        """Let ``narrow`` be beta."""
+    def round_beta(self) -> None:
+        """Let ``beta_f32`` be beta."""
         layout, programs = self._rows.layout, self._rows.programs
-        programs.conditionals.narrow_coefficients(
-            self.count, programs.block, beta=self.beta, narrow=self.narrow, q=layout.columns, stride=layout.stride
+        programs.conditionals.round_coefficients(
+            self.count, programs.block, beta=self.beta, beta_f32=self.beta_f32, q=layout.columns, stride=layout.stride
         )
 
     def state(self) -> dict[str, NDArray[np.float64]]:

@@ -285,7 +285,7 @@ def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, setting
         "local_precision": chains.local_precision,
         "nu": chains.nu,
         "whole": chains.whole,
-        "narrow": chains.narrow,
+        "beta_f32": chains.beta_f32,
         "scale": matrices.scale,
         "prior": matrices.prior,
         "diagonal": matrices.diagonal,

@@ -282,14 +282,14 @@ class Rows:
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Gradient of the log-likelihood at one beta, and the log-likelihood."""
         layout, device = self.layout, self.device
-        narrow = np.zeros(layout.stride, np.float32)
-        narrow[: layout.columns] = beta
+        beta_f32 = np.zeros(layout.stride, np.float32)
+        beta_f32[: layout.columns] = beta
         if self._scoring is None:  # kept: the start asks hundreds of times
             memory = self._memory
             shards = memory.empty((SHARDS, layout.width))
             self._scoring = memory.empty(layout.stride, np.float32), shards, self.partial_sums(memory, 1)
         vector, shards, partial = self._scoring
-        device.put(narrow, vector)
+        device.put(beta_f32, vector)
         self.sweep("score", vector, partial, 1)
         self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)

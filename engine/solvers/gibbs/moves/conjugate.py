@@ -147,17 +147,17 @@ class ConjugateMoves:
         """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
         settings = self._settings
         kernel, size = self._lines.rescale_chains, (self._chains.count, self._long)
-        self._sweep(self._chains.narrow, self._margins)
+        self._sweep(self._chains.beta_f32, self._margins)
         self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE))
         if self.has_small:
             self._launch(self._lines.narrow_set, *size)
             self._sweep(self._part, self._part_margins)
             self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1))
 
-    def _sweep(self, narrow: Buffer, margins: Buffer) -> None:
+    def _sweep(self, beta_f32: Buffer, margins: Buffer) -> None:
         """The margins of all rows for every chain."""
         rows, count = self._rows, self._chains.count
-        rows.sweep("margins", narrow, self._passed.partial, count, margins=margins, pitch=self._pitch)
+        rows.sweep("margins", beta_f32, self._passed.partial, count, margins=margins, pitch=self._pitch)
         if rows.peer is not None:
             ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(count)]
             rows.peer.exchange(*(Part(margins, first, first + some) for first, some in ranges))
@@ -204,4 +204,4 @@ class ConjugateMoves:
         q = self._rows.layout.columns
         parts = [(chains.beta, q), (chains.local_precision, q), (chains.whole, WHOLE)]
         peer.exchange(*(Part(buffer, 0, chains.count * width * (peer.number == 0)) for buffer, width in parts))
-        chains.narrow_beta()
+        chains.round_beta()

@@ -182,9 +182,9 @@ class HamiltonianMoves:
     def weigh_at(self, beta: NDArray[np.float64]) -> None:
         """Let W be the curvature at one beta."""
         layout, count = self._rows.layout, self._settings.chains
-        narrow = np.zeros((count, layout.stride), np.float32)
-        narrow[:, : layout.columns] = beta
-        vector = self._device.put(narrow)
+        beta_f32 = np.zeros((count, layout.stride), np.float32)
+        beta_f32[:, : layout.columns] = beta
+        vector = self._device.put(beta_f32)
         self._pass(vector, self._margins)
         self._device.release(vector)
         self._device.zero(self._curvature)
@@ -256,7 +256,7 @@ class HamiltonianMoves:
     def prime(self) -> None:
         """Margins and score at the chains' present points; to be called when the chains were set."""
         self.auxiliary.prime()
-        self._pass(self._chains.narrow, self._margins)
+        self._pass(self._chains.beta_f32, self._margins)
         self._take_score()
 
     def iterate(self, step: int) -> None:
@@ -288,14 +288,14 @@ class HamiltonianMoves:
         built = matrices.build_beside(self._draw_scales)
         matrices.factorise(built)
         if rescaled or self.lines.count or self.auxiliary.count:
-            self._pass(chains.narrow, self._margins)
+            self._pass(chains.beta_f32, self._margins)
             self._take_score()
         if self.averaging:
             self._add_curvature()
         matrices.each_group(self._begin)
         for number in range(self.steps):
             self._share((chains.beta, self._rows.layout.columns))
-            self._pass(chains.narrow, self._ends)
+            self._pass(chains.beta_f32, self._ends)
             matrices.each_group(self._step if number < self.steps - 1 else self._end)
         self._share((chains.beta, self._rows.layout.columns), (chains.whole, WHOLE))
         if matrices.divided:
@@ -310,12 +310,12 @@ class HamiltonianMoves:
         """Rows of the owned chains to the other devices; then the float32 copy of beta."""
         if self._matrices.divided:
             self._matrices.share(*values)
-            self._chains.narrow_beta()
+            self._chains.round_beta()
 
-    def _pass(self, narrow: Buffer, margins: Buffer) -> None:
+    def _pass(self, beta_f32: Buffer, margins: Buffer) -> None:
         """Gradient and log-likelihood of every chain, in ``_shards``, and the margins of this device's rows."""
         count, width = self._settings.chains, self._rows.layout.width
-        self._rows.sweep("margins", narrow, self.partial, count, margins=margins, pitch=self._pitch)
+        self._rows.sweep("margins", beta_f32, self.partial, count, margins=margins, pitch=self._pitch)
         self._rows.gather(self.partial, count * width, self._shards)
 
     def _take_score(self) -> None:
@@ -369,7 +369,7 @@ class HamiltonianMoves:
         latent.move()
         if self.auxiliary.count:
             self.auxiliary.prime()
-        self._pass(self._chains.narrow, self._margins)
+        self._pass(self._chains.beta_f32, self._margins)
         latent.report(self._shards)
 
     # --- a trajectory ---------------------------------------------------------------------------------------------

@@ -62,13 +62,13 @@ class LatentMoves:
         built = matrices.build_beside(self._draw_scales)
         stream = settings.stream(STREAM_LATENT)
         numbers = {"seed": settings.seed, "stream": stream, "iteration": chains.iteration}
-        rows.sweep("draw", chains.narrow, self.partial, chains.count, **numbers)
+        rows.sweep("draw", chains.beta_f32, self.partial, chains.count, **numbers)
         matrices.factorise(built)
         rows.gather(self.partial, chains.count * layout.width, self._shards)
         matrices.each_group(self._draw_coefficients)
         if matrices.divided:
             matrices.share((chains.beta, layout.columns))
-            chains.narrow_beta()
+            chains.round_beta()
 
     def _draw_scales(self) -> None:
         programs = self._rows.programs
