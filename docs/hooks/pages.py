@@ -22,7 +22,7 @@ from engine.base.solver import Solver
 from engine.cli import COMMANDS, cli
 from engine.reports.report import Report
 from engine.settings.config import Settings
-from engine.solvers import discover, solver_named
+from engine.solvers import solver_named
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MARK = re.compile(r"^<!-- generated: (\w+) ?(.*?) -->$", re.MULTILINE)
@@ -193,13 +193,9 @@ def metrics(solver: str) -> str:
     return table(("name", "content", "unit", "of each"), rows)
 
 
-def solvers() -> str:
-    """The solvers and their problem classes."""
-    rows = [
-        [f"`{name}`", found.title, ", ".join(f"`{p.__name__}`" for p in found.instance_classes)]
-        for name, found in discover().items()
-    ]
-    return table(("solver", "title", "problem classes"), rows)
+def problems() -> str:
+    """README's table of problems, their classes and guides."""
+    return "\n".join(line for line in included("README.md").split("## ")[0].splitlines() if line.startswith("|"))
 
 
 def event_types() -> str:
@@ -284,12 +280,12 @@ GENERATED: dict[str, Callable[..., str]] = {
         included,
         metrics,
         options,
+        problems,
         public_names,
         record,
         reproductions,
         results,
         settings,
-        solvers,
         template,
     )
 }
