@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +176,25 @@ def test_workers_evaluate_at_once_and_give_the_same_answer_every_time() -> None:
         ]
     assert found[0].evaluations == found[1].evaluations
     assert found[0].value == found[1].value == 15
+
+
+def test_strings_that_a_broken_pool_took_with_it_are_evaluated_again() -> None:
+    class Breaks(ThreadPoolExecutor):
+        """The first batch fails as a whole, as where one of its calls has ended a process."""
+
+        together = 0
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            found = super().submit(fn, *args, **kwargs)
+            if self.together < 4:
+                self.together += 1
+                found = Future()
+                found.set_exception(BrokenExecutor("a process has ended"))
+            return found
+
+    with Breaks(4) as pool:
+        found = engine.maximize_bits(lambda bits: int(bits.sum()), 12, batch=False, budget=90, target=12, workers=pool)
+    assert found.value == 12
 
 
 def test_a_killed_search_resumes_without_evaluating_anything_again(tmp_path: Path) -> None:

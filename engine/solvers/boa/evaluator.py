@@ -131,7 +131,7 @@ class Evaluator:
     def _evaluated(self, rows: Rows) -> NDArray[np.float64]:
         """Values, with retries, and ``nan`` for failures that are skipped."""
         values, error = self._attempt(rows)
-        for _ in range(self._retries):
+        for _ in range(self._retries + isinstance(error, BrokenExecutor)):  # which took others with it
             for place in np.flatnonzero(~np.isfinite(values)):
                 values[place : place + 1], error = self._attempt(rows[place : place + 1])
         failed = np.flatnonzero(~np.isfinite(values))

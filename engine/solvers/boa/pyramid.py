@@ -33,7 +33,7 @@ __all__ = ["BitSearch", "Linkage"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
 _GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
-_PLATEAU, _PLATEAU_ROUNDS = 0.1, 32  # share of all flips that change nothing; most rounds of flips on it
+_PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
 _TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
