@@ -93,6 +93,7 @@ def test_a_saved_search_continues_as_the_one_it_was_saved_from(tmp_path: Path) -
         search.tell(strings, trap(strings))
     asked = search.ask(4)
     search.tell(asked[:1], trap(asked[:1]))
+    search.tell(asked[:0], [])
     search.save(tmp_path / "search.json")
     again = engine.BitSearch.load(tmp_path / "search.json")
     assert (again.evaluations, again.best_value) == (search.evaluations, search.best_value)

@@ -177,16 +177,18 @@ class BitSearch:
         return [self._ready.popleft() for _ in range(min(count or len(self._ready), len(self._ready)))]
 
     def _tell(self, strings: Sequence[int], values: Iterable[float]) -> None:
-        before = len(self._told)
-        for string, value in zip(strings, values, strict=True):
-            self._told.append(string)
-            self._values.append(value)
-            fitness = -math.inf if math.isnan(value) else self._sign * value
-            self._known[string] = fitness
-            if self._best is None or fitness > self._best[0]:
-                self._best = fitness, string
+        if not strings:
+            return
+        numbers, sign = list(values), self._sign
+        fitness = [-math.inf if math.isnan(value) else sign * value for value in numbers]
+        self._told.extend(strings)
+        self._values.extend(numbers)
+        self._known.update(zip(strings, fitness, strict=True))
+        best = max(fitness)
+        if self._best is None or best > self._best[0]:
+            self._best = best, strings[fitness.index(best)]
         self.evaluations = len(self._told)
-        self._events.append(before - self.evaluations)
+        self._events.append(-len(numbers))
         for string in strings:
             climbers = self._waiting.pop(string, None)
             if climbers is None:
