@@ -1,4 +1,4 @@
-"""The Bayesian optimization algorithm as an algorithm of IOHprofiler, and its suite of 25 pseudo-Boolean problems.
+"""Quintet's search of black boxes as an algorithm of IOHprofiler, and its suite of 25 pseudo-Boolean problems.
 
 Needs the package ``ioh``. The problems are those of C. Doerr, F. Ye, N. Horesh, H. Wang, O. M. Shir, T. Baeck,
 "Benchmarking discrete optimization heuristics with IOHprofiler", Applied Soft Computing 88 (2020) 106027; the two
