@@ -53,14 +53,14 @@ def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: 
 
 def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    device: Any = SimpleNamespace(building_seconds=5.0, sync=lambda: None)
+    device: Any = SimpleNamespace(building=SimpleNamespace(compiling=5.0), sync=lambda: None)
 
     def takes(seconds: float) -> None:
         now[0] += seconds
 
     def build() -> loading.Launch:
         takes(2.0)
-        device.building_seconds += 2.0
+        device.building.compiling += 2.0
         return lambda: takes(0.5)
 
     monkeypatch.setattr(loading.time, "perf_counter", lambda: now[0])
