@@ -55,7 +55,7 @@ CASES: dict[str, tuple[engine.BOA, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.parametrize("in_parts", [True, False])
 @pytest.mark.parametrize("case", CASES)
 def test_little_is_launched_after_a_time_limit(

@@ -36,6 +36,7 @@ def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, a
     assert any(message.startswith(f"{name}#2 has failed and is left out") for message in notices)
 
 
+@pytest.mark.full
 def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "_BETWEEN_RESTORE_POINTS", 0.002)
     restored: list[int] = []

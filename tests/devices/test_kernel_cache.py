@@ -109,6 +109,7 @@ def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> 
     assert not list(cache.rglob("in-use/*"))
 
 
+@pytest.mark.full
 def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, filled: Path) -> None:
     assert started(tmp_path, "kill").returncode == -signal.SIGKILL
     for path in compiled(tmp_path):

@@ -35,6 +35,7 @@ def warnings_of(device: Member, problem: Any, **options: Any) -> list[str]:
     return [str(one.message) for one in caught if issubclass(one.category, engine.DataWarning)]
 
 
+@pytest.mark.full
 def test_constant_and_separable_columns_are_python_warnings_by_name(device: Member) -> None:
     X, y = rare_flag()
     found = warnings_of(device, engine.HorseshoeProbit(X, y, names=["a", "flag", "const"]))

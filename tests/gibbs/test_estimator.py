@@ -206,7 +206,7 @@ def test_weights_of_classes_are_those_of_their_rows() -> None:
     assert np.array_equal(counted, balanced.fit(np.repeat(X, whole, axis=0), np.repeat(y, whole)).coef_)
 
 
-@pytest.mark.few(1)
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("family", ["counts", "ordinal"])
 def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family: str) -> None:

@@ -56,6 +56,7 @@ def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
     assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
 
 
+@pytest.mark.few(1)
 @examples(25)
 @given(problem=problems())
 @pytest.mark.parametrize("value", ["i32", "i64"])
@@ -130,6 +131,7 @@ def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) ->
             assert sums[first : first + count + 1].tolist() == [0, *np.cumsum(values[left]).tolist()]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [None, 0.3])
 def test_published_instances_with_large_capacities_are_solved(
     one_device: Engine, shared_data: Path, keep: float | None

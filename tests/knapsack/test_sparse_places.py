@@ -175,7 +175,7 @@ def stopped_at(engine: Engine, problem: Knapsack, step: int, folder: Path) -> Re
         return engine.solve(problem, variant="sparse", reduce=False, run_folder=folder)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("step", [1, 4, 9, 17, 26, 34])
 def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(
