@@ -122,11 +122,11 @@ def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6() -> None:
 
 
 def test_a_window_that_does_not_tile_the_ring_is_refused(device: Member) -> None:
-    for window, ivms in ((7, 64), (96, 64)):
+    for window, ivms in ((7, 128), (96, 128)):
         with pytest.raises(OptionError, match=f"window must divide the number of IVMs, {ivms}; got {window}"):
             engine_of(device).solve(Queens(6), strategy="search", window=window, ivms=ivms)
-    with pytest.raises(OptionError, match="window_begin must be less than the number of IVMs, 64; got 64"):
-        engine_of(device).solve(Queens(6), strategy="adapt", window_begin=64, ivms=64)
+    with pytest.raises(OptionError, match="window_begin must be less than the number of IVMs, 128; got 128"):
+        engine_of(device).solve(Queens(6), strategy="adapt", window_begin=128, ivms=128)
 
 
 def test_the_papers_hypercube_is_fours_and_an_eight() -> None:

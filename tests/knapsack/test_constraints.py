@@ -135,7 +135,7 @@ def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(
 ) -> None:
     problem = multidimensional(MultidimensionalOptions(n=250, constraints=10, max_weight=1000, seed=5))
     relaxed = linprog(-problem.profits, A_ub=problem.weights, b_ub=problem.capacities, bounds=(0, 1))
-    first = one_device.solve(problem, variant=variant, time_limit=0.5, run_folder=tmp_path / "run")
+    first = one_device.solve(problem, variant=variant, time_limit=1.0, run_folder=tmp_path / "run")
     assert first.status is Status.TIME_LIMIT
     assert first.solution is not None
     assert problem.evaluate(first.solution)[0] == first.objective <= -relaxed.fun

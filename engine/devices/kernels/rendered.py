@@ -62,8 +62,9 @@ def _kept_or_made(what: str, constants: dict[str, Any], make: Callable[[], str])
 
 def _root() -> Path:
     """Where templates are looked for."""
-    loaded = sys.modules.get(f"{__package__}.templates")
-    return folder_of("kernels") if loaded is None else Path(loaded._TEMPLATES.root)
+    loaded = sys.modules.get(f"{__package__}.templates")  # which another thread may be importing
+    templates = getattr(loaded, "_TEMPLATES", None)
+    return folder_of("kernels") if templates is None else Path(templates.root)
 
 
 def _prelude_folder(language: str) -> Path | None:
