@@ -280,7 +280,8 @@ def minimize_bits(
         interrupted.
     workers : int or concurrent.futures.Executor
         Processes that evaluate at once, or what else runs calls, such as ``client.get_executor()`` of Dask. With
-        processes the function must be importable by name.
+        processes the function must be importable by name, and a script calls this below
+        ``if __name__ == "__main__":``.
     failures : {"raise", "skip"}
         Whether the function's exceptions and values that are not finite end the search, or only count as worse than
         all other values.
@@ -377,6 +378,8 @@ def _optimize(
     options: dict[str, Any],
 ) -> BitsResult:
     samples = _checked_samples(noise, budget)
+    if options.get("target") is not None and not math.isfinite(options["target"]):
+        raise OptionError(f"target must be finite; got {options['target']}")
     for_pyramid = options.keys() <= _PYRAMID_OPTIONS
     if samples == 1 and for_pyramid:
         return _climb(evaluator, n, sign, budget, seeds, seed, time_limit, **options)
@@ -514,6 +517,8 @@ def _checked_samples(noise: bool | int, budget: int | None) -> int:
         raise OptionError(f"noise must be True, False, or at least 2 evaluations of a good string; got {noise!r}")
     if noise is not False and budget is None:
         raise OptionError("noise needs a budget: how many evaluations may be made in total")
+    if budget is not None and not isinstance(budget, (int, np.integer)):
+        raise OptionError(f"budget must be a whole number of evaluations; got {budget!r}")
     least = 1 if noise is False else _LEAST_BUDGET
     if budget is not None and budget < least:
         raise OptionError(f"budget must be at least {least} evaluation{'s' * (least > 1)}; got {budget}")

@@ -54,8 +54,11 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
         rows, columns = np.nonzero(given)
         entries = zip(rows.tolist(), columns.tolist(), given[rows, columns].tolist(), strict=True)
         return _of_matrix(entries, size, what, adds)
-    listed: list[Any] = list(given)
-    terms = [tuple(term) for term in listed]
+    try:
+        listed: list[Any] = list(given)
+        terms = [tuple(term) for term in listed]
+    except TypeError:
+        raise ProblemError(f"there must be a matrix, a mapping, or a list of pairs; got {given!r}") from None
     is_square = len(listed) > 0 and all(isinstance(row, list) and len(row) == len(listed) for row in listed)
     if is_square and (adds or len(listed) > 3):  # else they are edges
         return weighted_pairs(np.array(terms), n, what, adds=adds)
@@ -123,7 +126,7 @@ def _of_list(terms: list[Any], n: int | None, what: str, adds: bool, labels: lis
     largest = -1
     for place, (a, b, weight) in enumerate(terms):
         for end in (a, b):
-            if isinstance(end, bool) or int(end) != end or end < 0 or (n is not None and end >= n):
+            if isinstance(end, (bool, str)) or int(end) != end or end < 0 or (n is not None and end >= n):
                 limit = "0 on" if n is None else f"0 to {n - 1}"
                 raise ProblemError(f"a {what} must be a number from {limit}; got {end!r} in term {place}")
         key = (min(int(a), int(b)), max(int(a), int(b)))

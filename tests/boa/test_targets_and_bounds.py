@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,26 @@ def test_an_optimum_that_is_surpassed_is_no_bound(device: Member) -> None:
     assert result.bound is None
     assert result.status is engine.Status.FEASIBLE
     assert any("better than the optimum that the problem states, 4" in text for text in notices)
+
+
+def test_hard_clauses_of_pairs_that_contradict_are_told(device: Member) -> None:
+    with pytest.warns(engine.InfeasibleWarning, match="violates 1 hard clause, and no solution violates fewer"):
+        result, _ = solved(device, engine.MaxSAT([[1], [-1], [2]], [None, None, 5]))
+    assert (result.counters["unsatisfied_hard"], result.counters["unsatisfied_weight"]) == (1, 0)
+
+
+def test_a_proved_optimum_short_of_the_target_is_optimal(device: Member) -> None:
+    result, _ = solved(device, engine.QUBO([[1, 0], [0, -2]]), target=-100)
+    assert (result.status, result.objective, result.bound) == (engine.Status.OPTIMAL, -2, -2)
+
+
+@pytest.mark.parametrize(("option", "value"), [("budget", 1.5), ("target", math.nan)])
+def test_a_budget_or_target_that_is_no_number_is_refused(option: str, value: float) -> None:
+    with pytest.raises(engine.OptionError, match=option):
+        engine.minimize_bits(lambda bits: bits.sum(axis=1), 8, **{"budget": 9, option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, 3, ["ab", "bc"]])
+def test_what_holds_no_pairs_is_refused(given: object) -> None:
+    with pytest.raises(engine.ProblemError, match="must be a"):
+        engine.MaxCut(given)  # type: ignore[arg-type]

@@ -130,13 +130,16 @@ def search(
         )
     elif (reached := _reached(record, target)) is not None:  # also by what was left undone at a limit
         run.notice(reached)
-        status = Status.OPTIMAL if record.best_key == problem.fitness.best_key else Status.FEASIBLE
+        status = Status.FEASIBLE
+    if record.best_key is not None and record.best_key == problem.fitness.best_key:  # also short of the target
+        status = Status.OPTIMAL
     if status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and record.best is not None:
         advice = _advice(problem, options, status)
         run.notice(f"a limit was reached with the value {record.value}; to go further, try {advice}")
     violated = record.violated()
     if violated is not None and violated[0]:
-        run.warn(InfeasibleWarning(f"the best solution found violates {counted(violated[0], 'hard clause')}"))
+        least = ", and no solution violates fewer" if status is Status.OPTIMAL else ""
+        run.warn(InfeasibleWarning(f"the best solution found violates {counted(violated[0], 'hard clause')}{least}"))
         status = Status.ITERATION_LIMIT if status is Status.FEASIBLE else status
     return problem.answer(record.result(status))
 

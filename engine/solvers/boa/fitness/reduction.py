@@ -60,7 +60,7 @@ class Reduced(Decomposable):
         couplings: list[dict[int, int]],
     ) -> None:
         self.function, self.kept, self._steps = whole, kept, steps
-        self.n, self.text, self.minimize, self.hard = len(kept), whole.text, whole.minimize, 0
+        self.n, self.text, self.minimize, self.hard = len(kept), whole.text, whole.minimize, whole.hard
         place = {gene: at for at, gene in enumerate(kept.tolist())}
         pairs = [(gene, other, c) for gene in place for other, c in couplings[gene].items() if gene < other]
         # Of a function that complements do not change, so that it stays one: what an edge adds if its ends differ.
