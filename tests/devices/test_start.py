@@ -53,7 +53,8 @@ def test_a_sample_builds_no_more_kernels_than_it_did(opencl: Member, name: str) 
     assert all(number <= most for number, most in zip(found, MOST[name], strict=True)), (found, built.programs)
     assert built.used <= built.kernels
     said = [(event.count, event.usual) for event in events if isinstance(event, Compiling)]
-    assert said == [(number, MOST[name][0]) for number in range(1, len(built.programs) + 1)]
+    assert said == [(number, MOST[name][0]) for number in range(1, len(said) + 1)]
+    assert min(1, len(built.programs)) <= len(said) <= len(built.programs)  # a run may end meanwhile
     assert (built.compiling > 0) == (built.used > 0)
     assert result.compile_seconds == pytest.approx(built.rendering + built.compiling, abs=1e-5)
     assert result.compile_seconds < result.seconds
