@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -165,3 +168,20 @@ def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device:
 def test_a_time_limit_that_leaves_no_evaluation_is_an_error() -> None:
     with pytest.raises(OptionError, match="time_limit"):
         engine.minimize_bits(Counted(), 30, budget=100, time_limit=1e-6, backend="opencl")
+
+
+@pytest.mark.full
+def test_workers_end_where_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(
+        "import time\nfrom engine.solvers.boa.evaluator import Evaluator\nimport numpy as np\n"
+        "def f(bits):\n    print('called', flush=True)\n    time.sleep(0.2)\n    return 1.0\n"
+        "if __name__ == '__main__':\n"
+        "    Evaluator(f, 4, batch=False, workers=2)(np.zeros((500, 4), np.uint8))\n",
+        encoding="utf-8",
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=30)  # ends when no worker holds the pipe any more

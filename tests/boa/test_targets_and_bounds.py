@@ -159,3 +159,9 @@ def test_a_budget_or_target_that_is_no_number_is_refused(option: str, value: flo
 def test_what_holds_no_pairs_is_refused(given: object) -> None:
     with pytest.raises(engine.ProblemError, match="must be a"):
         engine.MaxCut(given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, [1, 2]])
+def test_what_holds_no_clauses_is_refused(given: object) -> None:
+    with pytest.raises(engine.ProblemError, match="must be a list of lists of literals"):
+        engine.MaxSAT(given)  # type: ignore[arg-type]

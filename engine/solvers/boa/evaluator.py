@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
@@ -202,7 +203,7 @@ class Evaluator:
             self._own.shutdown()
             self._own = None
         if self._own is None:
-            self._own = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
+            self._own = ProcessPoolExecutor(self._workers, get_context("spawn"), _end_with_parent)
         return self._own
 
     def _opened(self, path: Path) -> IO[str]:
@@ -228,6 +229,17 @@ class Evaluator:
             raise ProblemError(f"{path} does not hold evaluations: {error}") from error
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error}") from error
+
+
+def _end_with_parent() -> None:
+    """Let this worker process end when its parent does, also where that is killed."""
+    if (parent := parent_process()) is not None:
+
+        def end() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=end, daemon=True).start()
 
 
 def _names(rows: Rows) -> list[str]:

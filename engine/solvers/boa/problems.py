@@ -327,7 +327,11 @@ class MaxSAT(_Named, Problem[Assignment]):
         seeds: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        given = [[_literal(literal, place) for literal in clause] for place, clause in enumerate(clauses, 1)]
+        try:
+            listed = [tuple(clause) for clause in clauses]
+        except TypeError:
+            raise ProblemError(f"clauses must be a list of lists of literals; got {clauses!r}") from None
+        given = [[_literal(literal, place) for literal in clause] for place, clause in enumerate(listed, 1)]
         size = max((abs(literal) for clause in given for literal in clause), default=0) if n is None else n
         if size < 1:
             raise ProblemError("there must be at least one variable; got none")
