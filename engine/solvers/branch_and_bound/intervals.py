@@ -25,6 +25,8 @@ from .masks import Masks, index_of_lowest
 
 __all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
 
+_AT_ONCE = 1024  # intervals that are read together
+
 Digits = NDArray[np.uint8]
 
 
@@ -186,9 +188,11 @@ def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
     -------
     ndarray of uint8, shape (units, n)
     """
-    chosen = index_of_lowest(rows).astype(np.uint8)
-    digits = np.zeros(chosen.shape[::-1], np.uint8)
-    for level, items in enumerate(chosen):
-        below = (chosen[:level] < items).sum(axis=0, dtype=np.uint8)
-        digits[:, level] = np.where(level < depths, items - below, 0)
+    digits = np.zeros(rows.shape[1::-1], np.uint8)
+    for begin in range(0, len(digits), _AT_ONCE):  # what a cache holds
+        part = slice(begin, begin + _AT_ONCE)
+        chosen = index_of_lowest(np.ascontiguousarray(rows[:, part])).astype(np.uint8)
+        for level, items in enumerate(chosen):
+            below = (chosen[:level] < items).sum(axis=0, dtype=np.uint8)
+            digits[part, level] = np.where(level < depths[part], items - below, 0)
     return digits
