@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Sequence
 
@@ -73,8 +74,8 @@ class Ssh(Executor):
         self._errors.clear()
         self._has_begun = False
         self._process = process = _connected(ssh_words(self._host, "receive"))
-        process.on_thread(lambda: self._read_errors(process))
-        self._far = FarRun(run, process, self._lost)
+        reading = process.on_thread(lambda: self._read_errors(process))
+        self._far = FarRun(run, process, lambda code: self._lost(code, reading))
         self._far.ask(*self._given)
         started = self._far.started()
         self._has_begun = True
@@ -106,8 +107,9 @@ class Ssh(Executor):
             elif text:
                 self._errors.append(text)
 
-    def _lost(self, code: int) -> DeviceError:
-        """The error for a connection that ends before the run."""
+    def _lost(self, code: int, reading: threading.Thread) -> DeviceError:
+        """The error for a connection that ends before the run, with what is said last on standard error."""
+        reading.join(_GRACE)
         detail = f": {self._errors[-1]}" if self._errors else ""
         if self._has_begun:
             return DeviceError(f"the connection to {self._name} was lost{detail}; the run there has ended")

@@ -60,11 +60,12 @@ class ChildProcess:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def on_thread(self, function: Callable[[], None]) -> None:
+    def on_thread(self, function: Callable[[], None]) -> threading.Thread:
         """Call a function on a thread, which has to return once the process has ended."""
         thread = threading.Thread(target=function, name="quintet-child", daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     @property
     def is_alive(self) -> bool:

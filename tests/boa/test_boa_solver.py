@@ -419,8 +419,9 @@ def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     assert advice == [f"a limit was reached with the value {spent.objective}; to go further, try local_search = auto"]
     assert spent.counters["evaluations"] == 1000 + 2 * 700
     late: list[Event] = []
-    endless = engine.BOA("trap-5", 400)
-    further: dict[str, Any] = {"target": 401, "local_search": "steepest"}
+    pairs = [(a, b) for a in range(400) for b in range(a + 1, a + 20) if b < 400]
+    endless = engine.BOA.decomposable(400, pairs, np.random.default_rng(1).integers(0, 9, (len(pairs), 4)).tolist())
+    further: dict[str, Any] = {"target": 9 * len(pairs), "local_search": "steepest"}
     running.solve(endless, max_generations=1, restarts=1, **further)  # which compiles
     further["restarts"] = 18
     running.solve(endless, time_limit=0.5, on_event=late.append, **further)
