@@ -229,9 +229,7 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     """
     layout = state.design.layout
     iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
-    finite = all(np.isfinite(arrays[name]).all() for name in ("beta", "whole", "nu", "auxiliary"))
     rules = {
-        "a value of the chains is not finite": finite,
         "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
         and arrays["whole"].shape == (options.chains, 8)
         and arrays["mode"].shape == (layout.columns,),
@@ -242,7 +240,6 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
         "a traced coefficient does not exist": bool(
             ((arrays["traced"] >= 0) & (arrays["traced"] <= state.design.problem.X.shape[1])).all()
         ),
-        "a draw is not finite": all(np.isfinite(draws.all()).all() for _, draws in state.kept()),
         "draws are missing, or have other moments": all(draws.is_whole() for _, draws in state.kept()),
     }
     if "weight" in arrays:
