@@ -164,7 +164,7 @@ class Result(Displayed):
         if self.solution is not None and self._solution_name:
             facts.append((self._solution_name, entries_text(self.solution)))
         facts += [("warning", warning.message) for warning in self.warnings]
-        facts += [("seconds", self.seconds_text), ("devices", ", ".join(self.devices) or "none")]
+        facts += [("seconds", self.seconds_text), ("devices", ", ".join(self.devices) or self.backend or "none")]
         return Display(f"{type(self).__name__} {self.status}", facts)
 
     @property
