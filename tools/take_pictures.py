@@ -131,7 +131,11 @@ class Camera:
 
 def main(names: list[str]) -> None:
     """Take these pictures, or all."""
-    wanted = names or [*DASHBOARDS, *OTHERS]
+    known = [*DASHBOARDS, *OTHERS]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise SystemExit(f"there is no picture {unknown[0]}; there are {', '.join(known)}")
+    wanted = names or known
     with tempfile.TemporaryDirectory(prefix="quintet-") as home, Measured(Path(home)) as app:
         app.window.appearance.choose("light")
         camera = Camera(app, Path(home))

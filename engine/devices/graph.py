@@ -281,7 +281,7 @@ class Recordings:
     """Pieces of work that are done often: recorded when they are done for the second time, then played.
 
     The first time compiles kernels and takes scratch memory, which have no place in a recording. Where a device refuses
-    to record, a line of the log says so, and the work is given to it as ever.
+    to record, a line of the log says so, and the work is submitted at once.
 
     Parameters
     ----------

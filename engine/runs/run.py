@@ -336,7 +336,7 @@ class Run(Displayed, Reporter, Generic[R]):
             try:
                 self._begin()
                 self._result = self._work() if self._finished is None else self._finished
-                last: Event = run_events.finished(self, self._result)
+                last: Event = run_events.finished(self._result, self.elapsed)
             except BaseException as error:
                 self.error = error
                 last = run_events.failed(self, error)

@@ -36,11 +36,11 @@ def started(run: Run, resumed: bool) -> Started:
     )
 
 
-def finished(run: Run, result: Result) -> Finished:
-    """The last event of a run with a result."""
+def finished(result: Result, time: float) -> Finished:
+    """The last event of a run with a result, ``time`` seconds after its beginning."""
     small = result.solution is not None and result.solution.size <= SOLUTION_IN_EVENT
     return Finished(
-        time=run.elapsed,
+        time=time,
         status=str(result.status),
         objective=result.objective,
         bound=result.bound,

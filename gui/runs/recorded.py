@@ -11,11 +11,9 @@ from typing import Any
 from engine.base.problem import Problem
 from engine.base.result import Result
 from engine.errors import RunFolderError
-from engine.events import Finished
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.reporter import finite
 
-__all__ = ["Opened", "Recorded", "end_of", "open_run", "read_problem_of", "read_recorded"]
+__all__ = ["Opened", "Recorded", "open_run", "read_problem_of", "read_recorded"]
 
 
 @dataclass(frozen=True)
@@ -66,20 +64,6 @@ class Recorded:
     result: Result | None
     processed: Any = None
     folder: Path | None = None
-
-
-def end_of(result: Result, time: float) -> Finished:
-    """The last event of a run, from its result, where the record of its events is cut off at ``time`` seconds."""
-    return Finished(
-        time=max(time, result.seconds),
-        status=str(result.status),
-        objective=result.objective,
-        bound=result.bound,
-        gap=finite(result.gap),
-        seconds=result.seconds,
-        counters=result.counters,
-        reason=result.reason,
-    )
 
 
 def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None], Any]) -> Recorded:

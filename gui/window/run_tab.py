@@ -18,6 +18,7 @@ from engine.base.problem import Problem
 from engine.base.solver import MetricSpec
 from engine.events import Event, Failed, Notice
 from engine.runs.folder.lock import writer_of
+from engine.runs.run_events import finished
 from engine.solvers import discover
 from engine.util.text import counted, seconds_text
 from gui.app.jobs import Job
@@ -29,7 +30,7 @@ from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
-from gui.runs.recorded import Opened, Recorded, end_of, open_run, read_recorded
+from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
 from gui.runs.summary import NO_SOLUTION, Summary
 from gui.window.bars import SPEEDS, Banner, ReplayBar
 
@@ -388,7 +389,7 @@ class RunTab(Cleanup, QWidget):
         if self.panel is None or recorded is None or recorded.result is None or self.summary.finished:
             return
         cut_off = f"the record of the events is cut off at {seconds_text(self.panel.time)}"
-        last = end_of(recorded.result, self.panel.time)
+        last = finished(recorded.result, max(self.panel.time, recorded.result.seconds))
         self.summary.take([last])
         self.panel.feed([last])
         self.banner.show_message(f"{cut_off.capitalize()}. The last numbers are those of the result.", "warning")

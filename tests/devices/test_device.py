@@ -212,7 +212,7 @@ def test_a_kernel_that_does_not_compile_says_where(
 
 def test_a_processor_that_the_compiler_does_not_know_is_said(device: Member, trial_template: Trial) -> None:
     if device.info.language != "opencl":
-        pytest.skip("NVRTC compiles for GPUs, whose names it is told")
+        pytest.skip("NVRTC compiles for GPUs, by the names of their architectures")
     template = trial_template("add_for_none", "#error unknown target CPU 'generic'\n" + ADD)
     with pytest.raises(KernelError, match=r"driver is older than this processor \(Quintet's extra cpu-fast"):
         device.submit(lambda running: running.program(template, extra=1).add).result()

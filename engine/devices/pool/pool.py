@@ -312,7 +312,7 @@ class DevicePool:
             raise trouble
 
     def _close_late(self) -> None:
-        with contextlib.suppress(Exception):  # nobody is there to be told
+        with contextlib.suppress(Exception):  # nobody waits for the result
             self.close()
 
     def enable_peers(self) -> bool:

@@ -70,7 +70,7 @@ def declarations(text: str) -> str | None:
 
 
 def needs_whole(log: str) -> bool:
-    """Whether the compiler has met a name that it was not told."""
+    """Whether the compiler has met a name that is not declared."""
     return any(words in log for words in ("implicit declaration", "undeclared identifier", "unknown type name"))
 
 

@@ -11,7 +11,6 @@ Messages are pickled tuples of a name and its arguments; the child answers each 
 from __future__ import annotations
 
 import importlib.util
-import math
 import os
 import pickle
 import sys
@@ -187,7 +186,7 @@ class Presolved:
         highs = self._new_simplex(self._highs.getLp(), presolve="off" if status == "not reduced" else "choose")
         if status not in _NO_OPTIMUM:
             highs.run()
-            found = _outcome(highs)
+            found = outcome(highs)
             if found["status"] not in _NO_OPTIMUM:
                 return found
         return _rays(highs)
@@ -207,7 +206,7 @@ class Presolved:
         with self._lock:
             highs.passModel(self._highs.getPresolvedLp() if self.status == "reduced" else self._highs.getLp())
         highs.run()
-        found = _outcome(highs)
+        found = outcome(highs)
         if "x" in found and self.status == "reduced":
             with self._lock:
                 self._highs.postsolve(highs.getSolution())
@@ -241,13 +240,13 @@ class Presolved:
         with self._lock:
             highs = self._highs
             highs.postsolve(reduced.getSolution(), reduced.getBasis())
-            found, info, basis = _outcome(highs), highs.getInfo(), highs.getBasis()
+            found, info, basis = outcome(highs), highs.getInfo(), highs.getBasis()
         if found["status"] != "optimal" or info.num_primal_infeasibilities or info.num_dual_infeasibilities:
             again = self._new_simplex(self._highs.getLp(), presolve="off")
             if basis.valid:
                 again.setBasis(basis)
             again.run()
-            found = _outcome(again)
+            found = outcome(again)
         return found | {"iterations": found["iterations"] + iterations}
 
     def restore(self, point: Point) -> Point:
@@ -299,7 +298,7 @@ def solve(model: Model, options: dict[str, Any]) -> Point:
     if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed", "seconds": 0.0, "iterations": 0}
     highs.run()
-    found = _outcome(highs)
+    found = outcome(highs)
     if found["status"] in _NO_OPTIMUM:
         found |= _rays(highs)
     found["seconds"] = time.perf_counter() - began
@@ -311,7 +310,8 @@ def _status(highs: Any) -> str:
     return {"primal infeasible or unbounded": "unbounded or infeasible"}.get(status, status)
 
 
-def _outcome(highs: Any) -> Point:
+def outcome(highs: Any) -> Point:
+    """Status, objective, iterations, and the point if there is one."""
     info = highs.getInfo()
     found: Point = {"status": _status(highs), "objective": float(info.objective_function_value)}
     found["iterations"] = int(max(0, info.simplex_iteration_count) + max(0, info.ipm_iteration_count))
@@ -329,7 +329,7 @@ def _rays(highs: Any) -> Point:
     for name, value in (("presolve", "off"), ("solver", "simplex")):
         highs.setOptionValue(name, value)
     highs.run()
-    found = _outcome(highs)
+    found = outcome(highs)
     _, there, farkas = highs.getDualRay()
     if there:
         found["farkas"] = np.array(farkas, np.float64)
@@ -368,7 +368,7 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
         crossed = int(max(0, highs.getInfo().crossover_iteration_count))
         highs.setOptionValue("presolve", "off")
     highs.run()  # from the basis of the crossover; no iterations are left if that was optimal
-    found = _outcome(highs)
+    found = outcome(highs)
     found["crossover_iterations"] = crossed if point is not None else found["iterations"]
     return found | _basis(highs, ranging)
 
@@ -443,78 +443,10 @@ def _simplex(highs: Any, model: Model, basis: tuple[Any, Any] | None, ranging: b
         given.valid = given.alien = True  # HiGHS mends one that is singular, or of another number of basic entries
         highs.setBasis(given)
     highs.run()
-    found = _outcome(highs)
+    found = outcome(highs)
     if found["status"] in _NO_OPTIMUM:
         return _rays(highs) | {"iterations": found["iterations"]}
     return found if ranging is None or found["status"] != "optimal" else found | _basis(highs, ranging)
-
-
-class MixedInteger:
-    """A mixed-integer program, solved by HiGHS's branch and bound.
-
-    :meth:`stop` may be called from another thread, which may also read ``latest`` meanwhile.
-
-    Parameters
-    ----------
-    model : dict
-        With ``integrality`` (n,): 0 for continuous variables, 1 integer, 2 semi-continuous, 3 semi-integer.
-    options : dict
-        HiGHS's.
-    start : ndarray, shape (n,), optional
-        A point that may be feasible.
-
-    Attributes
-    ----------
-    latest : tuple
-        The best point that has been found, or None, and the best bound, as of a minimization.
-    """
-
-    def __init__(self, model: Model, options: dict[str, Any], start: Any = None) -> None:
-        self._highs = quiet(**options)
-        self._model, self._start = model, start
-        self._stopped = False
-        self.latest: tuple[Any, float] = (None, -math.inf)
-        self._highs.cbMipImprovingSolution += self._take_point
-        self._highs.cbMipInterrupt += self._look
-
-    def _take_point(self, event: Any) -> None:
-        x = np.array(event.data_out.mip_solution)[: len(self._model["c"])]  # semi-continuous ones have columns more
-        self.latest = x, max(self.latest[1], float(event.data_out.mip_dual_bound))
-
-    def _look(self, event: Any) -> None:
-        self.latest = self.latest[0], max(self.latest[1], float(event.data_out.mip_dual_bound))
-        if self._stopped:
-            event.interrupt()
-
-    def stop(self) -> None:
-        """Let the work end soon; it returns what it has."""
-        self._stopped = True
-        self._highs.setOptionValue("time_limit", 0.0)
-
-    def run(self) -> Point:
-        """Solve the program.
-
-        Returns
-        -------
-        dict
-            ``status`` (see :func:`solve`), ``iterations``, ``nodes``, ``bound``, and ``x`` where there is a point.
-        """
-        highs, model = self._highs, self._model
-        lp = to_highs(model)
-        lp.integrality_ = [highspy.HighsVarType(int(kind)) for kind in model["integrality"]]
-        if highs.passModel(lp) == highspy.HighsStatus.kError:
-            return {"status": "failed", "iterations": 0, "nodes": 0, "bound": -math.inf}
-        if self._start is not None:
-            solution = highspy.HighsSolution()
-            solution.col_value, solution.value_valid = self._start.tolist(), True
-            highs.setSolution(solution)
-        if self._stopped:
-            highs.setOptionValue("time_limit", 0.0)
-        highs.run()
-        info = highs.getInfo()
-        found = _outcome(highs) | {"nodes": int(max(0, info.mip_node_count)), "bound": float(info.mip_dual_bound)}
-        highs.clearCallbacks()
-        return found
 
 
 def _serve() -> None:

@@ -29,8 +29,8 @@ _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
 _REFUSALS = RuntimeError, TypeError, ValueError, MemoryError  # what HiGHS, or its interface, fails with
 
 
-def _highs() -> ModuleType:
-    """The functions of the child, to be called here.
+def _highs(module: str = "child") -> ModuleType:
+    """The functions of the child, to be called here, or another module with HiGHS.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def _highs() -> ModuleType:
         If HiGHS cannot be imported.
     """
     try:
-        return importlib.import_module(f"{__package__}.child")
+        return importlib.import_module(f"{__package__}.{module}")
     except ImportError as error:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
 
@@ -204,7 +204,7 @@ def simplex_here(
 
 
 def mixed_integer(model: Model, options: dict[str, Any], start: Vector | None) -> Any:
-    """HiGHS's branch and bound, to be run; see :class:`engine.solvers.linprog.highs.child.MixedInteger`.
+    """HiGHS's branch and bound, to be run; see :class:`engine.solvers.linprog.highs.mixed_integer.MixedInteger`.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def mixed_integer(model: Model, options: dict[str, Any], start: Vector | None) -
     ChildError
         If HiGHS cannot be imported.
     """
-    return _highs().MixedInteger(model, options, start)
+    return _highs("mixed_integer").MixedInteger(model, options, start)
 
 
 def to_vertex(

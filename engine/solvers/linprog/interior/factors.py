@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
+from typing_extensions import override
 
 __all__ = ["PICTURED", "Factors", "Picture", "Simplicial", "SuperLU", "Supernodal", "rslab"]
 
@@ -67,7 +68,7 @@ def _lower(indices: NDArray[np.integer], starts: NDArray[np.integer], values: Ve
     return sp.csc_array((values, indices, starts), shape=(m, m))
 
 
-class Supernodal:
+class Supernodal(Factors):
     """Factors by rslab, on all cores.
 
     Parameters
@@ -85,8 +86,8 @@ class Supernodal:
         self._numeric: Any = None
         self.nonzeros = 0
 
+    @override
     def factor(self, values: Vector) -> bool:
-        """See :class:`Factors`."""
         try:
             self._numeric = self._symbolic.factor(values)
         except (ValueError, ArithmeticError, RuntimeError):
@@ -94,20 +95,21 @@ class Supernodal:
         self.nonzeros = int(self._numeric.factor_nnz)
         return int(self._numeric.inertia[1]) == self._negative
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Factors`."""
         if rhs.ndim == 1:
             return np.asarray(self._numeric.solve(rhs))
         return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
 
+    @override
     def picture(self) -> Picture:
-        """See :class:`Factors`; rslab reports the sizes of its fronts."""
+        """Rslab reports the sizes of its fronts."""
         sizes = np.array(self._symbolic.front_dims, np.int64).reshape(-1, 2)
         first = np.cumsum(sizes[:, 0]) - sizes[:, 0]
         return np.zeros((0, 0), np.int32), np.column_stack([first, sizes])
 
 
-class SuperLU:
+class SuperLU(Factors):
     """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots.
 
     Parameters
@@ -128,8 +130,8 @@ class SuperLU:
         self._numeric: Any = None
         self.nonzeros = 0
 
+    @override
     def factor(self, values: Vector) -> bool:
-        """See :class:`Factors`."""
         full = self._full
         matrix = sp.csc_array((values[self._source], full.indices, full.indptr), shape=full.shape)
         splu = importlib.import_module("scipy.sparse.linalg").splu
@@ -142,8 +144,8 @@ class SuperLU:
         pivots = self._numeric.U.diagonal()
         return _are_right(pivots, self._negative)
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Factors`."""
         if self._order is None:
             return np.asarray(self._numeric.solve(rhs))
         found = np.empty_like(rhs)
@@ -163,8 +165,9 @@ class SuperLU:
             found._source, found._order = self._source[found._full.data.astype(np.int64) - 1], order
         return found
 
+    @override
     def picture(self) -> Picture:
-        """See :class:`Factors`; SuperLU has no fronts."""
+        """SuperLU has no fronts."""
         return _picture(self._numeric.L)
 
 
@@ -178,7 +181,7 @@ def _picture(lower: Any) -> Picture:
     return counts, np.zeros((0, 3), np.int64)
 
 
-class Simplicial:
+class Simplicial(Factors):
     """Factors by qdldl, one column after another in the order of AMD: the fastest where few entries are filled in.
 
     Parameters
@@ -198,8 +201,8 @@ class Simplicial:
         self._numeric: Any = None
         self.nonzeros = 0
 
+    @override
     def factor(self, values: Vector) -> bool:
-        """See :class:`Factors`."""
         upper = self._upper
         upper.data = values[self._source]
         try:
@@ -213,11 +216,12 @@ class Simplicial:
         self.nonzeros = int(lower.nnz) + pivots.size
         return _are_right(pivots, self._negative)
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Factors`."""
         return np.asarray(self._numeric.solve(rhs))
 
+    @override
     def picture(self) -> Picture:
-        """See :class:`Factors`; qdldl has no fronts."""
+        """Qdldl has no fronts."""
         lower = self._numeric.factors()[0]
         return _picture(sp.csc_array(lower) + sp.eye_array(lower.shape[0], format="csc"))

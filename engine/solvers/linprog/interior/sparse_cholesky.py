@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Capabilities
 from ....devices.host import host_cores
@@ -62,7 +63,7 @@ def has_qdldl() -> bool:
     return importlib.util.find_spec("qdldl") is not None
 
 
-class _ChildFactors:
+class _ChildFactors(Factors):
     """:class:`Factors` in a child process, which :meth:`close` ends from any thread."""
 
     def __init__(self) -> None:
@@ -73,21 +74,23 @@ class _ChildFactors:
         """Analyse the pattern of the lower triangle, for a class of :mod:`.factors`."""
         self._process.request("analyse", factors.__file__, kind, indices, starts, negative).result()
 
+    @override
     def factor(self, values: Vector) -> bool:
-        """See :class:`Factors`; False also if the process has ended."""
+        """False also if the process has ended."""
         with contextlib.suppress(ChildError):
             right, self.nonzeros = self._process.request("factor", values).result()
             return bool(right)
         return False
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`Factors`; NaN if the process has ended."""
+        """NaN if the process has ended."""
         with contextlib.suppress(ChildError):
             return np.asarray(self._process.request("solve_factor", rhs).result())
         return np.full_like(rhs, np.nan)
 
+    @override
     def picture(self) -> Picture:
-        """See :class:`Factors`."""
         counts, fronts = self._process.request("picture_of_factor").result()
         return np.asarray(counts), np.asarray(fronts)
 
