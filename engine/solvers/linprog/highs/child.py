@@ -192,13 +192,7 @@ class Presolved:
         return _rays(highs)
 
     def solve_interior(self, options: dict[str, Any]) -> Point:
-        """Solve by the interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left.
-
-        Parameters
-        ----------
-        options : dict
-            HiGHS's.
-        """
+        """Solve by the interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left."""
         if self.status not in ("reduced", "not_reduced"):
             return {"status": self.status, "iterations": 0}
         highs = quiet(**options, solver="ipm", run_crossover="off", presolve="off")

@@ -87,18 +87,7 @@ class HighsHere:
             raise _child_error(error) from error
 
     def solve_interior(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Solve what presolve leaves by the interior-point method, beside :meth:`run`; see :func:`highs_outcome`.
-
-        Parameters
-        ----------
-        options : dict
-            HiGHS's.
-
-        Raises
-        ------
-        ChildError
-            As for :meth:`run`.
-        """
+        """Solve what presolve leaves by the interior-point method, beside :meth:`run`, with the same errors."""
         work = self.presolved.result()
         try:
             return self.scaling.back(work.solve_interior(options))
