@@ -155,7 +155,8 @@ def test_a_start_reads_lists_not_the_programs(tmp_path: Path, monkeypatch: pytes
     for module, name in ((os, "scandir"), (Path, "read_bytes"), (Path, "open")):
         monkeypatch.setattr(module, name, _noting(getattr(module, name), read))
     kernel_cache._PoclFiles(tmp_path)._close()
-    assert 0 < len(read) < 10
+    here = [path for path in read if path.startswith(str(tmp_path))]  # others are of the cache of this process
+    assert 0 < len(here) < 10
 
 
 def _noting(function: Callable[..., object], calls: list[str]) -> Callable[..., object]:
