@@ -85,6 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _is_gpu(item) and item.get_closest_marker("full") is None and item.get_closest_marker("host") is None:
             item.add_marker("gpu")
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {_device_of(item).id}"))
     yield
     config.stash[_left_out] = sum(
         _device_of(item) is not None and _device_of(item) == _FOUND[0] and item.get_closest_marker("host") is None
