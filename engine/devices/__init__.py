@@ -5,7 +5,9 @@ from __future__ import annotations
 from .buffer import Buffer, StreamEvent
 from .device import Device
 from .info import Capabilities, DeviceInfo, MemoryInfo
+from .kernels.launcher import Launcher
 from .kernels.program import BoundKernel, Kernel, Program
+from .kernels.record import Record
 from .pool.group import Communicator, WorkerGroup
 from .pool.pool import DevicePool, Member, gather
 from .pool.slices import SLICE_SECONDS, SliceLength
@@ -22,9 +24,11 @@ __all__ = [
     "DeviceInfo",
     "DevicePool",
     "Kernel",
+    "Launcher",
     "Member",
     "MemoryInfo",
     "Program",
+    "Record",
     "SliceLength",
     "StreamEvent",
     "WorkerGroup",

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import KernelArgumentError, KernelError, nearest
 from ..buffer import Buffer
+from .record import SCALARS, structures
 from .source import Source
 
 if TYPE_CHECKING:
@@ -27,31 +28,6 @@ __all__ = ["BoundKernel", "Building", "Kernel", "Launch", "Parameter", "Program"
 
 Launch = Callable[[int, int, tuple[Any, ...]], None]
 """Starts a kernel: ``launch(grid, block, values)``; see :meth:`Kernel.ordered`."""
-
-_TYPES = {
-    "i8": "int8",
-    "u8": "uint8",
-    "i16": "int16",
-    "u16": "uint16",
-    "i32": "int32",
-    "u32": "uint32",
-    "i64": "int64",
-    "u64": "uint64",
-    "f32": "float32",
-    "f64": "float64",
-    "char": "int8",
-    "uchar": "uint8",
-    "short": "int16",
-    "ushort": "uint16",
-    "int": "int32",
-    "uint": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-}
-"""The scalar types of the dialect (and those that its vector types are named after) as NumPy calls them."""
 
 _QUALIFIERS = {"const", "volatile", "GLOBAL", "CONSTANT", "LOCAL", "RESTRICT"}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -66,8 +42,8 @@ _DYNAMIC = re.compile(r"\bDYNAMIC_LOCAL_ARRAY\s*\(\s*(\w+)\s*,\s*\w+\s*,\s*(\w+)
 class Parameter:
     """One parameter of a kernel.
 
-    ``dtype`` is the type of a scalar, or of the elements of a buffer (of the lanes, where those are vectors); None
-    where a buffer holds structures, and any buffer may be given.
+    ``dtype`` is the type of a scalar, or of the elements of a buffer (of the lanes, where those are vectors; of a
+    :class:`.record.Record`, its type); None where a buffer holds other structures, and any buffer may be given.
     """
 
     name: str
@@ -101,12 +77,13 @@ def signatures(source: Source) -> dict[str, Signature]:
     macros = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(commentless)}
     text = _DIRECTIVE.sub("", commentless)
     aliases = {match[2]: match[1] for match in _TYPEDEF.finditer(text)}
+    records = structures(text)
     found = list(_KERNEL.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
     return {
         match[1]: Signature(
             match[1],
-            tuple(_parameter(source, match[1], part, aliases) for part in _parts(match[2], macros)),
+            tuple(_parameter(source, match[1], part, aliases, records) for part in _parts(match[2], macros)),
             _dynamic_bytes(source, match[1], text[match.end() : end], aliases),
         )
         for match, end in zip(found, ends, strict=True)
@@ -120,13 +97,15 @@ def _parts(text: str, macros: Mapping[str, str]) -> list[str]:
     return [part for part in expanded.split(",") if part.strip()]
 
 
-def _parameter(source: Source, kernel: str, text: str, aliases: Mapping[str, str]) -> Parameter:
+def _parameter(
+    source: Source, kernel: str, text: str, aliases: Mapping[str, str], records: Mapping[str, np.dtype[Any]]
+) -> Parameter:
     words = [word for word in text.replace("*", " * ").split() if word not in _QUALIFIERS]
     is_buffer = "*" in words
     names = [word for word in words if word != "*"]
     if len(names) != 2:
         raise KernelError(source.template, source.language, "rendering", f"{kernel}: cannot read parameter {text!r}")
-    dtype = _element_type(names[0], aliases)
+    dtype = records[names[0]] if is_buffer and names[0] in records else _element_type(names[0], aliases)
     if dtype is None and not is_buffer:
         raise KernelError(source.template, source.language, "rendering", f"{kernel}: unknown type {names[0]}")
     return Parameter(names[1], dtype, is_buffer)
@@ -135,12 +114,12 @@ def _parameter(source: Source, kernel: str, text: str, aliases: Mapping[str, str
 def _element_type(name: str, aliases: Mapping[str, str]) -> np.dtype[Any] | None:
     """The scalar type behind a name: typedefs are followed, vectors stand for their lanes; None for a structure."""
     seen: set[str] = set()
-    while name not in _TYPES and name in aliases and name not in seen:
+    while name not in SCALARS and name in aliases and name not in seen:
         seen.add(name)
         name = aliases[name]
-    if name not in _TYPES:
+    if name not in SCALARS:
         name = re.sub(r"(?<=[a-z])(2|3|4|8|16)$", "", name)
-    return np.dtype(_TYPES[name]) if name in _TYPES else None
+    return np.dtype(SCALARS[name]) if name in SCALARS else None
 
 
 def _dynamic_bytes(source: Source, kernel: str, body: str, aliases: Mapping[str, str]) -> int:

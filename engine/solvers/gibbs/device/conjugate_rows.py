@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....devices.kernels.program import Program
 from ....numerics.exchange import Part
 from ..design.layout import chain_groups
-from .programs import CONJUGATE_BLOCK, Launcher, conjugate_constants, gather_constants
+from .programs import CONJUGATE_BLOCK, conjugate_constants, gather_constants
 from .rows import Rows
 from .sparse_programs import column_tiles
 from .sparse_rows import Vectors

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from ....devices import Buffer, Capabilities, Device
-from ....devices.kernels.program import BoundKernel, Kernel, Program
+from ....devices.kernels.program import Kernel, Program
 from ....devices.kernels.variants import unique_variants
 from ..design.layout import Layout, chain_groups
 from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
@@ -17,7 +17,6 @@ from .sparse_programs import sparse_variants
 __all__ = [
     "CONJUGATE_BLOCK",
     "STORAGE",
-    "Launcher",
     "Mode",
     "Programs",
     "SweepShape",
@@ -390,28 +389,6 @@ class Programs:
             program = self._device.program(template, **constants)
             found = self._sweeps[count, mode] = program.sweep, shape, most
         return found
-
-
-class Launcher:
-    """Launches kernels with the arguments that they share, by name; a call gives the others, or its own instead."""
-
-    def __init__(self, **shared: Any) -> None:
-        self._shared = shared
-        self._bound: dict[Kernel, BoundKernel] = {}
-
-    def share(self, **shared: Any) -> None:
-        """More arguments, or others, from now on."""
-        self._shared.update(shared)
-        self._bound.clear()
-
-    def __call__(self, kernel: Kernel, grid: int, block: int, /, **own: Any) -> None:
-        """Launch; the names of ``own`` are always the same for a kernel."""
-        bound = self._bound.get(kernel)
-        if bound is None:
-            names = [parameter.name for parameter in kernel.signature.parameters]
-            fixed = {name: self._shared[name] for name in names if name in self._shared and name not in own}
-            bound = self._bound[kernel] = kernel.bind(**fixed)
-        bound(grid, block, **own)
 
 
 _CONJUGATE = (

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....errors import DeviceError
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.entries import Entries, column_segments
 from ..design.layout import chain_groups
-from .programs import Launcher
 from .rows import Rows
 from .sparse_programs import SparseMode, SparsePrograms
 

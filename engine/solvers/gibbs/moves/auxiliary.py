@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....numerics.memory import Memory
 from ..design.matrix import Design
 from ..device.chains import Chains, Settings
-from ..device.programs import Launcher
 from ..device.rows import Rows
 from ..families import AUXILIARY
 

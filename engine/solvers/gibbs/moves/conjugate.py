@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..device.chains import WHOLE, Chains, Settings
 from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
-from ..device.programs import Launcher
 from ..device.sparse_rows import SparseRows
 from .hamiltonian import STREAM_RESCALE, rescale_interval
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....devices.graph import Recordings
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
@@ -29,7 +29,6 @@ from ..design.layout import SHARDS
 from ..design.lines import Lines
 from ..device.chains import WHOLE, Chains, Settings
 from ..device.matrices import Group, Matrices, shared_arguments
-from ..device.programs import Launcher
 from ..device.rows import Rows
 from ..schema import MOST_STEPS
 from .auxiliary import AuxiliaryMoves

@@ -5,12 +5,12 @@ Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the pro
 
 from __future__ import annotations
 
+from ....devices import Launcher
 from ....devices.graph import Recordings
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..device.chains import Chains, Settings
 from ..device.matrices import Group, Matrices, shared_arguments
-from ..device.programs import Launcher
 from ..device.rows import Rows
 
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....devices.graph import Recordings
 from ....numerics.linear_algebra import linear_algebra
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..device.chains import Chains, Settings
 from ..device.matrices import PriorBuffers, shared_arguments
-from ..device.programs import Launcher
 from ..device.rows import Rows
 from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES

@@ -1,0 +1,48 @@
+"""Launches that name only what varies: buffers and scalars that kernels share are bound by name, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .program import BoundKernel, Kernel
+
+__all__ = ["Launcher"]
+
+
+class Launcher:
+    """Launches kernels with the arguments that they share.
+
+    Parameters
+    ----------
+    **shared
+        Buffers and scalars by the names that kernels have for them; a kernel takes those that it knows.
+
+    Examples
+    --------
+    >>> launch = Launcher(status=memory.status, genes=memory.genes, n=n)
+    >>> launch(program.choose_parents, groups, block, level=level)  # status, genes and n are bound already
+    """
+
+    def __init__(self, **shared: Any) -> None:
+        self._shared = shared
+        self._bound: dict[Kernel, BoundKernel] = {}
+
+    def share(self, **shared: Any) -> None:
+        """More arguments, or others, from now on."""
+        self._shared.update(shared)
+        self._bound.clear()
+
+    def __call__(self, kernel: Kernel, grid: int, block: int, /, **own: Any) -> None:
+        """Launch a kernel; ``own`` are the arguments that are not shared, or in place of shared ones.
+
+        Raises
+        ------
+        engine.errors.KernelArgumentError
+            As of a :class:`Kernel`; also if a later launch of a kernel names others than its first.
+        """
+        bound = self._bound.get(kernel)
+        if bound is None:
+            names = [parameter.name for parameter in kernel.signature.parameters]
+            fixed = {name: self._shared[name] for name in names if name in self._shared and name not in own}
+            bound = self._bound[kernel] = kernel.bind(**fixed)
+        bound(grid, block, **own)
