@@ -1,4 +1,4 @@
-"""Interfaces in the conventions of others: SciPy, CVXPY, scikit-learn, ArviZ, and functions of bits with a budget.
+"""Interfaces in the conventions of others: modelling languages, SciPy, scikit-learn, ArviZ, functions of bits.
 
 Each module here uses the public API of the engine only. ``PUBLIC`` lists what ``engine.<name>`` offers of them; a
 module is imported when one of its names is first used, because its package may be optional.
@@ -16,6 +16,9 @@ PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport(f"{__name__}.scipy_linprog", "linprog"),
     "scipy_result": LazyImport(f"{__name__}.scipy_linprog", "scipy_result"),
     "QUINTET": LazyImport(f"{__name__}.cvxpy_solver", "QUINTET", "cvxpy", "pip install cvxpy"),
+    "PulpSolver": LazyImport(f"{__name__}.pulp_solver", "PulpSolver", "pulp", "pip install pulp"),
+    "PyomoSolver": LazyImport(f"{__name__}.pyomo_solver", "PyomoSolver", "pyomo", "pip install pyomo"),
+    "solve_linopy": LazyImport(f"{__name__}.linopy_model", "solve_linopy", "linopy", "pip install linopy"),
     "solve_many": LazyImport(f"{__name__}.linprog_batches", "solve_many"),
     "HorseshoeClassifier": LazyImport(f"{__name__}.sklearn_probit", "HorseshoeClassifier", "sklearn", _STATISTICS),
     "HorseshoeProbitClassifier": LazyImport(

@@ -15,12 +15,11 @@ from cvxpy.reductions.solution import Solution, failure_solution
 from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
-from ..api.functions import solve
 from ..base.result import Result, Status
 from ..runs.observers import ProgressBar
 from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
-from .kept_engine import KEPT
+from .kept_engine import solve_kept
 
 __all__ = ["QUINTET", "CvxpySolver"]
 
@@ -113,7 +112,7 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
                 options.setdefault("initial_basis", kept)
         if verbose:
             options["on_event"] = [ProgressBar()]
-        result = _solved(problem, options)
+        result = solve_kept(problem, options)
         if solver_cache is not None and "column_status" in result.arrays:
             statuses = np.concatenate([result.arrays["column_status"], result.arrays["row_status"]])
             solver_cache[self.name()] = tuple(statuses.tolist())
@@ -147,14 +146,6 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         if farkas is not None:
             failed.dual_vars = duals(farkas)
         return failed
-
-
-def _solved(problem: LinearProgram, options: dict[str, Any]) -> Result:
-    """The result of :func:`engine.solve`; with an engine that stays open unless there are settings of its own."""
-    if "config_file" in options or options.get("cluster") is not None:
-        return solve(problem, **options)
-    with KEPT.lent(options.pop("backend", None), options.pop("devices", None)) as owner:
-        return owner.solve(problem, **options)
 
 
 def _program(data: dict[str, Any], dims: str) -> LinearProgram:

@@ -6,11 +6,15 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..api.engine import Engine
+from ..api.functions import solve
+from ..base.problem import Problem
+from ..base.result import Result
 from ..devices import Backend
 
-__all__ = ["KEPT"]
+__all__ = ["KEPT", "solve_kept"]
 
 _PATIENCE = 0.1  # seconds to wait for the engine while another thread uses it: about the time to open and close one
 
@@ -59,4 +63,13 @@ class _Kept:
 
 
 KEPT = _Kept()
-"""What ``linprog``, CVXPY and the estimators of scikit-learn solve with."""
+"""What ``linprog``, modelling languages and the estimators of scikit-learn solve with."""
+
+
+def solve_kept(problem: Problem, options: dict[str, Any]) -> Result:
+    """The result of :func:`engine.solve`; by the engine that is kept unless there are settings of its own."""
+    options = dict(options)
+    if "config_file" in options or options.get("cluster") is not None:
+        return solve(problem, **options)
+    with KEPT.lent(options.pop("backend", None), options.pop("devices", None)) as owner:
+        return owner.solve(problem, **options)
