@@ -54,7 +54,6 @@ class LinearProgramOptions(TypedDict, total=False):
     acceptable: float
     basis: bool
     block: int
-    constant_memory: bool
     correctors: int
     initial: Sequence[float] | NDArray[Any] | None
     initial_basis: Sequence[int] | NDArray[Any] | None
@@ -64,14 +63,10 @@ class LinearProgramOptions(TypedDict, total=False):
     method: Literal["auto", "race", "mpc", "pdhg", "pdas"]
     mip_gap: float
     pdhg_iterations: int
-    pdhg_precision: Literal["auto", "double", "mixed"]
     presolve: bool
     provider: Literal["auto", "cusolver", "lapack", "kernels"]
     ranging: bool
-    refinements: int
     scale: bool
-    separate_steps: bool
-    start: Literal["mehrotra", "big_m"]
     step: float
     tolerance: float
 
@@ -87,7 +82,6 @@ class AnyOptions(TypedDict, total=False):
     branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"]
     chains: int
     coefficients: Sequence[str] | None
-    constant_memory: bool
     correctors: int
     counting: Literal["auto", "popcount", "tensor", "histogram"]
     degrees: float
@@ -135,7 +129,6 @@ class AnyOptions(TypedDict, total=False):
     offspring_fraction: float | None
     patience: int | None
     pdhg_iterations: int
-    pdhg_precision: Literal["auto", "double", "mixed"]
     permutation: Literal["fresh", "fixed"]
     population: Literal["auto"] | int
     presolve: bool
@@ -146,20 +139,17 @@ class AnyOptions(TypedDict, total=False):
     r_hat: float
     ranging: bool
     reduce: bool
-    refinements: int
     restarts: int
     scale: bool
     score: Literal["k2", "bic", "bdeu"]
     search: Literal["auto", "network", "pyramid"]
     selection: Literal["truncation", "tournament"]
     selection_fraction: float | None
-    separate_steps: bool
     share: Literal["auto", "always"]
     sharing: Literal["farmer", "symmetric"]
     slab: float | None
     slab_degrees: float
     standardize: bool
-    start: Literal["mehrotra", "big_m"]
     steal_trigger: float
     step: float
     storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]

@@ -11,14 +11,14 @@
 //
 // Launch: a group of ${block} for each entry of `first` but the last; group g has the lines first[g] .. first[g + 1] - 1 of the
 // matrix (columns for x, rows for y). Where groups have many work-items, each line is shared by a power of two of them.
-<%def name="matrix(real='f64')">const GLOBAL i32* first, const GLOBAL i64* starts, const GLOBAL i32* indices, const GLOBAL ${real}* values</%def>
-<%def name="each_line(*vectors, real='f64')">
+<%def name="matrix()">const GLOBAL i32* first, const GLOBAL i64* starts, const GLOBAL i32* indices, const GLOBAL f64* values</%def>
+<%def name="each_line(*vectors)">
     const i32 begin = first[GROUP_ID];
     const i32 end = first[GROUP_ID + 1];
 % if block == 1:
     for (i32 i = begin; i < end; ++i) {
 % for v in vectors:
-        ${real} sum_${v} = 0;
+        f64 sum_${v} = 0;
 % endfor
         for (i64 k = starts[i]; k < starts[i + 1]; ++k) {
 % for v in vectors:
@@ -27,7 +27,7 @@
         }
         const i32 mine = 1;
 % else:
-    LOCAL_ARRAY(${real}, part, ${block * len(vectors)});
+    LOCAL_ARRAY(f64, part, ${block * len(vectors)});
     i32 width = ${block};
     while (width > 1 && width * (end - begin) > ${block})
         width /= 2;
@@ -35,11 +35,11 @@
     const i32 lane = LOCAL_ID % width;
     const i32 mine = i < end && lane == 0;
 % for v in vectors:
-    ${real} sum_${v} = 0;
+    f64 sum_${v} = 0;
 % endfor
     if (i < end) {
         for (i64 k = starts[i] + lane; k < starts[i + 1]; k += width) {
-            const ${real} value = values[k];
+            const f64 value = values[k];
             const i32 at = indices[k];
 % for v in vectors:
             sum_${v} += value * ${v}[at];
@@ -97,20 +97,19 @@
         results[GROUP_ID * ${len(names)} + LOCAL_ID] = found[LOCAL_ID * ${block}];
 % endif
 </%def>
-% for real, suffix in (("f64", ""), ("f32", "_single")):
 // v[behind + g] = the sum of entry times v over the entries starts[g] .. starts[g + 1] - 1: pieces of long lines, whose own entries
 // are then ones at these places. Launch: a group of ${block} for each piece.
-KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces${suffix}(const GLOBAL i64* starts, const GLOBAL i32* indices,
-    const GLOBAL ${real}* values, GLOBAL ${real}* v, i32 behind)
+KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLOBAL i32* indices,
+    const GLOBAL f64* values, GLOBAL f64* v, i32 behind)
 {
     const i64 end = starts[GROUP_ID + 1];
-    ${real} sum = 0;
+    f64 sum = 0;
     for (i64 k = starts[GROUP_ID] + LOCAL_ID; k < end; k += ${block})
         sum += values[k] * v[indices[k]];
 % if block == 1:
     v[behind + GROUP_ID] = sum;
 % else:
-    LOCAL_ARRAY(${real}, part, ${block});
+    LOCAL_ARRAY(f64, part, ${block});
     part[LOCAL_ID] = sum;
     for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
         BARRIER();
@@ -122,7 +121,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces${suffix}(const GLOBAL i64* starts, 
 % endif
 }
 
-% endfor
 // x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y.
 KERNEL LAUNCH_BOUNDS(${block}, 1) primal_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
     const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected, f64 tau, f64 weight)
@@ -221,69 +219,4 @@ ${each_line("v")}
             }
 ${end_line()}
 ${write(["cost", "objective", "violated"], ["worst"])}
-}
-
-// --- mixed precision ------------------------------------------------------------------------------------------------
-// The same steps by what has changed since the last restart, dx = x - x_anchor and dy = y - y_anchor, in single precision:
-//
-//   dx^ = clip(dx - tau (g - A^T dy), below, above)         dx <- weight (2 dx^ - dx)
-//   dy^ = clip(-y_anchor, dy - sigma (A d - below), dy - sigma (A d - above))    with d = 2 dx^ - dx
-//
-// g = c - A^T y_anchor, and below and above are the distances of bounds from x_anchor, of sides of rows from A x_anchor: rounded
-// once, at the restart.
-
-// g, below and above. Lines are columns, v is y_anchor, x is x_anchor.
-KERNEL LAUNCH_BOUNDS(${block}, 1) anchor_columns(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
-    const GLOBAL f64* upper, const GLOBAL f64* x, GLOBAL f32* gradient, GLOBAL f32* below, GLOBAL f32* above)
-{
-${each_line("v")}
-            gradient[i] = (f32)(c[i] - sum_v);
-            below[i] = (f32)(lower[i] - x[i]);
-            above[i] = (f32)(upper[i] - x[i]);
-${end_line()}
-}
-
-// -y_anchor, below and above. Lines are rows, v is x_anchor, y is y_anchor.
-KERNEL LAUNCH_BOUNDS(${block}, 1) anchor_rows(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* row_lower,
-    const GLOBAL f64* row_upper, const GLOBAL f64* y, GLOBAL f32* minus_y, GLOBAL f32* below, GLOBAL f32* above)
-{
-${each_line("v")}
-            minus_y[i] = (f32)(-y[i]);
-            below[i] = (f32)(row_lower[i] - sum_v);
-            above[i] = (f32)(row_upper[i] - sum_v);
-${end_line()}
-}
-
-// dx -> the next dx; reflected = 2 dx^ - dx. Lines are columns, v is dy.
-KERNEL LAUNCH_BOUNDS(${block}, 1) primal_step_single(${matrix("f32")}, const GLOBAL f32* v, const GLOBAL f32* gradient,
-    const GLOBAL f32* below, const GLOBAL f32* above, GLOBAL f32* dx, GLOBAL f32* reflected, f32 tau, f32 weight)
-{
-${each_line("v", real="f32")}
-            const f32 old = dx[i];
-            const f32 moved = old - tau * (gradient[i] - sum_v);
-            const f32 mirror = 2.0f * MIN(MAX(moved, below[i]), above[i]) - old;
-            reflected[i] = mirror;
-            dx[i] = weight * mirror;
-${end_line()}
-}
-
-// dy -> the next dy. Lines are rows, v is 2 dx^ - dx.
-KERNEL LAUNCH_BOUNDS(${block}, 1) dual_step_single(${matrix("f32")}, const GLOBAL f32* v, const GLOBAL f32* minus_y,
-    const GLOBAL f32* below, const GLOBAL f32* above, GLOBAL f32* dy, f32 sigma, f32 weight)
-{
-${each_line("v", real="f32")}
-            const f32 old = dy[i];
-            const f32 to_lower = old - sigma * (sum_v - below[i]);
-            const f32 to_upper = old - sigma * (sum_v - above[i]);
-            const f32 projected = MIN(MAX(minus_y[i], to_lower), to_upper);
-            dy[i] = weight * (2.0f * projected - old);
-${end_line()}
-}
-
-// out = anchor + change from `begin` to `end` - 1. Launch: any.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_change(i64 begin, i64 end, const GLOBAL f64* anchor, const GLOBAL f32* change,
-    GLOBAL f64* out)
-{
-    for (i64 i = begin + GLOBAL_ID; i < end; i += GLOBAL_SIZE)
-        out[i] = anchor[i] + change[i];
 }

@@ -6,7 +6,6 @@
 // Columns are stored as rows of m values (transposed), so that work-items side by side read side by side; those still to come
 // are the rows before the block.
 
-<%def name="v(index)">${"LOAD_CONSTANT(v + (%s))" % index if constant else "v[%s]" % index}</%def>
 // W[r] = rows[order[r]] scale[r], or without scale. Launch: a group of ${block} a row.
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, const GLOBAL i32* order, const GLOBAL f64* scale,
     i32 scaled, GLOBAL f64* W)
@@ -20,25 +19,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, con
 
 // Blocks of one: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]; and 1 / (1 + v . W[l]) into
 // inverses[l]. Launch: a group of ${block} for each ${rows} rows r, which keeps them in registers between its two passes.
-% if constant:
-// v is in constant memory, as in the paper; the first group leaves V[l - 1], for the next launch, in `next`.
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, CONSTANT const f64* RESTRICT v, const GLOBAL f64* V, GLOBAL f64* W,
-    GLOBAL f64* inverses, GLOBAL f64* next)
-{
-    if (GROUP_ID == 0 && l > 0)
-        for (i64 i = LOCAL_ID; i < m; i += ${block})
-            next[i] = V[(l - 1) * m + i];
-% else:
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W, GLOBAL f64* inverses)
 {
     const GLOBAL f64* v = V + l * m;
-% endif
     const GLOBAL f64* w = W + l * m;
     const i64 first = (i64)GROUP_ID * ${rows};
 % if block == 1:
     f64 b = 0.0;
     for (i64 i = 0; i < m; ++i)
-        b += ${v("i")} * w[i];
+        b += v[i] * w[i];
     b = 1.0 / (1.0 + b);
     if (GROUP_ID == 0)
         inverses[l] = b;
@@ -46,7 +35,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
         GLOBAL f64* mine = W + r * m;
         f64 a = 0.0;
         for (i64 i = 0; i < m; ++i)
-            a += ${v("i")} * mine[i];
+            a += v[i] * mine[i];
         const f64 factor = a * b;
         for (i64 i = 0; i < m; ++i)
             mine[i] -= factor * w[i];
@@ -62,7 +51,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
 % endfor
 % for k in range(items):
     if (LOCAL_ID + ${k * block} < m) {
-        const f64 factor = ${v("LOCAL_ID + %d" % (k * block))};
+        const f64 factor = v[LOCAL_ID + ${k * block}];
         b += factor * w[LOCAL_ID + ${k * block}];
 % for r in range(rows):
         own[${r}][${k}] = mine${r}[LOCAL_ID + ${k * block}];
@@ -71,9 +60,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
     }
 % endfor
     for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block}) {
-        b += ${v("i")} * w[i];
+        b += v[i] * w[i];
 % for r in range(rows):
-        a${r} += ${v("i")} * mine${r}[i];
+        a${r} += v[i] * mine${r}[i];
 % endfor
     }
     part[LOCAL_ID] = b;

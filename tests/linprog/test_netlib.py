@@ -94,12 +94,3 @@ def test_affine_scaling_solves_small_programs_by_updates(owner: engine.Engine, n
     result = check(owner, name, method="pdas", linear_solver="sherman_morrison", block=block)
     assert result.counters["update_solves"] > 5
     assert result.counters["update_residual"] <= 1e-6
-
-
-def test_separate_steps_are_an_option(owner: engine.Engine) -> None:
-    check(owner, "israel", method="pdas", separate_steps=True)
-
-
-@pytest.mark.parametrize("name", ["afiro", "blend", "recipe"])
-def test_the_big_m_start_is_an_option(owner: engine.Engine, name: str) -> None:
-    check(owner, name, method="pdas", start="big_m")

@@ -15,10 +15,9 @@ import engine
 from engine.devices import Device, Member
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.run import Run
-from engine.solvers.linprog import pdhg, pdhg_lines, pdhg_mixed
+from engine.solvers.linprog import pdhg, pdhg_lines
 from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
-from engine.solvers.linprog.options import Precision
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.racers import start
 from tests.support.faults import failing
@@ -72,15 +71,12 @@ def reference_iterations(problem: engine.LinearProgram, count: int) -> tuple[Vec
     return *p.unscale_point(x_now, y_now), residual
 
 
-@pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize(("m", "n", "density"), [(1, 1, 1.0), (30, 50, 0.2), (400, 90, 0.02), (40, 3000, 0.1)])
-def test_iterations_and_measures_are_those_of_numpy(
-    device: Member, m: int, n: int, density: float, precision: Precision
-) -> None:
+def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: int, density: float) -> None:
     problem = program(1, m, n, density)
 
     def on_device(running: Device) -> tuple[Any, ...]:
-        worker = PdhgWorker(running, scaled(problem), precision=precision)
+        worker = PdhgWorker(running, scaled(problem))
         worker._prepare()
         worker.check()
         worker._iterate(17)
@@ -92,7 +88,7 @@ def test_iterations_and_measures_are_those_of_numpy(
 
     x, y, residual, measures = device.submit(on_device).result()
     expected_x, expected_y, expected_residual = reference_iterations(problem, 40)
-    near = 1e-9 if precision == "double" else 3e-5
+    near = 1e-9
     assert np.allclose(x, expected_x, rtol=near, atol=near)
     assert np.allclose(y, expected_y, rtol=near, atol=near)
     assert residual == pytest.approx(expected_residual, rel=max(1e-7, 10.0 * near))
@@ -147,10 +143,9 @@ def bounds(problem: engine.LinearProgram) -> list[tuple[float, float]]:
     return list(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("precision", ["double", "mixed"])
-def test_a_transportation_problem_takes_restarts(device: Member, precision: Precision) -> None:
+def test_a_transportation_problem_takes_restarts(device: Member) -> None:
     problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
-    given = {"method": "pdhg", "tolerance": 1e-7, "pdhg_precision": precision}
+    given = {"method": "pdhg", "tolerance": 1e-7}
     result = engine.solve(problem, devices=[device.info.id], **given)
     reference = scipy.optimize.linprog(problem.c, A_eq=problem.A, b_eq=problem.row_upper)
     assert result.status == "optimal"
@@ -172,17 +167,16 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize(("count", "m", "n", "density"), [(2, 60, 90, 0.1), (3, 400, 90, 0.02), (2, 1, 3, 1.0)])
 def test_several_devices_make_the_iterates_of_one(
-    device: Member, monkeypatch: pytest.MonkeyPatch, count: int, m: int, n: int, density: float, precision: Precision
+    device: Member, monkeypatch: pytest.MonkeyPatch, count: int, m: int, n: int, density: float
 ) -> None:
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     problem = program(3, m, n, density)
     found = []
     for devices in (1, count):
         names = [device.info.id] * devices
-        given = {"method": "pdhg", "presolve": False, "pdhg_iterations": 640, "pdhg_precision": precision}
+        given = {"method": "pdhg", "presolve": False, "pdhg_iterations": 640}
         found.append(engine.solve(problem, devices=names, **given))
     one, several = found
     assert one.counters["pdhg_iterations"] == several.counters["pdhg_iterations"] > 0
@@ -209,10 +203,9 @@ def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize("block", [1, 256])
 def test_long_lines_change_the_iterates_by_rounding_alone(
-    device: Member, monkeypatch: pytest.MonkeyPatch, block: int, precision: Precision
+    device: Member, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     monkeypatch.setattr(pdhg, "group_size", lambda _: block)
@@ -222,21 +215,14 @@ def test_long_lines_change_the_iterates_by_rounding_alone(
         monkeypatch.setattr(pdhg_lines, "_LONG", long)
         monkeypatch.setattr(pdhg_lines, "_GROUP_NONZEROS", 7)
         names = [device.info.id] * devices
-        given = {"method": "pdhg", "presolve": False, "pdhg_iterations": 320, "pdhg_precision": precision}
+        given = {"method": "pdhg", "presolve": False, "pdhg_iterations": 320}
         found.append(engine.solve(problem, devices=names, **given))
     whole, split, shared = found
     assert whole.counters["pdhg_iterations"] == split.counters["pdhg_iterations"] > 0
-    near = 1e-7 if precision == "double" else 1e-3
+    near = 1e-7
     assert np.allclose(split.solution, whole.solution, rtol=near, atol=0.01 * near)
     assert np.allclose(split.arrays["row_duals"], whole.arrays["row_duals"], rtol=near, atol=0.01 * near)
     assert np.array_equal(shared.solution, split.solution)
-
-
-def test_large_programs_take_mixed_precision() -> None:
-    assert [pdhg_mixed.is_mixed("auto", nonzeros) for nonzeros in (499_999, 500_000)] == [False, True]
-    assert not pdhg_mixed.is_mixed("double", 10**9)
-    sizes = [pdhg.pdhg_bytes(1000, 2000, 30_000, precision)[0] for precision in ("double", "mixed")]
-    assert sizes[1] - sizes[0] >= 4 * (2 * 30_000 + 5 * 2000 + 4 * 1000)
 
 
 def test_strips_of_threads_have_the_norm_of_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,21 +281,6 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     assert any("no processes today" in message for message in messages)
 
 
-@pytest.mark.usefixtures("no_head_start")
-def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "host_cores", lambda: 16)
-    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
-    result = owner.solve(sparse_program(7), method="race")
-    assert result.status == "optimal"
-    assert set(result.arrays["racers"].tolist()) == {
-        "interior point",
-        "pdhg",
-        "HiGHS simplex",
-        "HiGHS ipm",
-        "HiGHS ipm with crossover",
-    }
-
-
 def test_highs_in_a_thread_finds_what_highs_finds() -> None:
     options = {"solver": "simplex", "parallel": "off"}
     for seed in range(3):

@@ -21,7 +21,6 @@ from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildProcess, release_children
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.multifrontal.orders import has_metis
-from engine.solvers.linprog.pdhg import PdhgWorker
 from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import interior, race, start
 from engine.solvers.linprog.racers.base import unchanged
@@ -49,13 +48,9 @@ class Blocked:
 _PLACES: dict[str, tuple[Any, str]] = {
     "presolve": (solve, "Presolve"),
     "standard form": (solve, "prepare"),
-    "memory of the device": (solve, "pdhg_takes_part"),
     "plan": (interior, "open_system"),
     "iteration": (interior, "iterate"),
     "way back": (Presolve, "restore"),
-    "slice of pdhg": (PdhgWorker, "advance"),
-    "point of pdhg": (PdhgWorker, "point"),
-    "rays of pdhg": (PdhgWorker, "differences"),
 }
 
 
@@ -77,14 +72,11 @@ def test_highs_decides_a_race_whatever_the_others_do(
 
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(start, "host_cores", lambda: 8)
-    monkeypatch.setattr(solve, "_PDHG_WAIT", 0.0)
     monkeypatch.setattr(HighsRacer, "_request", request)
     monkeypatch.setattr(where, name, method)
-    if "pdhg" in place:
-        monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
     before = children()
     try:
-        result = owner.solve(problem, method="race", presolve="pdhg" not in place)
+        result = owner.solve(problem, method="race")
     finally:
         blocked.released.set()
     assert result.status == "optimal"
@@ -192,7 +184,6 @@ def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monke
     monkeypatch.setattr(start, "host_cores", lambda: 8)
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
     monkeypatch.setattr(solve, "presolve_patience", lambda _: 0.1)
-    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)
     try:
         result = owner.solve(
             problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None

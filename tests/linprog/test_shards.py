@@ -320,60 +320,6 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
     assert max(device.submit(run).result()) < 1e-8
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("m", "n", "kind"), [(1, 1, "own"), (7, 9, "own"), (70, 200, "own"), (600, 20, "own"), (600, 20, "gpu")]
-)
-def test_constant_memory_changes_nothing(device: Member, m: int, n: int, kind: str) -> None:
-    random = np.random.default_rng([m, n])
-    columns = random.standard_normal((n, m))
-    columns[: min(m, n)] += 3.0 * np.eye(n, m)[: min(m, n)]
-    d = 10.0 ** random.uniform(-1.0, 1.0, n)
-    rhs = random.standard_normal(m)
-
-    def run(running: Device) -> list[NDArray[Any]]:
-        out, kept = [], running.capabilities
-        with linear_algebra(running) as algebra:
-            try:
-                if kind == "gpu":
-                    running.capabilities = replace(kept, simt=True)
-                for constant in (True, False):
-                    updates = ShermanMorrison(running, algebra, columns, 1, constant)
-                    assert updates.constant == constant
-                    updates.update(d)
-                    out.append(updates.solve(rhs))
-                    updates.close()
-            finally:
-                running.capabilities = kept
-        return out
-
-    by_constant, plainly = device.submit(run).result()
-    assert np.array_equal(by_constant, plainly, equal_nan=True)
-
-
-def test_a_column_too_long_for_constant_memory_takes_the_plain_way(device: Member) -> None:
-    too_long = device.info.capabilities.constant_memory // 8 + 1
-    assert too_long > 1000
-
-    def run(running: Device) -> list[bool]:
-        narrow = replace(running.capabilities, constant_memory=8 * 20)
-        running.capabilities, kept = narrow, running.capabilities
-        try:
-            found = []
-            for m in (20, 21):
-                with linear_algebra(running) as algebra:
-                    updates = ShermanMorrison(running, algebra, np.eye(m), 1)
-                    updates.update(np.arange(1.0, m + 1.0))
-                    assert np.allclose(updates.solve(np.ones(m)), 1.0 / np.arange(1.0, m + 1.0))
-                    found.append(updates.constant)
-                    updates.close()
-            return found
-        finally:
-            running.capabilities = kept
-
-    assert device.submit(run).result() == [True, False]
-
-
 def test_standard_form_leaves_out_what_needs_no_solving() -> None:
     problem = engine.LinearProgram(
         [1.0, 2.0, -1.0, 4.0, 0.5],

@@ -52,4 +52,3 @@ def children() -> set[int]:
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS race alone."""
     monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
-    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)

@@ -69,9 +69,8 @@ def check_restored(restored: Restored, prepared: Prepared, program: LinearProgra
     for done, most in ((state.iteration, options.max_iterations), (state.pdhg_iteration, options.pdhg_iterations)):
         if done > most:
             raise RunFolderError(f"the checkpoint is of iteration {done}; the run has at most {most}")
-    added = int(options.method == "pdas" and options.start == "big_m")
     standard = prepared.standard
-    shape = standard.n + int(np.count_nonzero(standard.sign)) + 2 * added, standard.m + added
+    shape = standard.n + int(np.count_nonzero(standard.sign)), standard.m
     if state.interior and (arrays["x"].shape[1], arrays["y"].shape[1]) != shape:
         raise RunFolderError("the iterate of the checkpoint does not fit the program and the options")
     if state.interior and not ((arrays["x"] > 0) | (_free(prepared, arrays["x"].shape[1]))).all():

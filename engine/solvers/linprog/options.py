@@ -8,10 +8,7 @@ from pydantic import Field
 
 from ...base.solver import SolverOptions
 
-__all__ = ["Options", "Precision"]
-
-Precision = Literal["auto", "double", "mixed"]
-
+__all__ = ["Options"]
 
 LinearSolver = Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
 
@@ -22,7 +19,7 @@ class Options(SolverOptions):
     method: Literal["auto", "race", "mpc", "pdhg", "pdas"] = Field(
         "auto",
         description="mpc (Mehrotra's predictor-corrector with Gondzio's correctors), pdhg (restarted Halpern "
-        "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc, pdhg and HiGHS at the "
+        "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc and HiGHS at the "
         "same time; the first audited optimum wins), or auto: HiGHS's simplex method for small programs, race for "
         "large sparse ones, mpc for others",
     )
@@ -55,11 +52,6 @@ class Options(SolverOptions):
         "of its own, and is left out with 0",
     )
     pdhg_iterations: int = Field(2_000_000, ge=0, description="iterations of pdhg")
-    pdhg_precision: Precision = Field(
-        "auto",
-        description="pdhg: precision of the steps: double, mixed (what has changed since the last restart in single "
-        "precision, all else in double), or auto: mixed for programs of 500 000 nonzeros and more",
-    )
     initial: tuple[float, ...] | None = Field(
         None,
         description="values of all variables, such as the solution of a similar program, where mpc and pdhg begin; "
@@ -101,21 +93,7 @@ class Options(SolverOptions):
     step: float = Field(
         0.8, gt=0, lt=1, description="pdas: fraction of the way to the boundary of a step; long steps (0.99) jam"
     )
-    separate_steps: bool = Field(False, description="pdas: different step lengths for primal and dual variables")
-    start: Literal["mehrotra", "big_m"] = Field(
-        "mehrotra",
-        description="pdas: starting point: Mehrotra's, or all ones by the big-M method, which is slower and fails more "
-        "often",
-    )
     block: int = Field(64, ge=1, le=256, description="sherman_morrison: columns of one update; 1 is the paper's own")
-    constant_memory: bool = Field(
-        True,
-        description="sherman_morrison with block = 1: read the column of an update from constant memory (CUDA: through "
-        "the read-only cache) if it fits there",
-    )
-    refinements: int = Field(
-        2, ge=0, le=10, description="sherman_morrison: refinement steps before the residual is checked"
-    )
     provider: Literal["auto", "cusolver", "lapack", "kernels"] = Field(
         "auto", description="library for dense products and factors: auto is the fastest one of the device"
     )

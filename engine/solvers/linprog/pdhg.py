@@ -27,9 +27,7 @@ from ...numerics.exchange import Part, Peer
 from ...numerics.groups import group_size
 from ...numerics.memory import Memory
 from .forms.scaled import ScaledProgram
-from .options import Precision
 from .pdhg_lines import Pieces, line_groups, pieces_bytes, split_long_lines
-from .pdhg_mixed import MixedSteps, Side, is_mixed, mixed_bytes
 from .verification.sums import greatest
 
 __all__ = ["PdhgMeasures", "PdhgWorker", "Rank", "kernel_variants", "pdhg_bytes"]
@@ -70,18 +68,15 @@ class PdhgMeasures:
         return greatest(self.gap, self.primal_infeasibility, self.dual_infeasibility)
 
 
-def pdhg_bytes(m: int, n: int, nonzeros: int, precision: Precision = "auto") -> tuple[int, int]:
+def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
     """Bytes that :class:`PdhgWorker` takes on its device, and those of its largest buffer.
 
     Parameters
     ----------
     m, n, nonzeros : int
         Rows, variables, and entries of A.
-    precision : {"auto", "double", "mixed"}
-        Of the steps.
     """
     vectors = 8 * (9 * n + 8 * m) + 16 * (m + n) + (1 << 20)
-    vectors += mixed_bytes(m, n, nonzeros) if is_mixed(precision, nonzeros) else 0
     return 24 * nonzeros + pieces_bytes(nonzeros) + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 
 
@@ -113,8 +108,6 @@ class PdhgWorker:
         Which of several devices this one is. Each has a part of the rows and of the columns, of like many nonzeros; all
         vectors are whole on every device, which after each step sends its part of them. The iterates are bit for bit
         those of one device.
-    precision : {"auto", "double", "mixed"}
-        Of the steps between restarts; see :mod:`engine.solvers.linprog.pdhg_mixed`.
     """
 
     def __init__(
@@ -125,11 +118,8 @@ class PdhgWorker:
         y: Vector | None = None,
         weight: float = 1.0,
         place: Rank | None = None,
-        precision: Precision = "auto",
     ) -> None:
         self.device = device
-        self._is_mixed = is_mixed(precision, program.rows.nnz)
-        self._mixed: MixedSteps | None = None
         self._place = place
         self._peer: Peer | None = None
         self._block = group_size(device.capabilities)
@@ -208,28 +198,10 @@ class PdhgWorker:
         self._reduced_costs = kernels.reduced_costs.bind(
             **on_columns, v=self._y_now, scale=column_units, x=self._x_now, results=self._cost_results
         )
-
-        if self._is_mixed:
-            sides_of = (
-                (on_columns, self._column_groups, self._own_columns, n, self._column_pieces),
-                (on_rows, self._row_groups, self._own_rows, m, self._row_pieces),
-            )
-            self._mixed = MixedSteps(
-                memory,
-                kernels,
-                self._block,
-                *(Side(*given) for given in sides_of),
-                x=self._x,
-                y=self._y,
-                x_anchor=self._x_anchor,
-                y_anchor=self._y_anchor,
-                whole_x=self._x_now,
-            )
         if self._place is not None:
             most = max(m, 2 * n)
             place = self._place
-            widths: dict[Any, int] = {np.float64: most} | ({np.float32: max(m, n)} if self._is_mixed else {})
-            self._peer = Peer(memory, place.communicator, place.rank, place.direct, widths)
+            self._peer = Peer(memory, place.communicator, place.rank, place.direct, {np.float64: most})
 
     def _own(self, first: NDArray[np.int32], part: Any) -> NDArray[np.int32]:
         """The groups of this device, by their first lines: of several devices each has groups of like much work."""
@@ -331,10 +303,6 @@ class PdhgWorker:
         numbers = range(self._since_restart, self._since_restart + count)
         self._since_restart += count
         self.iteration += count
-        if self._mixed is not None:
-            if numbers.start == 0:
-                self._mixed.begin()
-            return self._mixed.advance(numbers, tau, sigma, self._exchange)
         for k in numbers:
             weight = (k + 1.0) / (k + 2.0)
             self._column_pieces.add_up(self._y)
@@ -345,7 +313,6 @@ class PdhgWorker:
             if rows:
                 self._dual_step(rows, block, sigma=sigma, weight=weight)
             self._exchange(self._own_rows, self._y)
-        return None
 
     def check(self) -> PdhgMeasures:
         """Measure the point that the next step leads to, and restart from it if that is due."""

@@ -68,8 +68,6 @@ class Pieces:
     starts : ndarray of int64, shape (count + 1,)
     behind : int
         Elements of the vector.
-    dtype : type
-        Of values and vectors.
     """
 
     def __init__(
@@ -80,30 +78,17 @@ class Pieces:
         entries: tuple[NDArray[Any], ...],
         starts: NDArray[np.int64],
         behind: int,
-        dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.count = starts.size - 1
         indices, values = entries
         self._block = block
-        self._given = entries, starts, behind
         if self.count:
             self._kernel = kernel.bind(
                 starts=memory.put(starts),
                 indices=memory.put(indices.astype(np.int32)),
-                values=memory.put(values.astype(dtype)),
+                values=memory.put(values.astype(np.float64)),
                 behind=behind,
             )
-
-    def in_single_precision(self, memory: Memory, kernel: Kernel) -> Pieces:
-        """The same pieces for vectors in single precision.
-
-        Parameters
-        ----------
-        memory : Memory
-        kernel : Kernel
-            The one for them.
-        """
-        return Pieces(memory, kernel, self._block, *self._given, dtype=np.float32)
 
     def add_up(self, *vectors: Buffer) -> None:
         """Write the sums behind each vector."""

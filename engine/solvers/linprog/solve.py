@@ -37,7 +37,6 @@ from .racers.start import (
     head_start,
     keep_helpers,
     pdhg_members,
-    pdhg_takes_part,
     presolve_patience,
     start_highs_interior,
     start_highs_simplex,
@@ -53,7 +52,6 @@ __all__ = ["solve"]
 
 Vector = NDArray[np.float64]
 
-_PDHG_WAIT = 1.0  # seconds that an interior-point method has a device alone in a race
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _SOON_NONZEROS = 20_000  # up to which HiGHS's simplex method may have ended after the first wait
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
@@ -68,7 +66,7 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunCo
     options : Options
     pool : DevicePool
         The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. For pdhg
-        devices share the rows and columns of large programs. In a race mpc runs on the first and pdhg on the last.
+        devices share the rows and columns of large programs. In a race mpc runs on the first.
     run : RunContext
 
     Returns
@@ -104,7 +102,6 @@ class _Solving(Race):
         super().__init__(problem, options, pool, run)
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._pdhg: tuple[float, LinearProgram, Restore] | None = None  # when to start PDHG, and on what
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._form: Form = "presolved"  # of the program that our methods work on
         self.restored = restored_of(run)
@@ -278,7 +275,7 @@ class _Solving(Race):
 
     def _start_own(self, program: LinearProgram, restore: Restore, presolving: float = 0.0) -> None:
         """Start our own methods on the program, unless it is decided without; presolve took so many seconds."""
-        self._pdhg, since = None, time.perf_counter()
+        since = time.perf_counter()
         prepared = self._run_concurrently(lambda: prepare(program, scale=self.options.scale))
         self._poll()
         self.counters["seconds_prepare"] = presolving + time.perf_counter() - since
@@ -302,23 +299,14 @@ class _Solving(Race):
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
-        pdhg = self.method == "pdhg" or (
-            self.method == "race" and self._run_concurrently(lambda: pdhg_takes_part(program, self.pool.members[-1]))
-        )
-        if self.method != "pdhg":
-            self._start_interior(prepared, program, restore)  # and its device's thread answers nothing for a while
+        if self.method == "pdhg":
+            self._start_pdhg(program, restore)
+        else:
+            self._start_interior(prepared, program, restore)
             self._poll()
-        if pdhg:
-            later = _PDHG_WAIT if self.method == "race" and len(self.pool) == 1 else 0.0
-            self._pdhg = time.perf_counter() + later, program, restore
 
-    def _start_pdhg(self) -> None:
-        """Start PDHG when its time has come, or no interior-point method works on the same device."""
-        busy = any(isinstance(racer, InteriorRacer) for racer in self.racers)
-        if self._pdhg is None or (busy and time.perf_counter() < self._pdhg[0]):
-            return
-        (_, program, restore), self._pdhg = self._pdhg, None
-        members = pdhg_members(program, self.pool, alone=self.method == "pdhg")
+    def _start_pdhg(self, program: LinearProgram, restore: Restore) -> None:
+        members = pdhg_members(program, self.pool)
         same = program is self.problem
         given = program, self.sign, self.options, self.pool, members, same
         racer = PdhgRacer(*given, self.restored, self._initial if same else None)
@@ -346,10 +334,9 @@ class _Solving(Race):
 
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while not self._decided and (self.racers or self._pending or self._without_presolve or self._pdhg is not None):
+        while not self._decided and (self.racers or self._pending or self._without_presolve):
             if self._without_presolve:
                 self._start_without_presolve()
-            self._start_pdhg()
             self._listen(WAIT_SECONDS)
             if not self._decided and self.run.checkpoint_due():
                 with contextlib.suppress(DeviceError):  # the update of the method on a failed device has the error

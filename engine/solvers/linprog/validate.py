@@ -90,7 +90,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
     if method == "pdhg":
         require_fit(
             devices[:1],
-            *pdhg_bytes(problem.m, problem.n, problem.nonzeros, options.pdhg_precision),
+            *pdhg_bytes(problem.m, problem.n, problem.nonzeros),
             "the matrix in both orders",
         )
     elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..interior.shard import ShardData
 from ..problem import LinearProgram, Matrix, sp
 
-__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "equilibrate", "prepare", "shard_data"]
+__all__ = ["NoOptimum", "Prepared", "Standard", "equilibrate", "prepare", "shard_data"]
 
 Vector = NDArray[np.float64]
 
@@ -340,44 +340,3 @@ def _on_diagonal(matrices: list[Any]) -> Any:
     starts = np.append((first.indptr[:-1] + first.nnz * numbers).ravel(), count * first.nnz)
     data = np.concatenate([matrix.data for matrix in matrices])
     return sp.csr_array((data, indices, starts), shape=(count * first.shape[0], count * first.shape[1]))
-
-
-def big_m(standard: Standard) -> tuple[Standard, list[Vector]]:
-    """A program with an interior point that is known, and the same optimum: one more row and two more columns.
-
-    At x0 = s0 = e (half the room of a bounded variable) and y0 = 0 a column ``b - A x0`` of cost M makes the rows
-    hold, and a row ``-(c - s0 + z0) x + t = M'``, with dual -1, the dual constraints. Both are at zero in an optimum
-    if M and M' are large enough. Returns the program and x, s, w, z, y.
-    """
-    rows = np.flatnonzero(standard.sign)
-    x = np.where(np.isfinite(standard.upper), 0.5 * np.minimum(standard.upper, 2.0), 1.0)
-    slack = np.where(np.isfinite(standard.slack_upper[rows]), 0.5 * np.minimum(standard.slack_upper[rows], 2.0), 1.0)
-    x[standard.free] = 0.0
-    lacking = standard.b - np.asarray(standard.A @ x)
-    lacking[rows] -= standard.sign[rows] * slack
-    bounded = np.isfinite(standard.upper)
-    s, z = np.where(standard.free, 0.0, 1.0), np.where(bounded, 1.0, 0.0)
-    missing = standard.c - s + z
-    cost = 1e3 * (1.0 + float(np.abs(standard.c).max(initial=0.0))) * standard.n
-    room = 1e3 * (1.0 + float(np.abs(standard.b).max(initial=0.0))) * (1.0 + float(np.abs(missing).sum()))
-    corner = np.zeros((1, 1))
-    blocks = [[sp.csr_array(standard.A), sp.csr_array(lacking[:, None])], [sp.csr_array(-missing[None]), corner]]
-    matrix = sp.csr_array(sp.block_array(blocks))
-    if not sp.issparse(standard.A):
-        matrix = matrix.toarray()
-    augmented = Standard(
-        A=matrix,
-        b=np.append(standard.b, room),
-        c=np.append(standard.c, cost),
-        upper=np.append(standard.upper, np.inf),
-        free=np.append(standard.free, False),
-        sign=np.append(standard.sign, 1.0),
-        slack_upper=np.append(standard.slack_upper, np.inf),
-    )
-    tops = np.concatenate([standard.upper, [np.inf], standard.slack_upper[rows], [np.inf]])
-    values = np.concatenate([x, [1.0], slack, [room + float(missing @ x)]])
-    duals = np.concatenate([np.where(standard.free, 1.0, s), [cost], np.ones(rows.size), [1.0]])
-    above = np.where(np.isfinite(tops), tops - values, 1.0)
-    prices = np.concatenate([np.where(bounded, z, 1.0), [1.0], np.ones(rows.size), [1.0]])
-    y = np.append(np.zeros(standard.m), -1.0)
-    return augmented, [values[None], duals[None], above[None], prices[None], y[None]]

@@ -216,7 +216,6 @@ def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
         method="pdas" if options.method == "pdas" else "mpc",
         correctors=options.correctors if system.data.m > _FEW_ROWS else min(2, options.correctors),
         step=options.step,
-        separate_steps=options.separate_steps,
         tolerance=options.tolerance,
     )
     return InteriorPoint(system, b, settings)

@@ -47,7 +47,6 @@ class Settings:
     method: Literal["mpc", "pdas"] = "mpc"
     correctors: int = 2
     step: float = 0.8
-    separate_steps: bool = False
     tolerance: float = 1e-8
 
 
@@ -363,11 +362,8 @@ class InteriorPoint:
         """The paper's direction, to zero products, and its ratio test: a step of ``alpha / psi`` (at most 1)."""
         nothing = np.zeros(self.k)
         dy = self._solve_direction("affine", nothing, nothing, nothing)
-        ratios = self.system.complete()
-        if not self.settings.separate_steps:
-            ratios = np.repeat(ratios[:, :2].max(axis=1, keepdims=True), 2, axis=1)
-        steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
-        return dy, steps[:, 0], steps[:, 1]
+        step = np.minimum(1.0, self.settings.step / np.maximum(self.system.complete()[:, :2].max(axis=1), 1e-300))
+        return dy, step, step
 
     def _solve_direction(
         self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, keep_previous: bool = False

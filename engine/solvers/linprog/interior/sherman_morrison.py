@@ -54,13 +54,9 @@ class ShermanMorrison:
         The columns of A, slacks and all, as rows.
     block : int
         Columns of one update, at most 256.
-    constant_memory : bool
-        With blocks of one, keep v in constant memory, as in the paper, if it fits there.
     """
 
-    def __init__(
-        self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int, constant_memory: bool = True
-    ) -> None:
+    def __init__(self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int) -> None:
         self.device = device
         self.algebra = algebra
         self._count, self._m = columns.shape
@@ -68,9 +64,8 @@ class ShermanMorrison:
         self._group_size = group_size(device.capabilities)
         fits = [items for items in _ITEMS if self._m <= items * self._group_size]
         self._items = fits[0] if fits else _ITEMS[-1]
-        self.constant = constant_memory and self._k == 1 and 8 * self._m <= device.capabilities.constant_memory
         n, m, k = self._count, self._m, self._k
-        constants = {"block": self._group_size, "items": self._items, "rows": _ROWS, "constant": self.constant}
+        constants = {"block": self._group_size, "items": self._items, "rows": _ROWS}
         self._kernels = device.program("linprog/sherman_morrison", **constants)
         self._memory = memory = Memory(device)
         self._columns = memory.put(np.ascontiguousarray(columns))
@@ -84,7 +79,6 @@ class ShermanMorrison:
         self._u = memory.empty((n, k))
         self._order, self._scale = memory.empty(n, np.int32), memory.empty((n,))
         self._small, self._x = memory.empty((k,)), memory.empty((m,))
-        self._now, self._next = memory.empty((m,)), memory.empty((m,))  # v in constant memory, alternating
         self._factor = memory.empty((m, m))
         status = memory.empty(1, np.int32)
         algebra.gram_columns(self._columns, None, self._factor)
@@ -117,9 +111,6 @@ class ShermanMorrison:
         gather = self._kernels.gather_rows.bind(m=m, order=self._order, scale=self._scale)
         gather(n, self._group_size, rows=self._first, scaled=0, W=self._w)
         gather(n, self._group_size, rows=self._columns, scaled=1, W=self._v)
-        if self.constant:
-            self._update_by_constant()
-            return
         if k == 1:
             rank_one = self._kernels.update_rows.bind(m=m, V=self._v, W=self._w, inverses=self._inverses)
             for row in range(n - 1, -1, -1):
@@ -127,15 +118,6 @@ class ShermanMorrison:
             return
         for first, count in self._blocks():
             self._block(first, count)
-
-    def _update_by_constant(self) -> None:
-        """One row after another; each launch reads its v and copies that of the next."""
-        n, m = self._count, self._m
-        rank_one = self._kernels.update_rows.bind(m=m, V=self._v, W=self._w, inverses=self._inverses)
-        self.device.copy(self._now, self._v, 0, (n - 1) * m, m)
-        for row in range(n - 1, -1, -1):
-            rank_one(max(1, -(-row // _ROWS)), self._group_size, l=row, v=self._now, next=self._next)
-            self._now, self._next = self._next, self._now
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """(first row, rows) of each block, from the last stored on."""
@@ -182,5 +164,4 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     """Every set of constants used here on one device."""
     block = group_size(capabilities)
     for items in _ITEMS if block > 1 else _ITEMS[-1:]:
-        for constant in (False, True):
-            yield "linprog/sherman_morrison", {"block": block, "items": items, "rows": _ROWS, "constant": constant}
+        yield "linprog/sherman_morrison", {"block": block, "items": items, "rows": _ROWS}

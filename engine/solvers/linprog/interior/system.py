@@ -21,6 +21,7 @@ from .worker import DeviceShard
 __all__ = ["PoolSystem", "System"]
 
 _UPDATES_RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
+_REFINEMENTS = 2  # of a solution by updates, before its residual is judged
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
@@ -59,25 +60,13 @@ class System:
         self.seconds = self._phases.seconds
         self.factorizations = self.update_solves = 0
         self.updating = self._began_updates = False
-        self._refinements = 0
-        self._update_settings = 1, True
+        self._block = 1
         self.worst_residual = 0.0
         self.warnings: list[str] = []
 
-    def use_updates(self, block: int, refinements: int, constant_memory: bool = True) -> None:
-        """Solve by Sherman-Morrison updates from now on, while they are accurate.
-
-        Parameters
-        ----------
-        block : int
-            Columns of one update.
-        refinements : int
-            Steps of refinement of each solution.
-        constant_memory : bool
-            See :class:`~engine.solvers.linprog.interior.sherman_morrison.ShermanMorrison`.
-        """
-        self.updating, self._refinements = True, refinements
-        self._update_settings = block, constant_memory
+    def use_updates(self, block: int) -> None:
+        """Solve by Sherman-Morrison updates of so many columns from now on, while they are accurate."""
+        self.updating, self._block = True, block
 
     def _switch_to_cholesky(self, reason: str) -> None:
         self.updating = False
@@ -202,7 +191,7 @@ class System:
         began = self._phases.begin()
         if not self._began_updates:
             self._began_updates = True
-            if not self.first(DeviceShard.begin_updates, *self._update_settings):
+            if not self.first(DeviceShard.begin_updates, self._block):
                 self._switch_to_cholesky("A A^T is not positive definite")
                 self.form()
                 return self.factor(relative, absolute)
@@ -216,13 +205,13 @@ class System:
         size = float(np.abs(rhs).max(initial=0.0))
         found = self.first(DeviceShard.solve_by_updates, rhs)
         best, least = found, np.inf
-        for step in range(self._refinements + 1):
+        for step in range(_REFINEMENTS + 1):
             residual = rhs - self.normal(found)
             error = float(np.abs(residual).max(initial=0.0)) / max(size, 1e-300)
             if not np.isfinite(error) or error >= least:
                 break
             best, least = found, error
-            if error < 1e-12 or step == self._refinements:
+            if error < 1e-12 or step == _REFINEMENTS:
                 break
             found = found + self.first(DeviceShard.solve_by_updates, residual)
         self._phases.end("solve", began)
@@ -231,7 +220,7 @@ class System:
             self.worst_residual = max(self.worst_residual, least)
             return best
         self._switch_to_cholesky(
-            f"the updates left a relative residual of {least:.1e} after {self._refinements} refinements"
+            f"the updates left a relative residual of {least:.1e} after {_REFINEMENTS} refinements"
         )
         self.form()
         self.factor(*self._regularisation)

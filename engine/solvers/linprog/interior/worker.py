@@ -401,20 +401,13 @@ class DeviceShard(Shard):
             self.swap_slots()
         return self.direction(dy), self.complete()
 
-    def begin_updates(self, block: int, constant_memory: bool) -> bool:
-        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised.
-
-        Parameters
-        ----------
-        block : int
-        constant_memory : bool
-            See :class:`~engine.solvers.linprog.interior.sherman_morrison.ShermanMorrison`.
-        """
+    def begin_updates(self, block: int) -> bool:
+        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
         dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
         slacks = np.zeros((self._slacks, self._m))
         slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
         columns = np.concatenate([dense.T, slacks])
-        self._updates = ShermanMorrison(self.device, self.algebra, columns, block, constant_memory)
+        self._updates = ShermanMorrison(self.device, self.algebra, columns, block)
         return self._updates.sound
 
     def update(self) -> None:

@@ -14,7 +14,7 @@ from typing_extensions import override
 from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.pool.slices import SLICE_SECONDS
-from ..forms.standard import Prepared, Standard, big_m, shard_data
+from ..forms.standard import Prepared, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL, InteriorPoint, Measures
 from ..interior.system import PoolSystem
@@ -75,16 +75,13 @@ class InteriorRacer(Racer):
         self.history: list[list[float]] = []
         self.limited = False  # whether the iterations have run out
         self._constant, self._sign = constant, sign
-        standard, first_point = prepared.standard, None
-        if options.method == "pdas" and options.start == "big_m":
-            standard, first_point = big_m(standard)
-        self.standard: Standard = standard
+        standard = prepared.standard
         given = options, pool, members, counters, notice, at_once
         self._system: PoolSystem = open_system(shard_data([standard]), *given)
         try:
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
             if options.linear_solver == "sherman_morrison":
-                self._system.use_updates(options.block, options.refinements, options.constant_memory)
+                self._system.use_updates(options.block)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None
             self._first_iteration = 0
@@ -92,10 +89,6 @@ class InteriorRacer(Racer):
                 arrays, state = restored
                 self._first_iteration = state.iteration
                 self._kept = self._system.run(lambda: self._restored(arrays, state))
-            elif first_point is not None:
-                start = first_point
-                self._system.run(lambda: self._system.set_point(*start[:4]))
-                self.method.state.y = start[4]
             elif initial is not None and options.method != "pdas":
                 x, y = prepared.to_standard(*initial)
                 begin = lambda: self.method.start_near(x[None], None if y is None else y[None])  # noqa: E731

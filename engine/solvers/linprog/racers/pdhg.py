@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from typing_extensions import override
 from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from ..forms.scaled import ScaledProgram, scaled
+from ..forms.scaled import scaled
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..interior.method import LEAST_GOAL
@@ -31,7 +32,7 @@ Vector = NDArray[np.float64]
 
 
 class Abandoned(Exception):
-    """The race has ended while the program was being scaled."""
+    """The run has ended while the program was being scaled."""
 
 
 class PdhgRacer(Racer):
@@ -84,21 +85,22 @@ class PdhgRacer(Racer):
         self._ended = threading.Event()
         self._pool, self._members, self._start = pool, list(members), (x, y, weight)
         self._group: WorkerGroup[PdhgWorker] | None = None
-        self._opening: Future[WorkerGroup[PdhgWorker]] | None = None
         self._caller: ThreadPoolExecutor | None = None
-        self.future = start_thread(lambda: scaled(program, self._raise_if_decided))  # no device waits for it
+        self._opening: Future[WorkerGroup[PdhgWorker]] = start_thread(lambda: self._open(program))
+        self.future: Future[Any] = self._opening
 
-    def _raise_if_decided(self) -> None:
+    def _raise_if_ended(self) -> None:
         if self._ended.is_set():
             raise Abandoned
 
-    def _open(self, program: ScaledProgram) -> WorkerGroup[PdhgWorker]:
-        """The workers on their devices."""
+    def _open(self, given: LinearProgram) -> WorkerGroup[PdhgWorker]:
+        """Scale the program; the workers on their devices."""
+        program = scaled(given, self._raise_if_ended)
         count = len(self._members)
-        communicator, precision = Communicator(count), self._options.pdhg_precision
+        communicator = Communicator(count)
         direct = count > 1 and self._pool.enable_peers()
         places = [Rank(rank, communicator, direct) if count > 1 else None for rank in range(count)]
-        group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place, precision) for place in places])
+        group = WorkerGroup(self._members, PdhgWorker, [(program, *self._start, place) for place in places])
         group.on_failure(communicator.abort)
         if count > 1:
             self._caller = ThreadPoolExecutor(1, "quintet-pdhg")
@@ -118,12 +120,6 @@ class PdhgRacer(Racer):
 
     @override
     def collect(self) -> MethodUpdate:
-        if self._opening is None:
-            program = self.future.result()
-            self.future = self._opening = start_thread(
-                lambda: self._open(program)
-            )  # another racer may be at work there
-            return MethodUpdate()
         if self._group is None:
             self._group = self._opening.result()
             self._submit()
@@ -201,8 +197,9 @@ class PdhgRacer(Racer):
     @override
     def close(self) -> None:
         self._ended.set()
-        if self._group is None and self._opening is not None:
-            self._group = self._opening.result()
+        if self._group is None:
+            with suppress(Abandoned):
+                self._group = self._opening.result()
         if self._caller is not None:
             self._caller.shutdown()
         if self._group is not None:

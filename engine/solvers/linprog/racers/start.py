@@ -14,7 +14,6 @@ from ..highs.process import ChildError, keep_children, release_children
 from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
-from ..pdhg import pdhg_bytes
 from ..problem import LinearProgram
 from .base import Racer
 from .highs import HighsInteriorThread, HighsRacer, HighsThread
@@ -25,7 +24,6 @@ __all__ = [
     "head_start",
     "keep_helpers",
     "pdhg_members",
-    "pdhg_takes_part",
     "presolve_patience",
     "start_highs_interior",
     "start_highs_simplex",
@@ -45,7 +43,7 @@ _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the
 _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point method: where it takes part once, twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PRESOLVE_PATIENCE = 0.15
-_PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
+_MANY_CORES = 8  # cores from which methods on a device that computes on the host's cores need not wait for HiGHS
 
 
 def keep_helpers(pool: DevicePool) -> None:
@@ -151,7 +149,7 @@ def head_start(member: Member, time_left: float) -> float:
     time_left : float
         Seconds that the run may take: our methods have a point to show when they are over.
     """
-    if not member.info.capabilities.shares_host_cores or host_cores() >= _PDHG_CORES:
+    if not member.info.capabilities.shares_host_cores or host_cores() >= _MANY_CORES:
         return FIRST_WAIT
     if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
         return _HEAD_START
@@ -171,33 +169,8 @@ def presolve_patience(member: Member) -> float:
     return math.inf if member.info.capabilities.shares_host_cores else _PRESOLVE_PATIENCE
 
 
-def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
-    """Whether PDHG takes part in a race on this device.
-
-    Parameters
-    ----------
-    program : LinearProgram
-    member : Member
-    """
-    info = member.info
-    if info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES:
-        return False
-    needed, largest = pdhg_bytes(program.m, program.n, program.nonzeros)
-    return needed <= member.memory().free and largest <= info.max_allocation
-
-
-def pdhg_members(program: LinearProgram, pool: DevicePool, alone: bool) -> list[Member]:
-    """The devices that PDHG works on: alone all of the first one's kind, if the program is large; else the last.
-
-    Parameters
-    ----------
-    program : LinearProgram
-    pool : DevicePool
-    alone : bool
-        Whether no other method needs devices.
-    """
-    if not alone:
-        return pool.members[-1:]
+def pdhg_members(program: LinearProgram, pool: DevicePool) -> list[Member]:
+    """The devices that PDHG works on: all of the first one's kind for a large program, else the first."""
     first = pool.members[0]
     same_language = [member for member in pool.members if member.info.language == first.info.language]
     return same_language if program.nonzeros >= _SHARED_NONZEROS else [first]
