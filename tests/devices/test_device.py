@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member
+from engine.devices import Device, Member
 from engine.errors import DeviceError, KernelError
 
 pytestmark = pytest.mark.smoke
@@ -64,17 +64,6 @@ def test_put_and_get_take_offsets(device: Member) -> None:
     assert none.size == 0
 
 
-def test_a_matrix_keeps_its_shape_only_when_it_is_whole(device: Member) -> None:
-    def work(running: Device) -> tuple[NDArray[Any], ...]:
-        buffer = running.put(np.arange(6.0).reshape(2, 3))
-        return running.get(buffer), running.get(buffer, 1), running.get(buffer, out=np.empty((3, 2)))
-
-    whole, rest, out = device.submit(work).result()
-    assert whole.tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert rest.tolist() == [1, 2, 3, 4, 5]
-    assert out.tolist() == [[0, 1], [2, 3], [4, 5]]
-
-
 def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_template: Trial) -> None:
     template = trial_template("add_in_order", ADD)
 
@@ -93,18 +82,6 @@ def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_
     first, second = device.submit(work).result()
     assert first.tolist() == [6, 6, 6, 6, 5, 5, 5, 5]
     assert second.tolist() == [9, 9, 5, 5, 5, 9, 9, 9]
-
-
-def test_nothing_can_be_zeroed_and_copied(device: Member) -> None:
-    def work(running: Device) -> NDArray[Any]:
-        nothing, some = running.empty(0, np.float32), running.put(np.ones(3, np.float32))
-        running.zero(nothing)
-        running.copy(some, nothing)
-        running.copy(nothing, some, source_start=3)
-        running.put(np.empty(0, np.float32), into=some, start=3)
-        return running.get(some)
-
-    assert device.submit(work).result().tolist() == [1, 1, 1]
 
 
 Refusal = tuple[Callable[[Device, Any], Any], type[Exception], str]
@@ -185,18 +162,6 @@ def test_released_memory_is_free_again(device: Member) -> None:
     assert before - during >= size <= after - during
 
 
-def test_a_kernel_is_compiled_once_for_its_constants(device: Member, trial_template: Trial) -> None:
-    template = trial_template("add_once", ADD)
-
-    def work(running: Device) -> list[Any]:
-        return [running.program(template, extra=extra).add for extra in (1, 1, 2)]
-
-    first, again, other = device.submit(work).result()
-    assert first is again
-    assert first is not other
-    assert "amount + 2" in other.source.text
-
-
 def test_a_kernel_that_does_not_compile_says_where(
     device: Member, trial_template: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,12 +181,6 @@ def test_a_processor_that_the_compiler_does_not_know_is_said(device: Member, tri
     template = trial_template("add_for_none", "#error unknown target CPU 'generic'\n" + ADD)
     with pytest.raises(KernelError, match=r"driver is older than this processor \(Quintet's extra cpu-fast"):
         device.submit(lambda running: running.program(template, extra=1).add).result()
-
-
-def test_an_entry_that_is_not_there_is_a_kernel_error(device: Member, trial_template: Trial) -> None:
-    template = trial_template("add_only", ADD)
-    with pytest.raises(KernelError, match=r"kernel trial/add_only .*subtract"):
-        device.submit(lambda running: running.program(template, extra=1).subtract).result()
 
 
 def test_dynamic_local_memory_has_the_size_that_the_template_declares(device: Member, trial_template: Trial) -> None:
@@ -314,18 +273,6 @@ KERNEL integers(const GLOBAL u32* pairs, GLOBAL i64* out)
     assert device.submit(work).result().tolist() == expected
 
 
-def test_staging_memory_copies_like_any_other(device: Member) -> None:
-    def work(running: Device) -> list[int]:
-        staging = running.staging(5, np.int64)
-        staging[:] = range(5)
-        buffer = running.put(staging)
-        staging[:] = 0
-        running.get(buffer, out=staging)
-        return [int(value) for value in staging]
-
-    assert device.submit(work).result() == list(range(5))
-
-
 def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
     def run(running: Device) -> bool:
         buffer = running.put(np.arange(6.0).reshape(2, 3))
@@ -348,18 +295,6 @@ def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
 
     shared = device.submit(run).result()
     assert shared or device.info.capabilities.kind == "gpu"
-
-
-def test_a_device_can_be_closed_twice(device: Member) -> None:
-    with DevicePool([device.info]) as pool:
-        member = pool.members[0]
-
-        def close_twice(running: Device) -> None:
-            running.put(np.zeros(10))
-            running.close()
-            running.close()
-
-        member.submit(close_twice).result()
 
 
 def test_description_and_capabilities_make_sense(device: Member) -> None:

@@ -47,11 +47,6 @@ class Counter:
             self.closed.append(self.total)
 
 
-class Doubling(Counter):
-    def add(self, amount: int) -> int:
-        return super().add(2 * amount)
-
-
 @pytest.fixture
 def members() -> Iterator[list[Member]]:
     with DevicePool([first_device()] * 3) as pool:
@@ -66,11 +61,6 @@ def test_calls_reach_each_worker_on_its_own_thread_in_order(members: list[Member
         assert workers.first(Counter.add, 1) == 12
         assert workers.submit(1, Counter.add, 5).result() == 16
     assert sorted(closed) == [12, 14, 16]
-
-
-def test_an_overridden_method_is_called_as_overridden(members: list[Member]) -> None:
-    with WorkerGroup(members, Doubling) as workers:
-        assert workers.each(Counter.add, 1) == [2, 2, 2]
 
 
 def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Member]) -> None:
@@ -126,19 +116,6 @@ def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members: list[Membe
     with failing(members[0].label, at_allocation=2), pytest.raises(DeviceError, match="fallen off"):
         WorkerGroup(members[:1], make)
     assert members[0].submit(buffers).result() == before
-
-
-def test_workers_that_were_made_are_closed_if_another_cannot_be(members: list[Member]) -> None:
-    closed: list[int] = []
-
-    def make(device: Device, start: int) -> Counter:
-        if start == 1:
-            raise DeviceError("no memory")
-        return Counter(device, start, closed)
-
-    with pytest.raises(DeviceError, match="no memory"):
-        WorkerGroup(members, make, [(i,) for i in range(3)])
-    assert sorted(closed) == [0, 2]
 
 
 def test_a_communicator_that_was_aborted_lets_nobody_wait_again() -> None:

@@ -73,24 +73,6 @@ def test_a_long_task_is_counted_before_it_ends(device: Member, clock: list[float
         assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
-def test_a_slow_driver_does_not_change_how_busy_a_thread_was(
-    device: Member, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    delays = [0.3]
-
-    def slow(_: object) -> dict[str, float]:
-        clock[0] += delays.pop() if delays else 0.0
-        return {}
-
-    monkeypatch.setattr(health_module, "_nvml_handle", lambda _: "a handle")
-    monkeypatch.setattr(health_module, "nvml_sample", slow)
-    health = Health(pool_of(device))
-    with at_work(device):
-        health.sample()
-        clock[0] += 0.1
-        assert health.sample()[device.label]["busy"] == pytest.approx(100)
-
-
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
     health = Health(pool_of(device))
     if "memory_used" not in health.sample()[device.label]:

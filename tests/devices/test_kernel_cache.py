@@ -88,17 +88,6 @@ def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
 
 
 @pytest.mark.full
-def test_after_a_crash_by_files_of_another_content_the_next_start_works(cache: Path) -> None:
-    for path in compiled(cache):
-        damaged_in_place(path)
-    crashed = started(cache)
-    assert crashed.returncode in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, 1)
-    done = started(cache)
-    assert (done.returncode, done.stdout) == (0, DRAWN)
-    assert "were damaged; they are compiled again" in done.stderr
-
-
-@pytest.mark.full
 def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in compiled(cache)}
     assert started(cache, "kill").returncode == -signal.SIGKILL

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +15,6 @@ from engine.devices.opencl import device as backend
 from engine.devices.opencl import listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 from engine.numerics.scan import Scanner
-from tests.support.environment import with_root
 
 
 class FakePyOpenCL:
@@ -48,18 +44,6 @@ def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
     labels = [device.label for device in listing.native_devices()]
     assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
-
-
-def test_only_pocl_is_told_the_name_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = SimpleNamespace(type=2, int_ptr=4096, version="OpenCL 3.0 PoCL HSTR: pthread-generic")
-    pocl = SimpleNamespace(name="Portable Computing Language", get_devices=lambda: [old])
-    others = FakePyOpenCL([[4], [2]])
-    monkeypatch.setattr(others, "get_platforms", lambda: [pocl, *FakePyOpenCL([[4], [2]]).get_platforms()])
-    monkeypatch.setattr(listing, "pyopencl", lambda: others)
-    told: list[tuple[int, str]] = []
-    monkeypatch.setattr(listing, "name_processor", lambda *device: told.append(device))
-    assert listing.native_devices()[1] is old
-    assert told == [(old.int_ptr, old.version)]
 
 
 def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(
@@ -108,18 +92,6 @@ def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl: Memb
     assert np.array_equal(kept, values)
 
 
-def test_free_memory_is_the_total_less_what_was_taken_here(opencl: Member) -> None:
-    def work(running: Device) -> list[int]:
-        buffers = [running.empty(1000, np.float64), running.empty(0, np.int32)]
-        during = running.memory()
-        for buffer in buffers:
-            running.release(buffer)
-        return [during.total - during.free, running.memory().total - running.memory().free]
-
-    taken, left = opencl.submit(work).result()
-    assert taken - left == 8000 + 4
-
-
 def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
     def work(running: Device) -> None:
         constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 2}
@@ -129,20 +101,3 @@ def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
 
     with pytest.raises(KernelError, match=r"kernel common/scan .*scan_tiles"):
         opencl.submit(work).result()
-
-
-@pytest.mark.full
-def test_a_kernel_cache_that_a_power_cut_has_emptied_is_built_anew(opencl: Member, tmp_path: Path) -> None:
-    program = (
-        "import engine\n"
-        "problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)\n"
-        f"assert engine.solve(problem, devices=['{opencl.info.id}'], reduce=False).objective == 220\n"
-    )
-    for _ in range(2):
-        environment = {**with_root(), "POCL_CACHE_DIR": str(tmp_path)}
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=120)
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
-        files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert any(path.suffix == ".bc" for path in files)
-        for path in files:
-            os.truncate(path, 0)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Literal
@@ -91,13 +91,6 @@ def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes: tuple[
     assert len(set.union(*threads.values())) == 3
 
 
-def test_a_pool_closes_in_reverse_order_after_an_error(fakes: tuple[Diary, set[str]]) -> None:
-    diary, _ = fakes
-    with pytest.raises(KeyError, match="body"), DevicePool(infos(3)):
-        raise KeyError("body")
-    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
-
-
 def test_a_device_that_does_not_open_closes_the_others(fakes: tuple[Diary, set[str]]) -> None:
     diary, fails = fakes
     fails.add("open opencl:91")
@@ -179,13 +172,6 @@ def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(
     assert device.submit(lambda running: running.get(running.put(np.arange(3))).tolist()).result() == [0, 1, 2]
 
 
-def test_tasks_of_a_member_run_in_order_on_one_thread(device: Member) -> None:
-    order: list[tuple[int, str]] = []
-    gather([device.submit(lambda _, n=n: order.append((n, threading.current_thread().name))) for n in range(50)])
-    assert [n for n, _ in order] == list(range(50))
-    assert {name for _, name in order} == {f"quintet-{device.label}_0"}
-
-
 def test_one_device_listed_twice_is_two_members_that_share_nothing(device: Member) -> None:
     def work(running: Device, value: int) -> int:
         buffer = running.put(np.full(1000, value, np.int32))
@@ -201,9 +187,6 @@ def test_one_device_listed_twice_is_two_members_that_share_nothing(device: Membe
         assert (first.label, second.label) == (device.info.id, f"{device.info.id}#2")
         assert first.submit(lambda running: running).result() is not second.submit(lambda running: running).result()
         assert gather([first.submit(work, 3), second.submit(work, 4)]) == [3000, 4000]
-
-
-Needs = Callable[[DevicePool], None]
 
 
 @pytest.mark.parametrize(

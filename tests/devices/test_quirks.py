@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import importlib
 import re
-import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.devices import Device, Member
-from engine.util.quirks import pocl_header, pocl_processor
+from engine.util.quirks import pocl_header
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIRKS = {
@@ -37,12 +34,6 @@ def test_each_quirk_is_in_the_module_named_for_it() -> None:
         assert {path.parent.name for path in found} == {"quirks"}, sign
 
 
-def test_a_lock_is_handed_on_after_an_interval() -> None:
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        pytest.skip("this interpreter has no lock: quirks/switch_interval.py can go with those that do")
-    assert sys.getswitchinterval() > 0
-
-
 EXIT = """
 import atexit, concurrent.futures, threading
 from engine.util.quirks.exit_order import before_threads_end
@@ -60,14 +51,6 @@ def test_functions_of_atexit_are_called_when_threads_have_ended() -> None:
     assert words["before"] == "True", done.stderr
     if words["atexit"] == "True":
         pytest.skip("atexit is called while threads run: quirks/exit_order.py can go with the versions that do not")
-
-
-def test_pocl_takes_a_processor_for_another(opencl: Member) -> None:
-    if "portable" not in opencl.info.platform.lower():
-        pytest.skip("this device is not PoCL's")
-    if not pocl_processor._NAMES:
-        pytest.skip("PoCL names this processor rightly: quirks/pocl_processor.py can go when it names all")
-    assert all(name.value.startswith(b"x86-64") for name in pocl_processor._NAMES.values())
 
 
 # --- PoCL's long header ----------------------------------------------------------------------------------------------
@@ -130,53 +113,9 @@ def test_what_the_short_header_lacks_is_compiled_with_the_whole(
     capfd.readouterr()
 
 
-def test_pocl_reads_a_long_header_for_each_program(opencl: Member) -> None:
-    if "portable" not in opencl.info.platform.lower():
-        pytest.skip("this device is not PoCL's")
-    driver = opencl.submit(lambda running: running._part.driver_version).result()  # type: ignore[attr-defined]
-    if not driver.startswith("3.0"):
-        pytest.skip("measure again: quirks/pocl_header.py is for PoCL 3.0, and can go when no other needs it")
-
-
 KERNEL = """
 KERNEL nothing(GLOBAL i32* values, i32 number)
 {
     values[0] = number;
 }
 """
-
-
-def test_pycudas_launch_takes_longer_than_what_it_ends_in(
-    device: Member, trial_template: Callable[[str, str], str]
-) -> None:
-    if device.info.language != "cuda":
-        pytest.skip("only PyCUDA")
-    name = trial_template("nothing", KERNEL)
-
-    def work(running: Device) -> tuple[float, float]:
-        import pycuda.driver as driver
-
-        values, stream = running.empty(1, "int32"), driver.Stream()
-        start = running.program(name).nothing.handle
-        function = start.__self__
-        function.prepare("Pi")
-        packed = struct.pack("Pi", values.argument, 1)
-
-        def seconds(launch: Callable[[], Any]) -> float:
-            best = float("inf")
-            for _ in range(20):
-                stream.synchronize()
-                began = time.process_time()
-                for _ in range(200):
-                    launch()
-                best = min(best, time.process_time() - began)
-            return best / 200
-
-        short = seconds(lambda: start((1, 1), (1, 1, 1), packed, 0, stream))
-        long = seconds(lambda: function.prepared_async_call((1, 1), (1, 1, 1), stream, values.argument, 1))
-        return short, long
-
-    short, long = device.submit(work).result()
-    print(f"a launch of PyCUDA takes {1e6 * long:.1f} us, what it ends in {1e6 * short:.1f} us")
-    if long < 1.2 * short:
-        pytest.skip("PyCUDA's own launch is as short: quirks/pycuda_launch.py can go with the versions whose is not")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from abc import abstractmethod, update_abstractmethods
 from collections.abc import Callable
 from enum import Enum
 from types import SimpleNamespace
@@ -16,9 +15,8 @@ import pytest
 from engine.devices import Device, DevicePool, Member
 from engine.devices.cuda import graph as cuda_graph
 from engine.devices.cuda.graph import GraphRecording
-from engine.devices.graph import GraphQueue, Recording, Recordings, record
-from engine.devices.monitor.timeline import ProfiledQueue, profiled
-from engine.devices.queue import CommandQueue
+from engine.devices.graph import Recordings, record
+from engine.devices.monitor.timeline import profiled
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
 from tests.support.needs import package
@@ -132,21 +130,6 @@ def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device: Member
     on(device, trial_template, work)
 
 
-def test_a_device_closes_with_recordings_that_hold(device: Member, trial_template: Trial) -> None:
-    name, kept = trial_template("recordings", KERNELS), list[Recording]()
-
-    def work(running: Device) -> None:
-        add, values, more = buffers(running, name)
-        with running.record() as recording:
-            add(1, 8, values=values, more=more, times=1, share=0.0)
-        recording.play()
-        kept.append(recording)
-
-    with DevicePool([device.info]) as pool:
-        pool.members[0].submit(work).result()
-    assert not kept[0].valid
-
-
 def test_the_commands_of_a_recording_are_on_the_timeline(device: Member, trial_template: Trial) -> None:
     name = trial_template("recordings", KERNELS)
 
@@ -212,25 +195,6 @@ def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl: 
             second.close()
 
     assert opencl.submit(work).result() == (2 * 2 * np.arange(8)).tolist()
-
-
-@pytest.mark.parametrize("kind", [GraphQueue, ProfiledQueue])
-def test_a_new_method_of_queues_is_refused_or_timed_by_its_type(
-    opencl: Member, kind: type[CommandQueue], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Python instantiates no class with a method that is abstract still; mypy says so before."""
-    assert not kind.__abstractmethods__
-    assert CommandQueue.__abstractmethods__ <= set(vars(kind))
-    monkeypatch.setattr(CommandQueue, "prefetch", abstractmethod(lambda self, buffer: None), raising=False)
-    for one in (CommandQueue, kind):
-        update_abstractmethods(one)
-    try:
-        with pytest.raises(TypeError, match="prefetch"):
-            kind(opencl.submit(lambda running: running.queue).result(), None)  # type: ignore[call-arg, arg-type]
-    finally:
-        monkeypatch.undo()
-        for one in (CommandQueue, kind):
-            update_abstractmethods(one)
 
 
 # --- work that is done often -----------------------------------------------------------------------------------------

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ import pytest
 from engine.api.engine import Engine
 from engine.cli.samples import load
 from engine.devices import Member
-from engine.devices.kernels import rendered
 from engine.devices.kernels.program import Building
 from engine.events import Compiling, Event
 from engine.solvers import discover
@@ -60,9 +57,3 @@ def test_a_sample_builds_no_more_kernels_than_it_did(opencl: Member, name: str) 
     assert result.compile_seconds < result.seconds
     assert ("of which kernels" in repr(result)) == (built.used > 0)
     assert type(result).from_dict(result.to_dict(), result._all_arrays()) == result
-
-
-def test_templates_that_another_thread_imports_do_not_stop_a_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = rendered._root()
-    monkeypatch.setitem(sys.modules, rendered.__name__.replace("rendered", "templates"), ModuleType("templates"))
-    assert rendered._root() == before

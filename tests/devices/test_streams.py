@@ -105,23 +105,6 @@ def test_sync_and_release_wait_for_every_stream(device: Member, trial_template: 
     assert device.submit(work).result().tolist() == [1, 1, 1, 1]
 
 
-def test_streams_nest_and_an_error_inside_one_leaves_it(device: Member) -> None:
-    def work(running: Device) -> list[int]:
-        seen = [running.queue.stream]
-        with running.stream(1):
-            with running.stream(2):
-                seen.append(running.queue.stream)
-            seen.append(running.queue.stream)
-            with pytest.raises(KeyError), running.stream(0):
-                raise KeyError
-            seen.append(running.queue.stream)
-        with pytest.raises(ValueError, match=r"numbered from 0; got -1"), running.stream(-1):
-            pass
-        return [*seen, running.queue.stream]
-
-    assert device.submit(work).result() == [0, 2, 1, 1, 0]
-
-
 def test_copies_that_do_not_fit_are_refused(device: Member) -> None:
     def work(running: Device) -> None:
         buffer = running.put(np.zeros(4, np.int32))

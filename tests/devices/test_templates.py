@@ -137,21 +137,6 @@ def test_both_preludes_define_the_same_names() -> None:
     assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
 
 
-def test_the_prelude_comes_first_and_knows_its_lines() -> None:
-    text = render("common/scan", "cuda", value="i32", prefix="i32", block=64, items=4).text
-    assert text.index('#line 1 "common/prelude.cuda.mako"') < text.index("typedef") < text.index("scan_tiles")
-
-
-def test_the_digest_is_of_the_language_and_the_text() -> None:
-    constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 4}
-    digests = {
-        render("common/scan", language, **constants | {"items": items}).digest
-        for language in ("cuda", "opencl")
-        for items in (4, 4, 8)
-    }
-    assert len(digests) == 4
-
-
 @pytest.mark.parametrize(
     "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
 )
@@ -251,13 +236,6 @@ def test_a_template_that_is_not_there_is_named(trial_template: Trial) -> None:
     template = trial_template("importer", '<%namespace name="n" file="/trial/lost.mako"/>\n${n.f()}\n')
     with pytest.raises(KernelError, match=r"kernel trial/importer .*there is no template trial/lost.mako$"):
         render(template, "opencl")
-
-
-def test_template_names_are_all_the_files_without_suffix(trial_template: Trial) -> None:
-    trial_template("one", "")
-    names = list(template_names())
-    assert names == sorted(names)
-    assert {"trial/one", "common/reduce", "common/prelude.cuda", "common/prelude.opencl"} <= set(names)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.devices import Device, DeviceInfo, Member, available
 from engine.errors import DeviceError
 from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import LinearAlgebra, Provider, lapack, linear_algebra, providers
+from engine.numerics.linear_algebra import LinearAlgebra, lapack, linear_algebra, providers
 from engine.numerics.linear_algebra.kernels import Kernels
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -276,37 +276,6 @@ def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider:
                     assert np.allclose(running.get(out), 3.0 * (op_a @ op_b))
 
     run(device, provider, work)
-
-
-def test_work_is_done_in_the_order_it_was_given(device: Member, provider: str) -> None:
-    a = definite(0, 200)
-    r = numbers(200)
-
-    def work(running: Device, algebra: LinearAlgebra) -> NDArray[Any]:
-        source, target, rhs, status = (
-            running.put(a),
-            running.empty(a.shape, a.dtype),
-            running.put(r),
-            running.empty(1, "i4"),
-        )
-        for _ in range(3):
-            running.copy(target, source)
-            algebra.cholesky(target, status)
-            algebra.solve(target, rhs)
-        return running.get(rhs)
-
-    expected = np.linalg.solve(a, np.linalg.solve(a, np.linalg.solve(a, r)))
-    assert np.allclose(run(device, provider, work), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_the_default_is_what_the_device_says(device: Member) -> None:
-    def ask(running: Device) -> tuple[str, list[Provider]]:
-        with linear_algebra(running) as algebra:
-            return algebra.provider, providers(running)
-
-    default, possible = device.submit(ask).result()
-    assert default == device.info.capabilities.linear_algebra == possible[0]
-    assert possible[-1] == "kernels"
 
 
 def test_what_a_device_cannot_do_is_said(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:

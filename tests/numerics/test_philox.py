@@ -105,12 +105,6 @@ def test_device_and_reference_make_the_same_numbers_of_the_words(device: Member)
         assert result.tobytes() == numbers.tobytes(), output
 
 
-def test_a_part_of_the_indices_gets_the_words_it_has_in_the_whole(device: Member) -> None:
-    whole = device.submit(filled, 4 * 100_003, "u32", 3, 4, 5).result()
-    part = device.submit(filled, 4 * 1001, "u32", 3, 4, 5, 99_002).result()
-    assert np.array_equal(whole[4 * 99_002 :], part)
-
-
 def test_two_devices_at_once_share_one_sequence(device: Member) -> None:
     with DevicePool([device.info, device.info]) as pool:
         for step in range(5):

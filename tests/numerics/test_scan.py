@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member, gather
+from engine.devices import Device, Member
 from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.scan import Scanner, exclusive_scan, host_exclusive_scan
 from tests.support.examples import examples
@@ -113,19 +113,6 @@ def test_one_scanner_takes_longer_and_shorter_inputs(device: Member) -> None:
             return [scanner.exclusive(buffer, buffer) for buffer in buffers]
 
     assert device.submit(run).result() == [10, 5000, 100_000, 3, 20_000]
-
-
-def test_two_devices_at_once_keep_their_data_apart(device: Member) -> None:
-    with DevicePool([device.info, device.info]) as pool:
-        for seed in range(4):
-            data = [random_values(100_003 + rank, "int32", seed=10 * seed + rank) for rank in range(2)]
-            results = gather(
-                [member.submit(scanned, values) for member, values in zip(pool.members, data, strict=True)]
-            )
-            for values, (prefixes, total) in zip(data, results, strict=True):
-                reference, reference_total = host_exclusive_scan(values)
-                assert total == reference_total
-                assert np.array_equal(prefixes, reference)
 
 
 def test_wrong_requests_are_refused(device: Member) -> None:

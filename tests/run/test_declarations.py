@@ -13,7 +13,7 @@ import pytest
 
 import engine
 from engine.api.places import EXECUTORS
-from engine.base.schema import HISTORY, ArraySpec
+from engine.base.schema import HISTORY
 from engine.base.solver import LazyImport, Solver
 from engine.cli import _HIDDEN, COMMANDS
 from engine.runs.folder.run_folder import RunFolder
@@ -63,19 +63,6 @@ def test_the_recorded_runs_are_as_declared(folder: Path) -> None:
     declared: list[Any] = [*opened.solver.metrics]
     names = {event.name for event in opened.events() if event.type == "metric"}
     assert names <= {spec.name for spec in declared}
-
-
-def test_a_dtype_of_a_declaration_exists() -> None:
-    import numpy as np
-
-    kinds = {"integer", "signed", "unsigned", "floating", "number", "text", "any"}
-    for solver in SOLVERS.values():
-        assert solver.schema is not None
-        assert solver.schema.checkpoint is not None
-        specs: tuple[ArraySpec, ...] = (*solver.schema.arrays, *solver.schema.checkpoint.arrays)
-        for spec in specs:
-            for choice in spec.dtype.split("|"):
-                assert choice in kinds or np.dtype(choice)
 
 
 def _named_code() -> list[tuple[str, str]]:

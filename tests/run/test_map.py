@@ -100,10 +100,6 @@ def test_a_time_limit_is_that_of_each_run() -> None:
     assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
 
 
-def test_nothing_is_a_batch_too() -> None:
-    assert list(engine.map([])) == []
-
-
 def test_progress_ends_with_the_number_of_problems() -> None:
     seen: list[Event] = []
     engine.map([Counting(3)] * 7, on_event=seen.append, slice_seconds=0)

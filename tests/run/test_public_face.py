@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -45,14 +44,6 @@ def test_the_pinned_names_are_there() -> None:
             assert getattr(engine, name) is kind
 
 
-def test_devices_and_solvers_are_packages() -> None:
-    import engine.devices.pool.pool
-
-    assert engine.devices.pool.pool.DevicePool.__name__ == "DevicePool"
-    assert engine.devices is sys.modules["engine.devices"]
-    assert engine.solvers is sys.modules["engine.solvers"]
-
-
 def test_dir_lists_public_names_only() -> None:
     listed = {name for name in dir(engine) if not name.startswith("__")}
     assert listed == {*engine.__all__, *public_names(), *PUBLIC} - {"__version__"}
@@ -66,23 +57,10 @@ def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
     assert not missing, f"add them to the imports under TYPE_CHECKING in engine/__init__.py: {missing}"
 
 
-def test_a_module_is_imported_when_it_is_named() -> None:
-    code = "import engine; print(engine.settings.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout == "engine.settings\n"
-
-
 def test_an_argument_of_runs_that_is_misspelled_is_recognised() -> None:
     for name, meant in (("time_limt", "time_limit"), ("on_events", "on_event"), ("strateg", "strategy")):
         with pytest.raises(OptionError, match=rf"'{name}' of branch_and_bound; did you mean '{meant}'"):
             engine.solve(engine.Queens(6), **{name: 3})
-
-
-def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, solve = engine.Queens, engine.solve
-    monkeypatch.setattr("importlib.import_module", lambda name: pytest.fail(f"{name} is looked for again"))
-    assert engine.Queens is first
-    assert engine.solve is solve
 
 
 def test_problem_classes_are_found_by_looking() -> None:
@@ -136,11 +114,6 @@ def test_help_imports_no_solver_and_no_numpy() -> None:
         "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.settings.config'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)
-
-
-def test_help_shows_how_an_engine_is_made() -> None:
-    expected = ["backend", "devices", "config_file", "cluster", "host", "executor"]
-    assert list(inspect.signature(engine.Engine).parameters) == expected
 
 
 def test_a_class_of_ones_own_may_run_on_a_cluster() -> None:

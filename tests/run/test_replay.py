@@ -40,13 +40,6 @@ def test_the_pace_is_as_it_was_times_the_speed(monkeypatch: pytest.MonkeyPatch) 
     assert seen == events_twice
 
 
-def test_a_wait_is_one() -> None:
-    seen: list[float] = []
-    began = time.monotonic()
-    Replay(story(1.0, 1.2, 1.5), [lambda event: seen.append(time.monotonic() - began)]).play()
-    assert all(at >= target for at, target in zip(seen, [0.0, 0.2, 0.5], strict=True))
-
-
 def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     seen: list[events.Event] = []
     replay = Replay(story(*(step / 20 for step in range(4000))), [seen.append])

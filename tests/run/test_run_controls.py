@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -255,15 +254,6 @@ def test_wait_ends_after_its_timeout() -> None:
         assert not run.join(0.01)
 
 
-def test_a_stop_before_the_solver_listens_is_a_result() -> None:
-    def solve(run: Run) -> None:
-        run.incumbent(4, 7)
-        raise StopRequested(Status.TIME_LIMIT)
-
-    result = run_of(solve).wait()
-    assert (result.status, result.objective, result.bound) == (Status.TIME_LIMIT, 4, 7)
-
-
 def test_an_observer_that_raises_is_dropped_and_reported() -> None:
     watch = Watch()
     calls = []
@@ -281,16 +271,6 @@ def test_an_observer_that_raises_is_dropped_and_reported() -> None:
     assert "ValueError: I spilled it (" in notice.message
     assert "test_run_controls.py, line" in notice.message
     assert len(watch.of(events.Progress)) > 1
-
-
-def test_an_observer_that_raises_at_the_end_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def clumsy(event: events.Event) -> None:
-        if isinstance(event, events.Finished):
-            raise OSError("no room")
-
-    with caplog.at_level(logging.WARNING, "quintet"):
-        engine.solve(Counting(10), on_event=clumsy)
-    assert "OSError: no room" in caplog.text
 
 
 def test_an_observer_may_stop_its_run() -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +11,13 @@ import pytest
 
 import engine
 from engine import events
-from engine.base.result import Result, Status
+from engine.base.result import Status
 from engine.errors import RunFolderError
 from engine.runs.folder.run_folder import Checkpoint, RunFolder
 from engine.util.files import write_whole
 from tests.support import counting
 from tests.support.counting import Counting
-from tests.support.environment import with_root
-from tests.support.examples import seed_of_tests
-from tests.support.needs import POSIX
-from tests.support.patience import PATIENCE
 
-SEED = seed_of_tests()
 DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
 
@@ -133,29 +124,6 @@ def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monk
     assert (int(kept.arrays["at"]), kept.elapsed) == (1, 1.0)
 
 
-def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
-    result = Result(
-        Status.FEASIBLE,
-        2**60,
-        float("inf"),
-        np.arange(3),
-        1.5,
-        4,
-        "opencl",
-        ("opencl:0",),
-        {"nodes": np.int64(3)},  # type: ignore[dict-item]
-        {"draws": np.ones((2, 2))},
-    )
-    folder.save_result(result)
-    again = RunFolder.open(folder.path).result()
-    assert again is not None
-    assert again.to_dict() == result.to_dict()
-    assert again.solution is not None
-    assert again.solution.tolist() == [0, 1, 2]
-    assert again.arrays["draws"].tolist() == [[1, 1], [1, 1]]
-
-
 def test_events_are_readable_after_a_line_was_cut_short(tmp_path: Path) -> None:
     engine.solve(Counting(100), run_folder=tmp_path / "r")
     folder = RunFolder.open(tmp_path / "r")
@@ -254,48 +222,3 @@ def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     notices = [event.message for event in seen if isinstance(event, events.Notice)]
     assert any(message.startswith("the checkpoint could not be written") for message in notices)
     assert any(message.startswith("the result could not be written") for message in notices)
-
-
-def spawn(*arguments: str) -> subprocess.Popen[bytes]:
-    """``quintet ARGUMENTS`` with the counting solver, in a process of its own."""
-    return subprocess.Popen(
-        [*counting.QUINTET, *arguments],
-        env=with_root(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-@POSIX
-def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -> None:
-    print(f"QUINTET_TEST_SEED={SEED}")
-    moments = random.Random(SEED)
-    target, path, kills = 5_000, tmp_path / "r", 0
-    (tmp_path / "c.txt").write_text(f"count {target}\n")
-    begin = ["solve", "c.txt", "--run-folder", str(path), "--seed", "9", "--slice-seconds", "0.003"]
-    begin += ["--checkpoint-interval", "0.01"]
-    for _ in range(30):
-        child = spawn(*(["resume", str(path)] if path.exists() else begin))
-        try:
-            _, complaint = child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 4 else PATIENCE)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
-            child.communicate()
-            kills += 1
-            if path.exists():
-                folder = RunFolder.open(path)
-                assert folder.problem().to_arrays()["target"] == target
-                folder.checkpoint()
-                folder.result()
-                times = [event.time for event in folder.events()]
-                assert all(at >= 0 for at in times)
-        else:
-            assert child.returncode == 0, complaint.decode()
-            break
-    result = RunFolder.open(path).result()
-    assert result is not None
-    assert result.status == Status.OPTIMAL
-    assert result.objective == counting.expected(target, seed=9)
-    assert kills >= 3
-    assert sorted(path.name for path in path.iterdir() if path.name.startswith(".")) == []
-    assert json.loads((path / "events.jsonl").read_bytes().splitlines()[-1])["type"] == "finished"

@@ -140,15 +140,6 @@ def test_json_that_is_deep_or_long_is_one_sentence(stopped: Path) -> None:
     assert next(event.type for event in RunFolder.open(stopped).events()) == "started"
 
 
-@pytest.mark.parametrize("name", ["run.toml", "problem.npz", "events.jsonl", "checkpoint"])
-def test_a_folder_where_a_file_should_be_is_one_sentence(name: str, stopped: Path) -> None:
-    file = next(stopped.glob("checkpoint-*.json")) if name == "checkpoint" else stopped / name
-    file.unlink()
-    file.mkdir()
-    with pytest.raises(RunFolderError, match=file.name):
-        engine.resume(stopped)
-
-
 READS: dict[str, Callable[[Path], object]] = {
     "run.toml": RunFolder.open,
     "problem.npz": lambda path: RunFolder.open(path).problem(),

@@ -119,21 +119,6 @@ def test_what_a_solver_offers_goes_before_that(pool: DevicePool, phase: threadin
     assert run_in(pool, solve_badly, time_limit=0.01).wait(PATIENCE).objective == 9
 
 
-def test_a_stop_does_not_wait_either(pool: DevicePool, phase: threading.Event) -> None:
-    begun = threading.Event()
-
-    def solve(run: Run) -> None:
-        begun.set()
-        phase.wait(PATIENCE)
-
-    run = run_in(pool, solve)
-    assert begun.wait(PATIENCE)
-    run.stop()
-    result = run.wait(PATIENCE)
-    assert result.status == Status.INTERRUPTED
-    assert result.reason == "the run was stopped before there was a solution"
-
-
 def test_a_solver_that_is_left_writes_nothing_and_its_error_is_nobodys(
     pool: DevicePool, phase: threading.Event, tmp_path: Path
 ) -> None:

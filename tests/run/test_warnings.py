@@ -54,17 +54,3 @@ def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path: Path) -
     assert result.to_dict()["warnings"][0] == result.warnings[0]._asdict()
     assert engine.load(tmp_path / "r").warnings == result.warnings
     assert engine.solve(Counting(20)).warnings == ()
-
-
-def test_every_class_of_warnings_can_be_filtered_at_once() -> None:
-    kinds = (
-        engine.ClusterWarning,
-        engine.ConvergenceWarning,
-        engine.DataWarning,
-        engine.InfeasibleWarning,
-        engine.ObserverWarning,
-        engine.RelaxationWarning,
-        engine.StorageWarning,
-    )
-    assert all(issubclass(kind, engine.QuintetWarning) for kind in kinds)
-    assert issubclass(engine.QuintetWarning, UserWarning)
