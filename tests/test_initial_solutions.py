@@ -103,20 +103,15 @@ def test_chains_begin_about_the_given_point() -> None:
     ("problem", "initial", "message"),
     [
         (engine.Flowshop(TIMES), [0, 1, 2], "each of 0 to 8 once"),
-        (engine.Flowshop(TIMES), [0] * 9, "each of 0 to 8 once"),
         (engine.Flowshop(TIMES), "nhe", "did you mean 'neh'"),
         (engine.ATSP(COSTS), [1, 2, 3, 4, 5, 6, 7, 8], "each of 0 to 7 once"),
-        (engine.Knapsack([1, 2], [3, 4], 5), [2], "from 0 to 1; got 2"),
         (engine.Knapsack([1, 2], [3, 4], 5), [2**70], "from 0 to 1; got 1180591620717411303424"),
         (engine.MultipleChoiceKnapsack([1, 2], [3, 4], [0, 0], 5), [2**70], "must fit a 64-bit signed integer"),
         (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "item 0 2 times; at most 1"),
-        (engine.Knapsack([1, 2], [3, 4], 9), [False, True], "the numbers of items, not true or false"),
         (engine.Knapsack([1, 2], [3, 4], 9), np.array([False, True]), "the numbers of items, not true or false"),
         (engine.Knapsack([1, 2], [3, 4], 5), [0, 1], "weight 7; the capacity is 5"),
-        (engine.BOA("onemax", 4), [1, 0, 1], "4 zeros and ones"),
         (engine.BOA("onemax", 3), [1, 0, 2], "3 zeros and ones"),
         (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0], "2 finite numbers"),
-        (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0, np.nan], "2 finite numbers"),
     ],
 )
 def test_what_is_no_solution_is_refused(problem: Any, initial: Any, message: str) -> None:

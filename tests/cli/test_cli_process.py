@@ -20,8 +20,6 @@ from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
-ROOT = Path(__file__).parent.parent.parent
-
 Spawn = Callable[..., "subprocess.Popen[str]"]
 
 
@@ -98,14 +96,6 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
 
 
 @pytest.mark.full
-def test_the_end_of_standard_input_is_not_a_stop(spawn: Spawn) -> None:
-    child = spawn("solve", "small.txt", "--events", "-", stdin=subprocess.DEVNULL)
-    output, errors = child.communicate(timeout=PATIENCE)
-    assert (child.returncode, errors) == (0, "")
-    assert json.loads(output.splitlines()[-1])["status"] == "optimal"
-
-
-@pytest.mark.full
 def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
     child = spawn("solve", "endless.txt", "--events", "-")
     events_of_child = ChildEvents(child)
@@ -172,20 +162,6 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
 
 
 @pytest.mark.few(1)
-@POSIX
-@pytest.mark.parametrize(
-    "words", [["solvers"], ["generate", "counting"], ["solve", "small.txt"], ["devices", "--json"]]
-)
-def test_a_broken_pipe_is_no_error(words: list[str], spawn: Spawn) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    child = spawn(*words, stdout=writer)
-    os.close(writer)
-    _, errors = child.communicate(timeout=PATIENCE)
-    assert (child.returncode, errors) == (0, "")
-
-
-@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["--events", "-"], ["--json"]])
 def test_what_a_driver_prints_does_not_reach_the_reader(words: list[str], tmp_path: Path) -> None:
     noisy = tmp_path / "noisy.py"
@@ -212,18 +188,6 @@ def test_what_a_driver_prints_does_not_reach_the_reader(words: list[str], tmp_pa
     assert len(read) == 1 or words[0] == "--events"
     said = ["a library keeps this in its buffer", "driver says hello", "so does python"]
     assert sorted(done.stderr.splitlines()) == said
-
-
-def test_python_m_engine_is_quintet() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "engine", "--version"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    assert done.stdout.startswith("quintet, version ")
 
 
 def wait_for(kind: str, **fields: Any) -> None:

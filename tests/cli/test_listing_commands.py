@@ -152,19 +152,6 @@ def test_help_and_version(quintet: Any) -> None:
     assert quintet("--version")[1].startswith("quintet, version ")
 
 
-def test_help_lists_what_there_is_to_generate_measure_and_tune(quintet: Any) -> None:
-    for name, rows in (
-        ("bench", ["counting", "knapsack", "gibbs"]),
-        ("tune", ["boa"]),
-        ("generate", ["counting", "nk"]),
-    ):
-        code, output, _ = quintet(name, "--help")
-        assert code == 0
-        listed = {line.split()[0] for line in output.splitlines() if line.strip()}
-        assert set(rows) <= listed
-    assert "counting" not in quintet("tune", "--help")[1]
-
-
 def test_solvers_are_listed_as_json(quintet: Any) -> None:
     code, output, _ = quintet("solvers", "--json")
     assert code == 0

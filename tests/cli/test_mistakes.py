@@ -31,14 +31,9 @@ MISTAKES = [
     (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
     (["solve", "empty.txt"], "empty.txt holds no problem: it is empty"),
     (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),
-    (["solve", "small.txt", "--no-style"], "unknown option '--no-style'; did you mean '--style'?"),
-    (["solve", "small.txt", "--tim-limit", "3"], "unknown option '--tim-limit'; did you mean '--time-limit'?"),
-    (["solve", "small.txt", "--style"], "the option '--style' needs a value"),
     (["solve", "small.txt", "--style", "--aloud"], "the option '--style' needs a value"),
     (["solve", "small.txt", "--step", "0"], "step must be at least 1; got '0'"),
-    (["solve", "small.txt", "--aloud=maybe"], "aloud must be true or false; got 'maybe'"),
     (["solve", "small.txt", "--time-limit", "-1"], "time_limit must be greater than 0; got '-1'"),
-    (["solve", "small.txt", "--seed", "x"], "seed must be a whole number; got 'x'"),
     (
         ["solve", "small.txt", "--backend", "cudda"],
         "backend must be 'auto', 'cuda' or 'opencl' (did you mean 'cuda'?); got 'cudda'",
@@ -56,21 +51,17 @@ MISTAKES = [
     (["solve", "small.txt", "small.txt"], "Got unexpected extra argument (small.txt)"),
     (["resume", "full"], "full is not a run folder: it has no run.toml"),
     (["replay", "nowhere"], "nowhere is not a run folder: it has no run.toml"),
-    (["replay", "full", "--speed", "-1"], "Invalid value for '--speed'"),
     (["replay", "full", "--speed", "nan"], "--speed must be a number of 0 or more; got nan"),
     (["solvers", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
     (["generate", "cuonting"], "unknown kind 'cuonting'; did you mean 'counting'?"),
     (["generate", "counting", "--traget", "3"], "unknown option '--traget'; did you mean '--target'?"),
     (["generate", "counting", "--target", "0"], "target must be at least 1; got '0'"),
-    (["generate"], "Missing argument 'KIND'"),
     (["bench", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
-    (["slove", "small.txt"], "unknown command 'slove'; did you mean 'solve'?"),
     (["foo"], "unknown command 'foo'; the commands are solve, resume, replay, sweep, "),
     (["bad.txt"], "unknown command 'bad.txt'; did you mean 'solve bad.txt'?"),
     (["solve", "small.txt", "--as", "Knapsak"], "unknown kind 'Knapsak'; did you mean 'Knapsack'?; the kinds are ATSP"),
     (["gui", "small.txt", "--as", "Knapsak"], "unknown kind 'Knapsak'; did you mean 'Knapsack'?; the kinds are ATSP"),
     (["solve", "full", "--as", "Counting"], "--as is for files; full is a folder"),
-    (["--verson"], "No such option"),
 ]
 
 
@@ -113,13 +104,6 @@ def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_r
         assert (code, errors) == (0, "")
         assert value(output, "objective") == str(counting.expected(100))
     assert quintet("solve", "mine.data", "--as", "Knapsack")[2].startswith("error: the ")
-
-
-def test_debug_shows_where_a_mistake_was_found(quintet: Any) -> None:
-    code, _, errors = quintet("solve", "nowhere.txt", "--debug")
-    assert code == 2
-    assert "Traceback" in errors
-    assert errors.splitlines()[-1] == "error: cannot read nowhere.txt: No such file or directory"
 
 
 def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:

@@ -69,15 +69,6 @@ def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: An
     assert {event.device for event in seen if event.type == "metric"} == {"opencl:0"}
 
 
-@pytest.mark.full
-def test_without_a_run_folder_nothing_is_left_here(quintet: Any) -> None:
-    before = sorted(Path().iterdir())
-    code, output, _ = quintet("solve", "small.txt", "--host", "far", "--json")
-    assert code == 0
-    assert json.loads(output)["objective"] == counting.expected(100)
-    assert sorted(path for path in Path().iterdir() if path.name != "far") == [p for p in before if p.name != "far"]
-
-
 def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: Any) -> None:
     Path("long.txt").write_text("count 700\n")
     child = start("solve", "long.txt", "--host", "far", "--run-folder", "r", "--hold", "100")
@@ -204,17 +195,6 @@ def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
             owner.solve(counting.Counting(100))
         assert owner.executor._process is None  # type: ignore[attr-defined]
     assert threading.active_count() == before
-
-
-@pytest.mark.full
-def test_what_fails_there_fails_here_with_its_message(quintet: Any) -> None:
-    code, output, errors = quintet("solve", "small.txt", "--host", "far", "--trouble", "device")
-    assert (code, output) == (3, "")
-    assert errors.splitlines()[0] == "error: the abacus broke"
-    code, output, errors = quintet("solve", "small.txt", "--host", "far", "--devices", "gpu", "--run-folder", "r")
-    assert (code, output) == (2, "")
-    assert errors.startswith("error: no device 'gpu'; this machine has opencl:0")
-    assert not Path("r").exists()
 
 
 @pytest.mark.parametrize(

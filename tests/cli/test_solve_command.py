@@ -93,14 +93,6 @@ def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
     assert output.endswith("\n")
 
 
-def test_events_can_go_to_a_file_beside_the_table(quintet: Any) -> None:
-    code, output, _ = quintet("solve", "small.txt", "--events", "e.jsonl")
-    assert code == 0
-    assert value(output, "status") == "optimal"
-    emitted = [events.from_json(line) for line in Path("e.jsonl").read_text().splitlines()]
-    assert emitted[-1].type == "finished"
-
-
 def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
     assert quintet("solve", "small.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "0\n1\n2\n3\n4\n"
@@ -149,10 +141,6 @@ def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
     code, output, _ = quintet("solve", "none.txt", "--json")
     assert json.loads(output)["certificate"] == {}
     assert json.loads(output)["gap"] is None
-
-
-def test_a_small_solution_is_shown(quintet: Any) -> None:
-    assert value(quintet("solve", "small.txt")[1], "solution") == "0 1 2 3 4"
 
 
 FLOWSHOP = "number of jobs, number of machines\n2 2\nprocessing times :\n1 {}\n2 4\n"

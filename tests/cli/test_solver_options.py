@@ -79,12 +79,7 @@ def options_of(output: str) -> dict[str, Any]:
     ("words", "wanted"),
     [
         (["--reduce", "7", "tally.txt"], {"reduce": 7}),
-        (["tally.txt", "--reduce", "7"], {"reduce": 7}),
-        (["--reduce", "score.txt"], {"reduce": True}),
         (["--no-reduce", "score.txt"], {"reduce": False}),
-        (["--reduce", "--board", "3", "score.txt"], {"reduce": True, "board": 3}),
-        (["--aloud", "small.txt"], {"aloud": True}),
-        (["--aloud", "3", "tally.txt"], {"aloud": 3}),
         (["--seed", "3", "--aloud", "small.txt"], {"aloud": True}),
     ],
 )
@@ -116,10 +111,8 @@ def test_the_problem_of_a_run_folder_has_its_solvers_options(quintet: Any) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["small.txt", "--board", "3"], "unknown option '--board'; it is an option of tallying, not of counting"),
         (["tally.txt", "--board", "3"], "unknown option '--board'; it applies to Score, not to Tally"),
         (["tally.txt", "--aload", "3"], "unknown option '--aload'; did you mean '--aloud'?"),
-        (["--reduce"], "no problem: name a FILE"),
         (["--board", "small.txt"], "unknown option '--board'; it is an option of tallying, not of counting"),
         (["--board", "nowhere.txt"], "no problem: name a FILE"),
     ],
@@ -128,16 +121,6 @@ def test_options_of_another_solver_are_refused_with_its_name(words: list[str], m
     code, output, errors = quintet("solve", *words)
     assert (code, output) == (2, "")
     assert errors.startswith(f"error: {message}")
-
-
-def test_an_option_of_another_solver_is_named_with_it() -> None:
-    import engine
-    from engine.errors import OptionError
-
-    with pytest.raises(OptionError, match="unknown option 'board' of counting; it is an option of tallying, not"):
-        engine.solve(counting.Counting(3), board=3)
-    with pytest.raises(OptionError, match="unknown option 'board' of tallying; it applies to Score, not to Tally"):
-        engine.solve(Tally(3), board=3)
 
 
 def test_solvers_describes_the_options_of_each_class(quintet: Any) -> None:

@@ -117,15 +117,6 @@ def test_seeds_and_descriptions(file: Path, tmp_path: Path) -> None:
     assert all("/" not in name and " " not in name for name in names)
 
 
-def test_options_written_as_text_are_those_of_the_runs_that_are_there(file: Path, tmp_path: Path, capsys: Any) -> None:
-    file.write_text(file.read_text().replace("step = [1, 2]", 'step = ["1"]'))
-    words = ["sweep", str(file), "--output", str(tmp_path / "out")]
-    assert cli.command_line(words) == 0
-    capsys.readouterr()
-    assert cli.command_line(words) == 0
-    assert capsys.readouterr().out.count("as before") == 4
-
-
 def test_patterns_are_read_as_written_whatever_the_folder_is_called(tmp_path: Path) -> None:
     folder = tmp_path / "runs [1]"
     folder.mkdir()

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import engine
@@ -88,15 +87,3 @@ def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> 
             assert text in [event.message for event in seen if isinstance(event, Notice)]
     finally:
         crew.executor.connect().warnings.clear()
-
-
-@pytest.mark.full
-def test_a_class_that_cannot_be_imported_goes_to_the_workers(crew: Any, alone: engine.Engine) -> None:
-    rng = np.random.default_rng(4)
-
-    class Inner(engine.Knapsack):
-        """Cannot be imported anywhere."""
-
-    given = [Inner(weights + 5, weights, int(weights.sum() // 2)) for weights in rng.integers(1, 50, (8, 20))]
-    expected, found = alone.map(given), crew.map(given)
-    assert [one.objective for one in found.results] == [one.objective for one in expected.results]

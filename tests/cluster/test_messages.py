@@ -14,7 +14,7 @@ import pytest
 
 import engine
 from engine.cli import command_line
-from engine.errors import ClusterError, InputError, OptionError, RunFolderError
+from engine.errors import ClusterError, InputError, OptionError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from engine.execution.dask.dask_transport import Roster
@@ -94,16 +94,6 @@ def test_without_the_extra_the_message_names_it(
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert command_line(["solve", str(problem_file), "--cluster", "local:2"]) == 3
     assert "Quintet's extra cluster has it" in capsys.readouterr().err
-
-
-def test_an_unwritable_run_folder_is_refused_before_the_cluster_is_used(tmp_path: Path) -> None:
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "file").touch()
-    with (
-        engine.Engine(cluster="tcp://127.0.0.1:9") as owner,
-        pytest.raises(RunFolderError, match="exists and is not empty"),
-    ):
-        owner.solve(engine.Queens(4), run_folder=tmp_path / "taken")
 
 
 def described(**changes: Any) -> dict[str, Any]:
@@ -197,21 +187,6 @@ def test_a_file_with_certificates_connects_by_tls(
 
 
 # --- files ------------------------------------------------------------------------------------------------------
-
-
-def test_a_job_asks_for_gpus_and_leaves_before_its_walltime(tmp_path: Path) -> None:
-    dask_jobqueue = package("dask_jobqueue")
-    path = tmp_path / "hall.toml"
-    path.write_text(
-        'kind = "slurm"\njobs = 4\ngpus = 2\nqueue = "gpu"\ncores = 8\nmemory = "16GB"\nwalltime = "02:00:00"\n'
-        'directives = ["--constraint=h200"]\nprologue = ["module load cuda"]\n'
-    )
-    options = jobs.job_options(jobs.read_file(path), path)
-    with dask_jobqueue.SLURMCluster(**options) as cluster:
-        script = cluster.job_script()
-    for line in ("#SBATCH -p gpu", "--gres=gpu:2", "--constraint=h200", "-t 02:00:00", "module load cuda"):
-        assert line in script
-    assert "--lifetime 6900s" in script
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,6 @@ def pids(owner: Any) -> dict[str, int]:
     return found
 
 
-def flowshop(seed: int = 5, jobs: int = 10) -> engine.Flowshop:
-    return engine.Flowshop(np.random.default_rng(seed).integers(1, 100, (5, jobs)))
-
-
 @pytest.mark.full
 def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, alone: engine.Engine) -> None:
     expected = alone.solve(engine.Queens(13))
@@ -74,19 +70,6 @@ def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
         run.resume()
         result = run.wait(5 * PATIENCE)
     assert (result.objective, result.devices) == (365_596, ("worker-0", "worker-1"))
-
-
-@pytest.mark.full
-def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alone: engine.Engine) -> None:
-    best = alone.solve(flowshop())
-    assert best.objective is not None
-    bound = int(best.objective)
-    expected = alone.solve(flowshop(), upper_bound=bound)
-    result = crew.solve(flowshop(), upper_bound=bound)
-    assert result.status is expected.status is Status.BOUND_PROVED
-    assert result.counters["nodes"] == expected.counters["nodes"]
-    found = crew.solve(flowshop(), initial="infinity")
-    assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, best.objective, best.objective)
 
 
 @pytest.mark.full
@@ -142,16 +125,6 @@ def test_what_is_not_divided_is_solved_whole_by_one_worker(
     assert result.devices in (("worker-0",), ("worker-1",))
     assert result.warnings[0].kind == "ClusterWarning"
     assert any(isinstance(event, Notice) and reason in event.message for event in seen)
-
-
-@pytest.mark.full
-def test_a_whole_run_on_a_worker_obeys_the_time_limit(crew: Any) -> None:
-    problem = engine.BOA("trap-5", 500)
-    with pytest.warns(ClusterWarning, match="one population"):
-        result = crew.solve(problem, time_limit=1.0, local_search="none", population=20_000, patience=1000)
-    assert result.status is Status.TIME_LIMIT
-    assert result.solution.shape == (500,)
-    assert 0 < result.objective < 500
 
 
 @pytest.mark.full

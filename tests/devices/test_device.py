@@ -91,27 +91,7 @@ REFUSALS: dict[str, Refusal] = {
         ValueError,
         "put: 4 elements from 7 on are not within a buffer of 10",
     ),
-    "put before the beginning": (
-        lambda d, b: d.put(np.zeros(1, np.int32), into=b, start=-1),
-        ValueError,
-        "put: 1 elements from -1 on",
-    ),
-    "put of another type": (
-        lambda d, b: d.put(np.zeros(2, np.float32), into=b),
-        TypeError,
-        "put: a buffer of int32 does not take float32",
-    ),
-    "get past the end": (lambda d, b: d.get(b, 8, 3), ValueError, "get: 3 elements from 8 on"),
-    "get into too much": (lambda d, b: d.get(b, out=np.empty(11, np.int32)), ValueError, "get: 11 elements"),
-    "get into another type": (lambda d, b: d.get(b, out=np.empty(10)), TypeError, "get: a buffer of int32"),
     "get into gaps": (lambda d, b: d.get(b, out=np.empty(20, np.int32)[::2]), ValueError, "out must be contiguous"),
-    "get into another size": (
-        lambda d, b: d.get(b, count=4, out=np.empty(5, np.int32)),
-        ValueError,
-        "out must be contiguous and hold 4 elements",
-    ),
-    "copy from past the end": (lambda d, b: d.copy(b, b, 0, 6, 5), ValueError, "copy from: 5 elements from 6 on"),
-    "copy to past the end": (lambda d, b: d.copy(b, b, 6, 0, 5), ValueError, "copy to: 5 elements from 6 on"),
     "copy onto itself": (
         lambda d, b: d.copy(b, b, 2, 0, 5),
         ValueError,

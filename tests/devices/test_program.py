@@ -74,10 +74,6 @@ def test_a_kernel_is_launched_by_the_names_of_its_arguments(device: Member, temp
         ({"factr": 3}, "unknown argument 'factr'; did you mean 'factor'?"),
         ({"values": 3}, "values must be a buffer of int32; got int 3"),
         ({"factor": 1 << 16}, "factor must be uint16; got int 65536"),
-        ({"factor": -1}, "factor must be uint16; got int -1"),
-        ({"times": 1.5}, "times must be uint8; got float 1.5"),
-        ({"count": 1 << 63}, "count must be int64; got int 9223372036854775808"),
-        ({"shift": "1"}, "shift must be float64; got str '1'"),
     ],
 )
 def test_a_wrong_argument_is_an_error_on_every_backend(

@@ -131,23 +131,6 @@ def test_no_items_at_all_is_read_back(tmp_path: Path, format: str) -> None:
     assert parsed.format == ("jooken" if format in ("bounded", "kplib", "capacity-last") else format)
 
 
-def test_a_large_regular_file_is_read_as_a_plain_loop_reads_it(tmp_path: Path) -> None:
-    random = np.random.default_rng(5)
-    profits = random.integers(0, 2**62, size=20_000)
-    weights = random.integers(1, 1000, size=20_000)
-    formats.write(tmp_path / "large.kp", profits, weights, 12345)
-    parsed = formats.read(tmp_path / "large.kp")
-    rows = [line.split() for line in (tmp_path / "large.kp").read_text().splitlines()]
-    assert parsed.profits.tolist() == [int(row[1]) for row in rows[1:-1]] == profits.tolist()
-    assert parsed.weights.tolist() == [int(row[2]) for row in rows[1:-1]] == weights.tolist()
-
-
-def test_parsed_arrays_refuse_to_be_written_to() -> None:
-    parsed = parse(TEXTS["jooken"])
-    with pytest.raises(ValueError, match="read-only"):
-        parsed.profits[0] = 1
-
-
 def test_ids_may_count_from_one() -> None:
     check(parse("3\n1 60 10\n2 100 20\n3 120 30\n50\n"), "jooken")
 
@@ -171,28 +154,16 @@ def test_int64_limits_are_read_exactly() -> None:
 FAULTS = [
     # text, what the sentence says, the line
     ("", "the file is empty", 1),
-    ("# only a comment", "the file is empty", 1),
     ("abc\n", "the number of items must be an integer; got 'abc'", 1),
     ("-1\n50\n", "the number of items must be at least 0; got -1", 1),
     ("1 2 3\n", "the first line must be the number of items, or 'n capacity'; got '1 2 3'", 1),
     ("3\n0 1 2 3 4\n", "the line after the number of items must be", 2),
     ("3\n", "the file ends after its first line (there should be 3 items)", 1),
-    ("3\n0 60 10\n1 100 20\n", "item 2 'id profit weight' is missing (there should be 3 items)", 3),
     ("3\n0 60 10\n1 100 20\n2 120 30\n", "the capacity is missing", 4),
-    ("1\n0 60 10 x\n50\n", "the count of item 0 must be an integer; got 'x'", 2),
-    ("2\n0 60 10\n1 100 20\n2 120 30\n50\n", "the capacity must stand here (of 2 items); got '2 120 30'", 4),
-    (TEXTS["jooken"] + "\n7\n", "the instance of 3 items has ended, but the file continues: '7'", 7),
-    ("3\n0 60 10\n1 1.5 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '1.5'", 3),
-    ("3\n0 60 10\n1 100 20\n2 120 30\n5e1\n", "the capacity must be an integer; got '5e1'", 5),
-    ("3\n0 60 10\n1 1_0 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '1_0'", 3),
-    ("3\n0 60 10\n1 ٣ 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '٣'", 3),
     (f"1\n0 {2**63} 1\n50\n", f"the profit of item 0 must fit a 64-bit signed integer; got '{2**63}'", 2),
-    (f"1\n0 5 1\n{'9' * 5000}\n", "the capacity must fit a 64-bit signed integer; got '999999", 3),
     (f"{10**18}\n0 5 1\n5\n", "item 1 'id profit weight' must stand here", 3),
-    (f"{10**25}\n0 5 1\n5\n", "the number of items must fit a 64-bit signed integer", 1),
     ("2\n0 60 10\n0 100 20\n50\n", "the id of item 1 must be 1 (ids count up by one from 0); got 0", 3),
     ("1\n7 60 10\n50\n", "the id of item 0 must be 0 or 1; got 7", 2),
-    ("3\n0 60 10\n# late\n1 100 20\n2 120 30\n50\n", "item 1 'id profit weight' must stand here", 3),
     ("\n3\n50\n\n60 10\n100 20\n1 2\n3 4\n", "has ended, but the file continues: '3 4'", 8),
     ("\n3\nx\n\n60 10\n100 20\n1 2\n", "the capacity must be an integer; got 'x'", 3),
     ("2 50\n60 10\n100 20\n0 1\n", "has ended, but the file continues: '0 1'", 4),
@@ -200,7 +171,6 @@ FAULTS = [
     ("name\nn 3\nc 50\nz 1\n-----\n", "'time <number>' must stand here; got '-----'", 5),
     ("name\nn 1\nc 50\nz 1.5\ntime 0\n1,2,3,0\n", "the optimum z must be an integer; got '1.5'", 4),
     ("name\nn 1\nc 50\nz 0\ntime 0\n", "the block ends too early: item 0 is missing (there should be 1 item)", 5),
-    ("name\nn 2\nc 50\nz 0\ntime 0\n1,2,3,0\n-----\n", "the block ends too early: item 1 is missing", 6),
     ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,0\n2,2,3,0\n", "the block of 1 item has ended", 7),
     ("name\nn 1\nc 50\nz 0\ntime 0\n1 2 3 0\n", "item 0 'id,profit,weight,x' must stand here", 6),
     ("name\nn 1\nc 50\nz 0\ntime 0\n\n1,2,w,0\n", "the weight of item 0 must be an integer; got 'w'", 7),

@@ -150,7 +150,6 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new:
     [
         (" G  LIM2", " Q  LIM2", "a row's type must be N, E, L or G; got 'Q'", 8),
         (" G  LIM2", " G  LIM1", "row 'LIM1' comes twice", 8),
-        ("LIM1         1.0\n    X", "LIM9         1.0\n    X", "COLUMNS names the row 'LIM9', which ROWS does not", 11),
         ("COST         2.0", "COST         2,0", "a value must be a number; got '2,0'", 13),
         ("COST         2.0", "COST         nan", "a value must be a number; got 'nan'", 13),
         ("LIM2         1.0   MYEQN", "LIM2         1.0   MYEQ", "RHS names the row 'MYEQ'", 18),
@@ -160,17 +159,13 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new:
         ("RANGES", "QUADOBJ", "section QUADOBJ is not of a linear program", 19),
         ("RANGES", "RHS", "section RHS comes twice", 19),
         ("    X         LIM2         1.0\n", "    X         LIM2\n", "a line of COLUMNS has a column", 12),
-        ("    MAX", "    MOST", "OBJSENSE must be MAX or MIN; got 'MOST'", 4),
         ("ENDATA\n", "", "ends in section BOUNDS without ENDATA", 25),
         ("OBJSENSE\n    MAX", "OBJSENSE MOST", "OBJSENSE must be MAX or MIN; got 'MOST'", 3),
         ("RANGES", "RANGES RNG", "section RANGES stands alone on its line", 19),
-        ("COST         2.0", "COST         2_0", "a value must be a number; got '2_0'", 13),
-        ("COST         2.0", "COST         inf", "less than 1e.20 by size here; got inf", 13),
         ("MYEQN       -1.0", "MYEQN      1e300", "less than 1e.15 by size here; got 1e.300", 14),
         ("    X         LIM2  ", "    X         LIM1  ", "column 'X' has row 'LIM1' twice", 12),
         ("Y         MYEQN       -1.0", "X         MYEQN       -1.0", "column 'X' comes back after another", 14),
         ("COLUMNS\n", "COLUMNS\n    M1 'MARKER' 'INTEND'\n", "the next marker must be 'INTORG'; got 'M1", 11),
-        ("COLUMNS\n", "COLUMNS\n    M1 'MARKER' 'INTERN'\n", "the next marker must be 'INTORG'; got 'M1", 11),
         ("MYEQN        7.0", "MYEQN       -inf", "a side of -inf leaves nothing for row 'MYEQN' of type E", 18),
         ("    RNG       LIM1         2.5 ", "    LIM1         2.5 ", "a line of RANGES has a name, and", 20),
         (
@@ -180,7 +175,6 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new:
             22,
         ),
         ("UP BND       X            4.0", "UP BND       X           -4.0", "'X' exclude each other: 0 and -4", 22),
-        (" LO BND       Y           -1.0", " LO BND       Y            9.0", "'Y' exclude each other: 9 and 1", 24),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:

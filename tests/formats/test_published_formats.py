@@ -119,14 +119,6 @@ def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Pat
     assert problem.evaluate([[0, 1, 0, 1, 1, 0, 0, 1, 0]])[0] == values.max()
 
 
-@pytest.mark.parametrize("comment", ["# a comment\n#\n", "c a comment\nc\n"])
-@pytest.mark.parametrize("name", WRITTEN)
-def test_comments_may_come_first(tmp_path: Path, name: str, comment: str) -> None:
-    path = tmp_path / name
-    path.write_text(comment + WRITTEN[name][0], encoding="utf-8")
-    assert recognize(path).read(path).evaluate(STRINGS).tolist() == WRITTEN[name][1]().tolist()
-
-
 @pytest.mark.parametrize(
     "text",
     ["3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n", "boa trap n=20 k=4\n", "-1 010\n1\n0 1 -1\n"],
@@ -223,20 +215,6 @@ def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path
     assert issubclass(recognize(path), engine.BOA)
 
 
-@pytest.mark.parametrize("n", [2, 15, 100, 400])
-def test_symmetric_matrices_are_no_linear_orderings(tmp_path: Path, n: int) -> None:
-    rng = np.random.default_rng(n)
-    half = np.triu(rng.integers(1, 100, (n, n)))
-    symmetric = half + np.triu(half, 1).T
-    for matrix, kind in ((symmetric, engine.QUBO), (half, engine.LinearOrdering)):
-        path = tmp_path / "matrix.txt"
-        path.write_text(f"{n}\n" + "\n".join(" ".join(map(str, row)) for row in matrix.tolist()), encoding="utf-8")
-        assert recognize(path) is kind
-    problem = engine.BOA.read(_written(tmp_path / "matrix.mat", symmetric))
-    x = rng.integers(0, 2, n)
-    assert problem.evaluate(x[None])[0] == x @ symmetric @ x
-
-
 def _written(path: Path, matrix: np.ndarray) -> Path:
     rows = "\n".join(" ".join(map(str, row)) for row in matrix.tolist())
     path.write_text(f"{len(matrix)}\n{rows}\n", encoding="utf-8")
@@ -308,14 +286,6 @@ def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path: Path
     with limited(1 << 26), pytest.raises(ProblemError, match=r"the tables of the clauses so far, of .*, line 20\)"):
         engine.BOA.read(path)
     assert engine.BOA.read(path).n == 16
-
-
-@pytest.mark.parametrize("top", [2**62, 2**64 - 1])
-def test_hard_clauses_may_have_any_weight(tmp_path: Path, top: int) -> None:
-    path = tmp_path / "f.wcnf"
-    path.write_text(f"p wcnf 2 4 {top}\n{top} 1 0\n5 -1 2 0\n0 -1 0\n{top} 1 0\n", encoding="utf-8")
-    problem = engine.BOA.read(path)
-    assert problem.evaluate([[1, 1], [1, 0], [0, 0]]).tolist() == [0, 5, 6]
 
 
 def test_hard_clauses_that_come_again_weigh_nothing(tmp_path: Path) -> None:
