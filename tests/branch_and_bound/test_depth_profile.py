@@ -64,7 +64,7 @@ def test_of_many_ivms_some_are_looked_at(device: Member, monkeypatch: pytest.Mon
     def work(running: Device) -> tuple[np.ndarray, np.ndarray]:
         searcher = SearchWorker(running, tree, Options(ivms=64), INFINITY)
         searcher._ivms.steps, searcher._rounds = 4, 4
-        searcher.turn(Task(INFINITY, cut(tree.items, 2), seconds=1e-6))
+        searcher.turn(Task(INFINITY, cut(tree.items, 2), seconds=60.0))
         whole = profile.depth_profile(searcher._ivms, np.random.default_rng(0))
         monkeypatch.setattr(profile, "_BYTES", 16 * 4 * tree.leaf_depth)
         drawn = [profile.depth_profile(searcher._ivms, np.random.default_rng(seed)) for seed in range(200)]

@@ -315,6 +315,62 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
     assert coarseness[4] == coarseness[5]
 
 
+def test_a_halted_device_ends_its_sample_and_its_turn(device: Member) -> None:
+    tree = engine.Flowshop.taillard(28).tree()
+
+    def work(running: Device) -> tuple[Any, int, int]:
+        worker, asked, launches = SearchWorker(running, tree, FlowshopOptions(), 2200), 0, 0
+        worker.turn(Task(2200, cut(tree.items, 0), seconds=1e-3))
+        worker._rate_before = worker._rate = 1e7
+
+        def halted() -> bool:
+            nonlocal asked
+            asked += 1
+            return asked > 3
+
+        def noted() -> None:
+            nonlocal launches
+            launches += 1
+            explore()
+
+        explore, worker._ivms.explore = worker._ivms.explore, noted
+        found = worker._sampled(Sample(1), 2200, halted)
+        levels, asked = asked, 3
+        worker._rounds = 64
+        worker.turn(Task(2200, Units.none(tree.items), seconds=60.0), halted=halted)
+        worker.release()
+        return found, levels, launches
+
+    assert device.submit(work).result() == (None, 4, 1)
+
+
+def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device: Member) -> None:
+    launches = 0
+
+    def work(running: Device) -> None:
+        worker = SearchWorker(running, engine.Flowshop.taillard(28).tree(), FlowshopOptions(), 2200)
+        worker._rounds = 64
+
+        def noted() -> None:
+            nonlocal launches
+            launches += 1
+            explore()
+
+        explore, worker._ivms.explore = worker._ivms.explore, noted
+        worker.turn(Task(2200, cut(20, 0), seconds=1e-6))
+        worker.release()
+
+    device.submit(work).result()
+    assert launches <= 3
+
+
+def test_the_sample_of_a_large_tree_is_as_small_as_the_host_is_slow() -> None:
+    plan = short_plan_for(20, True)
+    assert plan.within_host(0.3, 20) == plan
+    large = short_plan_for(100, True)
+    assert 8 <= large.within_host(0.3, 100).deep_nodes < large.deep_nodes / 10
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device: Member, count: int) -> None:

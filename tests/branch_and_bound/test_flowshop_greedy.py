@@ -194,8 +194,8 @@ def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest
     asked = []
     better = ScheduleSearch.better
 
-    def spied(chains: ScheduleSearch, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
-        asked.append(better(chains, 0.0, below))
+    def spied(chains: ScheduleSearch, seconds: float, below: int, halted: Any) -> tuple[int, tuple[int, ...]] | None:
+        asked.append(better(chains, 0.0, below, halted))
         return asked[-1]
 
     monkeypatch.setattr(search, "_FEWEST_JOBS", 9)
@@ -217,7 +217,7 @@ def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None
     report = Report(1.0, 0.0, "pte", 1, 1, 0, 0, 0, 0, 0.5, None, Units.none(4))
 
     class Slow:
-        def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
+        def better(self, seconds: float, below: int, halted: Any) -> tuple[int, tuple[int, ...]] | None:
             given.append((seconds, below))
             found = next(values, None)
             return None if found is None else (found, (2, 0, 1))
@@ -226,13 +226,13 @@ def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None
             given.clear()
 
     beside = device_search._Beside(Slow, engine.Flowshop(np.ones((2, 4))).tree())
-    found = beside.after(report, 9).found
+    found = beside.after(report, 9, lambda: False).found
     assert found == Found(7, (2, 0, 1), (0, 0, 0))
-    assert beside.after(report, 7).found is None
+    assert beside.after(report, 7, lambda: False).found is None
     assert [below for _, below in given] == [9, 7]
     assert given[0][0] == pytest.approx(1.0)
     beside._vain, beside._owed = 11.0, 0.0
-    beside.after(report, 7)
+    beside.after(report, 7, lambda: False)
     assert given[-1][0] == pytest.approx(1 / 9)
     beside.close()
     assert given == []

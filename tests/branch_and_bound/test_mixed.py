@@ -117,8 +117,8 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
     left: list[int] = []
     turn = Slow.turn
 
-    def noted(self: SearchWorker, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
-        report = turn(self, task, interrupted)
+    def noted(self: SearchWorker, task: Task, *stops: Callable[[], bool] | None) -> Report:
+        report = turn(self, task, *stops)
         if task.return_all:
             given.append(sum(len(part) for part in report.exported if isinstance(part, Units)))
             left.append(report.active)

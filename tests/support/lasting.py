@@ -207,10 +207,10 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
         looked.set()
         poll(run)
 
-    def patient_turn(search: DeviceSearch, task: Any, ask: Any) -> Any:
+    def patient_turn(search: DeviceSearch, task: Any, *ask: Any) -> Any:
         looked.wait(1.0)  # the run does not look while it halts the devices
         looked.clear()
-        return turn(search, task, ask)
+        return turn(search, task, *ask)
 
     with (
         engine.Engine(devices=list(devices)) as owner,

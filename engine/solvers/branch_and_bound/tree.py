@@ -129,8 +129,8 @@ class DeviceTree:
 class Improver(Protocol):
     """A search for better solutions on one device, on its thread."""
 
-    def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
-        """Search for about so many seconds: value and path, all in front, of a leaf below a value, if one is found."""
+    def better(self, seconds: float, below: int, halted: Callable[[], bool]) -> tuple[int, tuple[int, ...]] | None:
+        """Search for some seconds, or until ``halted``: value and path, all in front, of a leaf below a value."""
 
     def close(self) -> None:
         """Free the device's memory."""

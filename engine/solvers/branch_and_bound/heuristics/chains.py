@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -64,9 +65,9 @@ class ScheduleSearch:
         search.begin(None)
         return search
 
-    def better(self, seconds: float, below: int) -> tuple[int, tuple[int, ...]] | None:
-        """See :class:`~engine.solvers.branch_and_bound.tree.Improver`."""
-        found, _ = self.turn(seconds, below)
+    def better(self, seconds: float, below: int, halted: Callable[[], bool]) -> tuple[int, tuple[int, ...]] | None:
+        """As :meth:`turn`: the value, and the path to a leaf."""
+        found, _ = self.turn(seconds, below, halted)
         return None if found is None else (found.value, tuple(found.order[:-1].tolist()))
 
     def close(self) -> None:
@@ -85,14 +86,10 @@ class ScheduleSearch:
         if self._chains.at_start and known.value < self._shortest:
             self._chains.adopt(known.order, known.value, self._count - 1)
 
-    def turn(self, seconds: float, below: int) -> tuple[Improvement | None, int]:
-        """Search for about so many seconds; a schedule that is shorter than ``below``, if any, and the jobs tried.
-
-        Parameters
-        ----------
-        seconds : float
-        below : int
-        """
+    def turn(
+        self, seconds: float, below: int, halted: Callable[[], bool] = lambda: False
+    ) -> tuple[Improvement | None, int]:
+        """Search for about so many seconds; a schedule that is shorter than ``below``, if any, and the jobs tried."""
         chains, tried = self._chains, 0
         began = time.perf_counter()
         while True:
@@ -104,7 +101,7 @@ class ScheduleSearch:
             tried += steps * self._count
             if chains.at_start:
                 self._exchange(values)
-            if now - began >= seconds:
+            if now - began >= seconds or halted():
                 break
         leader = int(values.argmin())
         self._shortest = int(values[leader])

@@ -49,6 +49,8 @@ _SLOW_SLICE = 0.01
 _HEAD_START = 0.1
 _LAST_SNAPSHOT_SECONDS = 0.1
 _BETWEEN_RESTORE_POINTS = 30.0
+_STATE_SECONDS = 5e-8
+"""To read one level of one IVM when the search ends."""
 _WORK = ("nodes", "leaves", "pushed", "solutions", "steals")
 
 
@@ -258,7 +260,7 @@ class Coordinator:
                     task = self._next_task(worker)
                 if task is None:
                     return
-                report = search.turn(task, ask)
+                report = search.turn(task, ask, lambda: self._halting)
                 with self._changed:
                     self._settle(worker, report)
         except BaseException:
@@ -286,6 +288,8 @@ class Coordinator:
         with self._changed:
             if not self._closed:
                 worker.ivms = ivms
+                levels = self._tree.items * sum(one.ivms for one in self._workers)
+                self._run.reserve(_STATE_SECONDS * levels)
                 return True
         search.close()
         return False

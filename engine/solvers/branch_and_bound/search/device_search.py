@@ -39,7 +39,7 @@ class _Beside:
         self._improver: Improver | None = None
         self._searched = self._owed = self._vain = 0.0
 
-    def after(self, report: Report, upper: int) -> Report:
+    def after(self, report: Report, upper: int, halted: Callable[[], bool]) -> Report:
         """The report of a turn, with what was found after it."""
         self._searched += report.seconds
         if self._make is not None and self._searched >= _BEGIN_AFTER:
@@ -50,7 +50,7 @@ class _Beside:
         self._owed += report.seconds * share / (1 - share)
         began = time.perf_counter()
         below = upper if report.found is None else min(upper, report.found.value)
-        better = self._improver.better(self._owed, below) if self._owed > 0 else None
+        better = self._improver.better(self._owed, below, halted) if self._owed > 0 else None
         seconds = time.perf_counter() - began
         self._owed -= seconds
         self._vain = 0.0 if better is not None else self._vain + seconds
@@ -106,10 +106,12 @@ class DeviceSearch:
         """
         coordinator.take_turns(self, state)
 
-    def turn(self, task: Task, interrupted: Callable[[], bool] | None) -> Report:
+    def turn(self, task: Task, interrupted: Callable[[], bool] | None, halted: Callable[[], bool]) -> Report:
         """See :meth:`SearchWorker.turn`; a search for better solutions may follow."""
-        report = self._search.turn(task, interrupted)
-        return report if self._beside is None or task.return_all else self._beside.after(report, task.upper)
+        report = self._search.turn(task, interrupted, halted)
+        if self._beside is None or task.return_all:
+            return report
+        return self._beside.after(report, task.upper, halted)
 
     def state(self) -> State:
         """See :meth:`SearchWorker.state`."""

@@ -175,8 +175,10 @@ class Ivms:
         ivms = np.flatnonzero(depths >= 0)
         if not len(ivms):
             return Units.none(self.tree.items), explored
-        rows = self._sets(self.rows, 0, self.tree.items * self.shapes.slots)
-        at = positions(rows.reshape(self.tree.items, self.shapes.slots, -1)[:, ivms], depths[ivms])
+        deepest = int(depths.max())
+        rows = self._sets(self.rows, 0, deepest * self.shapes.slots).reshape(deepest, self.shapes.slots, -1)
+        at = np.zeros((len(ivms), self.tree.items), np.uint8)
+        at[:, :deepest] = positions(rows[:, ivms], depths[ivms])
         ends = np.ascontiguousarray(self.device.get(self.ends)[:, ivms].T)
         explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
         return Units(at, ends, depths[ivms].astype(np.uint8)), explored

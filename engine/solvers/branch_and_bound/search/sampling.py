@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intervals import Units
-from ..masks import Masks, any_of, bits_of, count_of, empty, lowest_of, masks_of
+from ..masks import Masks, any_of, bits_of, bytes_for, count_of, empty, lowest_of, masks_of
 from .frontier import FrontierSnapshot
 from .setup import Setup
 
@@ -48,6 +48,12 @@ _ADAPTATION = 1.3
 _GAIN = 4.0
 _DEVIATIONS = 1.3
 _PRIOR_VALUES, _PRIOR_ITEMS = 2, 40
+_HOST_RATE = 1e9
+"""Bytes a second, of sets by level, that the host's part of a sample handles."""
+
+
+class _Halted(Exception):
+    """The search is halted within a sample."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,20 @@ class SamplePlan:
         items : int
             Of the tree.
         """
-        part = min(1.0, seconds * rate / (_LAUNCHES * _CANDIDATES / 2 * self.passes * self.drawn(items)))
-        nodes, deep = int(part * self.nodes), int(part * self.deep_nodes)
-        return dataclasses.replace(self, nodes=nodes, deep_nodes=deep) if deep >= _FEWEST else None
+        plan = self._times(min(1.0, seconds * rate / self._decomposed(items)))
+        return plan if plan.deep_nodes >= _FEWEST else None
+
+    def within_host(self, seconds: float, items: int) -> SamplePlan:
+        """The plan with as many nodes as the host handles in about so many seconds, but not too few."""
+        part = seconds * _HOST_RATE / (items * bytes_for(items)) / self._decomposed(items)
+        return self._times(min(1.0, max(part, _FEWEST / self.deep_nodes)))
+
+    def _times(self, part: float) -> SamplePlan:
+        return dataclasses.replace(self, nodes=int(part * self.nodes), deep_nodes=int(part * self.deep_nodes))
+
+    def _decomposed(self, items: int) -> float:
+        """Nodes that the passes decompose, roughly."""
+        return _LAUNCHES * _CANDIDATES / 2 * self.passes * self.drawn(items)
 
     def drawn(self, items: int) -> int:
         """The most nodes that a pass draws from a tree."""
@@ -250,9 +267,15 @@ class TreeSampler:
         return self._passes(upper, seed, lambda level, _: none if level else root, expired)
 
     def remaining(
-        self, frontier: FrontierSnapshot, upper: int, seed: int, units: Units | None = None, weight: float = 1.0
-    ) -> Weights:
-        """Independent estimates of the number of nodes still to be decomposed.
+        self,
+        frontier: FrontierSnapshot,
+        upper: int,
+        seed: int,
+        units: Units | None = None,
+        weight: float = 1.0,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> Weights | None:
+        """Independent estimates of the number of nodes still to be decomposed; None if ``halted`` says so meanwhile.
 
         Parameters
         ----------
@@ -276,10 +299,15 @@ class TreeSampler:
             parts.append((stored, weight))
 
         def opened(level: int, random: np.random.Generator) -> _Nodes:
+            if halted():
+                raise _Halted
             most = self._most_at(level) // len(parts)
             return functools.reduce(_Nodes.joined, (_open_nodes(*part, level, most, random) for part in parts))
 
-        return self._passes(upper, seed, opened) + weight * decomposed
+        try:
+            return self._passes(upper, seed, opened) + weight * decomposed
+        except _Halted:
+            return None
 
     def _taken_up(self, units: Units, upper: int) -> tuple[FrontierSnapshot, int]:
         """The open nodes of intervals once IVMs have taken them up, and the nodes decomposed for that."""

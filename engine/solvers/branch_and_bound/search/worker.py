@@ -40,6 +40,10 @@ _SAMPLE_SECONDS = 0.3
 _RISING = 1.2
 
 
+def _never() -> bool:
+    return False
+
+
 class SearchWorker:
     """The search on one device.
 
@@ -121,15 +125,14 @@ class SearchWorker:
         self._transfers.given = 0
         self._ivms.discard()
 
-    def turn(self, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
+    def turn(
+        self, task: Task, interrupted: Callable[[], bool] | None = None, halted: Callable[[], bool] = _never
+    ) -> Report:
         """Take up intervals, search for a while, give some away.
 
-        Parameters
-        ----------
-        task : Task
-        interrupted : callable, optional
-            Asked after every round of stealing and searching; where it says so, the turn ends early. A device that does
-            not share the host's cores has another round to do meanwhile.
+        ``interrupted`` is asked after every round of stealing and searching, ``halted`` several times a slice and in
+        a sample; where one says so, the turn ends early. A device that does not share the host's cores has more rounds
+        to do meanwhile.
         """
         ivms = self._ivms
         began = time.perf_counter()
@@ -148,7 +151,7 @@ class SearchWorker:
             stealing = time.perf_counter() - began
         elif active:
             self._compare()
-            stealing = self._explore(task.seconds, (lambda: True) if task.prompt else interrupted)
+            stealing = self._explore(task.seconds, (lambda: True) if task.prompt else interrupted, halted)
             active = ivms.active()
             exported = self._give(task, active)
         remaining = ivms.measure()
@@ -156,7 +159,7 @@ class SearchWorker:
         counters = self.device.get(ivms.counters)
         nodes, leaves, pushed, solutions = (int(value) for value in counters[:4])
         seconds = time.perf_counter() - began
-        sampled = None if task.sample is None else self._sampled(task.sample, task.upper)
+        sampled = None if task.sample is None else self._sampled(task.sample, task.upper, halted)
         return Report(
             seconds=seconds,
             stealing=stealing,
@@ -175,10 +178,10 @@ class SearchWorker:
             remaining=sampled,
             sampling=time.perf_counter() - began - seconds,
             coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._setup.tree.items),
-            profile=depth_profile(ivms, self._random) if task.profile else None,
+            profile=depth_profile(ivms, self._random) if task.profile and not halted() else None,
         )
 
-    def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64] | None:
+    def _sampled(self, sample: Sample, upper: int, halted: Callable[[], bool] = _never) -> NDArray[np.float64] | None:
         """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long.
 
         A device is slow while few of its IVMs have work. Where it is too slow for a whole sample and its node rate
@@ -189,12 +192,14 @@ class SearchWorker:
         plan = whole.within(_SAMPLE_SECONDS, self._rate, items)
         if plan is None or (plan != whole and self._rate > _RISING * self._rate_before):
             return None
+        plan = plan.within_host(_SAMPLE_SECONDS, items)
         if self._sampler is not None and plan.drawn(items) >= 2 * self._sampler.plan.drawn(items):
             self._sampler.release()
             self._sampler = None
         if self._sampler is None:
             self._sampler = TreeSampler(self._setup, plan)
-        return self._sampler.remaining(self._ivms.frontier(items), upper, sample.seed, sample.units, sample.weight)
+        frontier = self._ivms.frontier(items)
+        return self._sampler.remaining(frontier, upper, sample.seed, sample.units, sample.weight, halted)
 
     def _give(self, task: Task, active: int) -> Sequence[Units | IntervalMessage]:
         """Give intervals to those that asked, if there are any to spare."""
@@ -203,7 +208,7 @@ class SearchWorker:
     def _improvement(self) -> Found | None:
         return self._ivms.improvement()
 
-    def _explore(self, seconds: float, interrupted: Callable[[], bool] | None) -> float:
+    def _explore(self, seconds: float, interrupted: Callable[[], bool] | None, halted: Callable[[], bool]) -> float:
         """Rounds of stealing and searching; returns the seconds spent stealing."""
         ivms = self._ivms
         before = ivms.nodes()
@@ -215,11 +220,16 @@ class SearchWorker:
         rounds = 1
         ahead = self._setup.traits.simt and seconds >= SLICE_SECONDS
         before_last: StreamEvent | None = None
+        check, step = 1, 1
         while rounds < self._rounds:
-            if interrupted is not None:
+            if rounds >= check:
                 before_last = self._await_round(before_last, ahead)
-                if interrupted() or time.perf_counter() - began > 1.5 * seconds:
+                elapsed = time.perf_counter() - began
+                if elapsed > 1.5 * seconds or halted() or (interrupted is not None and interrupted()):
                     break
+                if interrupted is None:  # a quarter of a slice from now
+                    step = max(1, min(2 * step, int(seconds / 4 * rounds / elapsed)))
+                check = rounds + step
             ivms.steal()
             self._search()
             rounds += 1
