@@ -166,11 +166,13 @@ class BlasSampler:
     ----------
     X : ndarray of float32, shape (N, q)
         Rows multiplied by their y = +-1.
+    gram : ndarray, shape (q, q), optional
+        X^T X, where it is known.
     """
 
-    def __init__(self, X: NDArray[np.float32], seed: int) -> None:
+    def __init__(self, X: NDArray[np.float32], seed: int, gram: Floats | None = None) -> None:
         self.X = np.ascontiguousarray(X, np.float32)
-        self.gram = self.X.T.astype(np.float64) @ self.X.astype(np.float64)
+        self.gram = self.X.T.astype(np.float64) @ self.X.astype(np.float64) if gram is None else gram
         self.random = np.random.default_rng(seed)
         q = X.shape[1]
         self.beta, self.local, self.nu = np.zeros(q), np.ones(q), np.ones(q)

@@ -18,7 +18,7 @@ from ..devices import DeviceInfo
 from ..devices.host import host_cores
 from ..util.version import version
 
-__all__ = ["commit", "describe_machine", "machine_lines"]
+__all__ = ["commit", "describe_machine", "is_busy", "machine_lines"]
 
 _PACKAGES = ("numpy", "scipy", "pyopencl", "pycuda", "cuda-core", "highspy")
 _ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +64,11 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
         f"{', '.join(facts)}.",
         *(f"{d}." for d in devices),
     ]
+
+
+def is_busy(machine: dict[str, Any]) -> bool:
+    """Whether the load was above 1 for each core, so that times measured then are not a record."""
+    return (machine.get("load") or 0) > (machine.get("cores") or 1)
 
 
 def commit() -> str | None:

@@ -14,13 +14,20 @@ ${report.source}
 % for line in lines:
 ${line}
 % endfor
+% if report.command:
+`${report.command}` makes this report.
+% endif
 Profile *${report.profile}*; all measurements took ${f"{report.seconds:.0f}"} s.
+% if busy:
+
+**The machine was busy (a load above 1 for each core): the times are no record.**
+% endif
 % if report.findings:
 
-| statement | confirmed | seen |
-|---|---|---|
+| statement |${" where |" if report.located else ""} confirmed | seen |
+|---|${"---|" if report.located else ""}---|---|
 % for finding in report.findings:
-| ${cell(finding.claim)} | ${{True: "yes", False: "**no**", None: "not tested"}[finding.holds]} | ${cell(finding.seen)} |
+| ${cell(finding.claim)} |${f" {cell(finding.where)} |" if report.located else ""} ${{True: "yes", False: "**no**", None: "not tested"}[finding.holds]} | ${cell(finding.seen)} |
 % endfor
 % endif
 % for section in report.sections:

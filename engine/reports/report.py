@@ -12,7 +12,7 @@ from mako.template import Template
 
 from ..errors import InputError
 from ..util.files import write_whole
-from .machine import machine_lines
+from .machine import is_busy, machine_lines
 
 __all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]
 
@@ -59,11 +59,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement of the publication, whether it was confirmed (None: not tested), and what was seen."""
+    """A statement of the publication, whether it was confirmed (None: not tested), what was seen, and where it is."""
 
     claim: str
     holds: bool | None
     seen: str
+    where: str = ""
     kind: str = "finding"
 
 
@@ -95,6 +96,8 @@ class Report:
         From :func:`engine.reports.machine.describe_machine`.
     seconds : float
         Wall time of all measurements together.
+    command : str
+        What repeats them.
     """
 
     name: str
@@ -104,11 +107,17 @@ class Report:
     machine: dict[str, Any]
     seconds: float = 0.0
     sections: list[Section] = field(default_factory=list)
+    command: str = ""
 
     @property
     def findings(self) -> list[Finding]:
         """The findings of all sections."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Finding)]
+
+    @property
+    def located(self) -> bool:
+        """Whether the findings say where in the publication they stand."""
+        return any(finding.where for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -158,7 +167,9 @@ class Report:
 
     def _render(self, template: str, filters: Sequence[str]) -> str:
         page = Template(filename=str(_HERE / template), default_filters=list(filters) or ["str"], strict_undefined=True)
-        text: str = page.render(report=self, lines=machine_lines(self.machine), cell=_markdown_cell)
+        text: str = page.render(
+            report=self, lines=machine_lines(self.machine), busy=is_busy(self.machine), cell=_markdown_cell
+        )
         return text
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,13 +20,41 @@ from ..devices import DeviceInfo, select
 from ..errors import OptionError
 from ..util.files import reason_of
 from .figures import can_draw, draw_svg
-from .machine import describe_machine
+from .machine import describe_machine, is_busy
 from .report import Figure, Finding, Report, Section, Table, Text
 
-__all__ = ["Profile", "Study", "run_study"]
+__all__ = ["Claim", "Profile", "Study", "run_study"]
 
 Profile = Literal["quick", "cpu", "gpu"]
 """The sizes: ``quick`` takes seconds, ``cpu`` minutes on two cores, ``gpu`` minutes on a GPU."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a publication about results.
+
+    Attributes
+    ----------
+    says, where : str
+        The sentence, and the section or figure it stands in.
+    needs : {"", "time", "gpu"}
+        What can test it: any run; one that is long enough for times to mean something (not the profile ``quick``); or
+        the profile ``gpu``.
+    untestable : str
+        Why nothing here can, or empty.
+    quick : bool or None
+        What the profile ``quick`` finds, which a test repeats.
+    """
+
+    says: str
+    where: str
+    needs: Literal["", "time", "gpu"] = ""
+    untestable: str = ""
+    quick: bool | None = None
+
+    def tested_by(self, profile: Profile) -> bool:
+        """Whether the profile can test it."""
+        return not self.needs or profile == "gpu" or (self.needs == "time" and profile == "cpu")
 
 
 class Study:
@@ -49,6 +78,8 @@ class Study:
         Filled by the methods of this class; each call also prints what it adds.
     instances : Path or None
         A folder with instance files that are not part of the package.
+    seed : int
+        Of instances and runs.
     """
 
     def __init__(
@@ -59,11 +90,15 @@ class Study:
         folder: Path,
         console: Console,
         instances: Path | None = None,
+        claims: Mapping[str, Claim] | None = None,
+        seed: int = 1,
     ) -> None:
         self.engine = engine
         self.report = report
         self.profile = profile
         self.instances = instances
+        self.seed = seed
+        self._open = dict(claims or {})
         self._folder = folder
         self._console = console
         self._figures = can_draw()
@@ -139,7 +174,64 @@ class Study:
             draw_svg(self._folder / f"{name}.svg", draw)
             self._add(Figure(title, f"{name}.svg", caption))
 
-    def finding(self, claim: str, holds: bool | None, seen: str) -> None:
+    def curves(
+        self,
+        name: str,
+        title: str,
+        lines: Mapping[str, Mapping[float, float]],
+        x: str,
+        y: str,
+        caption: str = "",
+        log: str = "xy",
+    ) -> None:
+        """Add a figure of curves; the publication's, whose names begin with "paper", are crosses.
+
+        Parameters
+        ----------
+        name, title, caption : str
+            As of :meth:`figure`.
+        lines : mapping
+            The points of each curve, y by x; without points it is left out.
+        x, y : str
+            Labels of the axes.
+        log : str
+            The axes that are logarithmic.
+        """
+
+        def draw(axes: Any) -> None:
+            for label, points in lines.items():
+                if points:
+                    style = {"marker": "x", "linestyle": "none"} if label.startswith("paper") else {"marker": "."}
+                    axes.plot(*zip(*sorted(points.items()), strict=True), label=label, **style)
+            axes.set(xlabel=x, ylabel=y, **{f"{axis}scale": "log" for axis in log})
+            axes.legend(frameon=False, fontsize=7)
+
+        self.figure(name, title, draw, caption)
+
+    def judge(self, key: str, holds: bool | None, seen: str) -> None:
+        """Add what was measured of a statement of the publication; not tested, if this profile cannot.
+
+        Parameters
+        ----------
+        key : str
+            Of one of the claims, each of which is judged once.
+        holds, seen
+            As of :meth:`finding`.
+        """
+        claim = self._open.pop(key)
+        tested = claim.tested_by(self.profile)
+        unable = "" if tested or holds is None else f"; the profile {self.profile} does not test this"
+        self.finding(claim.says, holds if tested else None, seen + unable, claim.where)
+
+    def judge_rest(self) -> None:
+        """Add the statements that were not judged, and why not."""
+        for claim in self._open.values():
+            self.finding(
+                claim.says, None, claim.untestable or f"not measured by the profile {self.profile}", claim.where
+            )
+        self._open.clear()
+
+    def finding(self, claim: str, holds: bool | None, seen: str, where: str = "") -> None:
         """Add a statement of the publication.
 
         Parameters
@@ -149,8 +241,10 @@ class Study:
             Whether the measurements confirm it; None if they cannot.
         seen : str
             What was measured.
+        where : str
+            Where it stands in the publication.
         """
-        self._add(Finding(claim, holds, seen))
+        self._add(Finding(claim, holds, seen, where))
         mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
         self._console.print(f"{mark}: {escape(claim)} ({escape(seen)})")
 
@@ -165,6 +259,7 @@ def run_study(
     study: Callable[[Study], None],
     arguments: Sequence[str],
     instances: str | None = None,
+    claims: Mapping[str, Claim] | None = None,
 ) -> int:
     """Run ``quintet reproduce NAME``: open the devices, measure, write the report.
 
@@ -182,6 +277,8 @@ def run_study(
         The words of the command line after the name.
     instances : str, optional
         Help for the option ``--instances FOLDER``; without it there is no such option.
+    claims : mapping of str to Claim, optional
+        The statements that :meth:`Study.judge` takes; with them there is the option ``--seed``.
 
     Returns
     -------
@@ -199,20 +296,35 @@ def run_study(
         show_default=True,
         help="The sizes: quick takes seconds, cpu and gpu take minutes; auto chooses by the devices.",
     )
+    @click.option("--record", is_flag=True, help="Refuse to measure on a machine with a load above 1 for each core.")
     def command(
-        backend: str | None, names: list[str] | None, folder: Path | None, profile: str, instances: Path | None = None
+        backend: str | None,
+        names: list[str] | None,
+        folder: Path | None,
+        profile: str,
+        record: bool,
+        instances: Path | None = None,
+        seed: int = 1,
     ) -> int:
         infos = select(backend or "auto", names)
+        machine = describe_machine(infos)
+        if record and is_busy(machine):
+            raise OptionError(
+                f"the load is {machine['load']} on {machine['cores']} cores; a record needs at most 1 for each core"
+            )
         chosen = _profile(profile, infos)
         place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
         console = Console(width=120)
-        report = Report(name, title, source, chosen, describe_machine(infos))
+        repeated = f"quintet reproduce {name} --profile {chosen}" + (f" --seed {seed}" if claims else "")
+        report = Report(name, title, source, chosen, machine, command=repeated)
         console.print(f"{title}: profile {chosen}, {', '.join(info.id for info in infos)}")
         if not can_draw():
             console.print("matplotlib is not installed (extra reports): the report has no figures")
         began = time.perf_counter()
         with Engine(devices=[info.id for info in infos]) as engine:
-            study(Study(engine, report, chosen, place, console, instances))
+            measured = Study(engine, report, chosen, place, console, instances, claims, seed)
+            study(measured)
+            measured.judge_rest()
         report.seconds = time.perf_counter() - began
         for path in report.write(place):
             console.print(f"written: {path}")
@@ -221,6 +333,11 @@ def run_study(
     if instances is not None:
         existing = click.Path(exists=True, file_okay=False, path_type=Path)
         command = click.option("--instances", type=existing, help=instances)(command)
+    if claims:
+        number = click.IntRange(min=0)
+        command = click.option("--seed", type=number, default=1, show_default=True, help="Of instances and runs.")(
+            command
+        )
     return run_command(command, f"quintet reproduce {name}", arguments)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from engine.cli import command_line
 from engine.cli.delegating import reproductions
@@ -14,6 +17,8 @@ from engine.reports.figures import can_draw
 from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
+from engine.reports.study import Claim, Study
+from engine.reproductions.papers import Paper
 from engine.solvers import discover
 from tests.support.needs import package
 
@@ -57,6 +62,52 @@ def test_what_is_not_a_report_is_refused(tmp_path: Path, text: str) -> None:
         Report.read(tmp_path / "report.json")
 
 
+def test_a_busy_machine_makes_no_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    report = example()
+    report.machine.update(load=2.0, cores=2)
+    assert "no record" not in report.markdown()
+    report.machine.update(load=2.1)
+    assert "no record" in report.markdown()
+    assert "no record" in report.html()
+    monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0))
+    folder = tmp_path / "none"
+    assert command_line(["reproduce", "knapsack", "--profile", "quick", "--record", "--folder", str(folder)]) == 2
+    assert not folder.exists()
+
+
+def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path: Path) -> None:
+    claims = {
+        "shown": Claim("It is so", "1"),
+        "timed": Claim("It is fast", "2", needs="gpu"),
+        "private": Claim("It was so", "3", untestable="the data are private"),
+    }
+    report = Report("x", "A title", "A paper.", "cpu", describe_machine([]), sections=[Section("First")])
+    console = Console(file=StringIO())
+    study = Study(None, report, "cpu", tmp_path, console, claims=claims)  # type: ignore[arg-type]
+    study.judge("shown", True, "seen")
+    study.judge("timed", True, "2 s")
+    with pytest.raises(KeyError):
+        study.judge("shown", True, "again")
+    study.judge_rest()
+    study.judge_rest()
+    assert [(finding.claim, finding.holds, finding.where) for finding in report.findings] == [
+        ("It is so", True, "1"),
+        ("It is fast", None, "2"),
+        ("It was so", None, "3"),
+    ]
+    assert "the profile cpu does not test this" in report.findings[1].seen
+    assert report.findings[2].seen == "the data are private"
+    assert "| It is so | 1 | yes | seen |" in report.markdown()
+
+
+@pytest.mark.parametrize(("name", "least"), [("boa", 8), ("horseshoe", 12), ("knapsack", 9), ("pdas", 8)])
+def test_each_paper_has_its_claims_with_their_places(name: str, least: int) -> None:
+    claims = Paper.named(name).claims.values()
+    assert len(claims) >= least
+    assert all(claim.says and claim.where for claim in claims)
+    assert all(claim.quick is None for claim in claims if claim.untestable or claim.needs)
+
+
 def test_names_of_reproductions_are_unique_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for solver in discover().values() for name in solver.reproductions]
     assert len(names) == len(set(names))
@@ -78,7 +129,11 @@ def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_pa
     assert command_line(["reproduce", name, "--profile", "quick", "--folder", str(folder)]) == 0
     report = Report.read(folder / "report.json")
     assert report.name == name
-    assert report.findings
+    assert report.command == f"quintet reproduce {name} --profile quick" + " --seed 1" * (name != "ivm")
+    claims = Paper.named(name).claims if name != "ivm" else {}
+    expected = {claim.says: claim.quick for claim in claims.values()}
+    found = {finding.claim: finding.holds for finding in report.findings}
+    assert found.items() >= expected.items()
     blocks = [block for section in report.sections for block in section.blocks]
     assert any(isinstance(block, Table) for block in blocks)
     assert all((folder / block.file).is_file() for block in blocks if isinstance(block, Figure))
@@ -87,7 +142,7 @@ def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_pa
 
 def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables() -> None:
     paths = sorted((Path(__file__).parents[2] / "docs" / "reproduction").glob("*/report.json"))
-    assert len(paths) == 2 * len(PAPERS)
+    assert [path.parent.name for path in paths] == [f"{name}-gpu" for name in PAPERS]
     for path in paths:
         report = Report.read(path)
         figures = [block for section in report.sections for block in section.blocks if isinstance(block, Figure)]

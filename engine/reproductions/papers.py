@@ -1,0 +1,48 @@
+"""What the papers say: their statements about results and their published numbers, from ``papers.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..reports.study import Claim, Study, run_study
+
+__all__ = ["Paper"]
+
+_FILE = Path(__file__).with_name("papers.toml")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Of the command, of the report, and the reference.
+    claims : dict of Claim
+        By a short name.
+    points : dict
+        Its published numbers.
+    """
+
+    name: str
+    title: str
+    source: str
+    claims: dict[str, Claim]
+    points: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def named(cls, name: str) -> Paper:
+        """Read it."""
+        with _FILE.open("rb") as file:
+            found = tomllib.load(file)[name]
+        claims = {key: Claim(**claim) for key, claim in found["claims"].items()}
+        return cls(name, found["title"], found["source"], claims, found.get("points", {}))
+
+    def run(self, study: Callable[[Study], None], arguments: Sequence[str], instances: str | None = None) -> int:
+        """``quintet reproduce NAME``; see :func:`engine.reports.study.run_study`."""
+        return run_study(self.name, self.title, self.source, study, arguments, instances, self.claims)

@@ -1,0 +1,98 @@
+"""The serial programs in C find what the engine's references, brute force and SciPy find."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from engine.references.boa import learn
+from engine.references.knapsack import optimal_value
+from engine.reproductions import serial
+from engine.solvers.boa.scores import score_tables
+from engine.solvers.knapsack.problem import Knapsack
+
+pytestmark = pytest.mark.skipif(serial.compiler() is None, reason="this machine has no C compiler")
+
+
+def dependent(count: int, n: int, seed: int) -> np.ndarray:
+    """Individuals with noisy copies of a few bits."""
+    random = np.random.default_rng(seed)
+    bits = random.integers(0, 2, (count, n // 3 + 1)).repeat(3, axis=1)[:, :n]
+    return (bits ^ (random.random((count, n)) < 0.15)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_network_under_a_permutation_is_that_of_the_reference(seed: int) -> None:
+    chosen = dependent(300, 12, seed)
+    order = np.random.default_rng(seed).permutation(12).astype(np.int32)
+    expected = learn(chosen, order, 3, score_tables("k2", 300, 3))
+    parents, _ = serial.learn_network(chosen, 3, order)
+    for rank, gene in enumerate(order):
+        assert parents[gene] == [order[parent] for parent in expected.parents[rank]]
+
+
+def test_the_search_with_a_check_for_cycles_is_acyclic_and_scores_more_than_any_permutation() -> None:
+    chosen = dependent(200, 9, 5)
+    parents, metric = serial.learn_network(chosen, 2, None)
+    left = set(range(9))
+    while left:  # genes without parents that are left can always be taken away
+        free = {gene for gene in left if not left & set(parents[gene])}
+        assert free
+        left -= free
+    assert any(parents)
+    random = np.random.default_rng(1)
+    others = [serial.learn_network(chosen, 2, random.permutation(9).astype(np.int32))[1] for _ in range(20)]
+    assert metric >= max(others)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_both_serial_algorithms_solve_a_trap(check: bool) -> None:
+    run = serial.run_boa(10, 500, 20, cycle_check=check)
+    assert run.best == 10
+    assert 0 < run.learning <= run.seconds
+    assert serial.run_boa(10, 500, 0, cycle_check=check).best <= 10
+
+
+def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        weights = random.integers(1, 60, 40)
+        profits = random.integers(1, 60, 40)
+        problem = Knapsack(profits, weights, int(weights.sum() // 2))
+        assert serial.knapsack_rows(weights, profits, problem.capacity)[0] == optimal_value(problem)
+    weights = random.integers(1, 1000, 4000)
+    value, seconds = serial.knapsack_rows(weights, weights + 50, int(weights.sum() // 2), 0.0)
+    assert value is None
+    assert seconds > 0
+
+
+@pytest.mark.parametrize(("m", "n", "seed"), [*product((3, 12), (40,), (1, 2))])
+def test_serial_linear_programs_reach_the_optimum(m: int, n: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    A = random.standard_normal((m, n))
+    x, s, y = np.ones(n), np.ones(n), random.standard_normal(m)
+    program, start = (A, A @ x, A.T @ y + s), (x, y, s)
+    optimum = linprog(program[2], A_eq=A, b_eq=program[1]).fun
+    solved = (
+        serial.affine_scaling(program, start, 0.7, "cholesky"),
+        serial.affine_scaling(program, start, 0.7, "updates", tolerance=1e-6),
+        serial.predictor_corrector(program, start),
+        serial.simplex(program),
+    )
+    for found, limit in zip(solved, (1e-7, 1e-5, 1e-7, 1e-9), strict=True):
+        assert found.objective == pytest.approx(optimum, rel=limit, abs=limit)
+        assert 0 < found.iterations < 200
+    assert (x == 1).all()
+
+
+def test_the_serial_simplex_method_says_that_there_is_no_optimum() -> None:
+    A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    infeasible = serial.simplex((A, np.array([-1.0, 1.0]), np.ones(3)))
+    unbounded = serial.simplex((np.array([[1.0, -1.0, 0.0]]), np.array([1.0]), np.array([-1.0, 0.0, 0.0])))
+    assert np.isnan(infeasible.objective)
+    assert np.isnan(unbounded.objective)
+    rows = np.array([[1.0, 2.0, 1.0], [2.0, 4.0, 2.0]])  # the second row depends on the first
+    assert serial.simplex((rows, np.array([4.0, 8.0]), np.array([1.0, 1.0, 1.0]))).objective == pytest.approx(2.0)
