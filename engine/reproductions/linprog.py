@@ -285,7 +285,6 @@ _WAYS: dict[str, dict[str, Any]] = {
     "Cholesky": {"method": "pdas", "linear_solver": "cholesky"},
 }
 _IN_C: dict[str, Literal["cholesky", "updates"]] = {"C, updates": "updates", "C, Cholesky": "cholesky"}
-_WITHOUT_CONSTANT = {**_WAYS["updates, block 1"], "constant_memory": False}
 
 
 def _parts(start: _Start) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
@@ -310,7 +309,6 @@ def _measure_iterations(study: Study, paper: Paper) -> None:
     lines: dict[str, dict[float, float]] = {name: {} for name in ("C, updates", "C, Cholesky", *_WAYS)}
     shares: dict[str, float] = {}
     setups = (0.0, 0.0)
-    gain = 0.0
     for m, n in sizes:
         start = _program(m, n, study.seed, 0.0)
         if serial.compiler() is not None and m <= largest:
@@ -322,7 +320,6 @@ def _measure_iterations(study: Study, paper: Paper) -> None:
                 setups = (found.setup, found.seconds) if way == "updates" else setups
         for name, options in _WAYS.items():
             lines[name][m] = _milliseconds(study, start, options)
-        gain = _milliseconds(study, start, _WITHOUT_CONSTANT) / lines["updates, block 1"][m]
         times = [lines[name].get(m) for name in lines]
         ratios = [
             f"{peer / lines['updates, block 1'][m]:.1f}" if (peer := lines[name].get(m)) else None
@@ -348,12 +345,6 @@ def _measure_iterations(study: Study, paper: Paper) -> None:
         "speedup", "Speed-up over the serial program", ratios_by_rows, "rows m (n = 3 m)", "times", "Figure 4."
     )
     _judge_iterations(study, limit, lines, ratios_by_rows, shares, setups)
-    study.judge(
-        "constant",
-        None,
-        "another thing stands there: arguments are passed with each launch here, and the column v of an update is in "
-        f"constant memory (without it, an update takes {gain:.2f} times as long)",
-    )
 
 
 def _judge_iterations(
