@@ -23,10 +23,9 @@ from ..solvers import solver_named
 from ..solvers.linprog.batches.by_highs import solved_by_highs
 from ..solvers.linprog.batches.family import VARYING, Family
 from ..solvers.linprog.batches.results import FamilyResult, Solved
-from ..solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
 from ..solvers.linprog.batches.solve_family import solve_family
 from ..solvers.linprog.batches.together import fits
-from ..solvers.linprog.problem import LinearProgram, sp
+from ..solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:
     from ..api.option_types import LinearProgramOptions
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["solve_many"]
 
 _PROGRESS_SECONDS = 0.1
-_AT_ONCE = 512  # larger programs of a family that are made at a time
+_MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are solved together as dense ones
 _FAMILY = 8  # programs of one shape from which they are solved together
 
 
@@ -79,19 +78,15 @@ def solve_many(
     on_event: Observer | Sequence[Observer] | None = None,
     **options: Unpack[LinearProgramOptions],
 ) -> list[Result] | FamilyResult:
-    """Solve many linear programs of equal shape together on each device: a list, or one with vectors that vary.
+    """Solve many linear programs: a list, or one with vectors that vary; small ones of equal shape together.
 
-    Programs of up to 128 rows are solved by one work-group each, from Mehrotra's starting point to the end; larger
-    ones take all steps together, with batched products and factors. Sparse programs of more than 40 000 entries, zeros
-    counted, do so if four or more have one pattern, which is analysed once, and a factor takes few multiplications (1e6
-    on CPUs, 1e8 on GPUs, any number if ``linear_solver`` is ``"sparse_cholesky"`` or ``"multifrontal"``). All use the
-    method ``mpc`` without centrality correctors. Only fixed variables, and rows and columns without entries, are
-    removed first.
-
-    Programs of up to 128 rows, and sparse ones, that do not reach an audited optimum in this way, because they are
-    infeasible, unbounded or hard, are solved by HiGHS on the host, with audits and checked certificates, unless
-    ``method`` is given. All others are solved one after the other, as :func:`engine.solve` does. So are all programs
-    if the options ask for another method or linear solver, a basis, or an initial point.
+    Eight or more dense programs of one shape of up to 128 rows and 4096 variables, and sparse ones of up to 40 000
+    entries, zeros counted, are solved by one work-group each, from Mehrotra's starting point to the end: the method
+    ``mpc`` without centrality correctors. Only fixed variables, and rows and columns without entries, are removed
+    first. Those that do not reach an audited optimum in this way, because they are infeasible, unbounded or hard, are
+    solved by HiGHS on the host, with audits and checked certificates, unless ``method`` is given. All others are solved
+    one after the other, as :func:`engine.solve` does. So are all programs if the options ask for another method,
+    linear solver or provider, a basis, or an initial point.
 
     Parameters
     ----------
@@ -181,42 +176,17 @@ def _by_highs(
             yield index, replace(result, backend=solved.backend, devices=solved.devices)
 
 
-def _together(options: Any, *solvers: str) -> bool:
-    """Whether the options leave programs to be solved together, with one of these linear solvers."""
-    alone = options.basis or options.ranging or options.initial is not None
-    return options.method in ("auto", "mpc") and options.linear_solver in ("auto", *solvers) and not alone
+def _together(options: Any) -> bool:
+    """Whether the options leave programs to be solved together."""
+    alone = options.basis or options.ranging or options.initial is not None or options.provider != "auto"
+    return options.method in ("auto", "mpc") and options.linear_solver in ("auto", "cholesky") and not alone
 
 
-def _solved_batches(
-    owner: Engine, problems: Sequence[LinearProgram], chosen: Any, add: Callable[[int], None]
-) -> dict[int, Result]:
-    """What batches of equal shape or pattern, and HiGHS for what these leave, find; by place."""
-    results: dict[int, Result] = {}
-    if not _together(chosen, "cholesky", "sparse_cholesky", "multifrontal"):
-        return results
-    gpu = owner.device_infos[0].capabilities.simt
-    for batch in batches(problems, chosen, gpu):
-        done = _Counted(add, len(results))
-        with owner.exclusive() as pool:
-            found = solve_batch(pool, batch, chosen, owner.backend, done)
-        results |= found
-        add(len(results))
-        if chosen.method == "auto" and sp.issparse(batch[0].prepared.standard.A):
-            left = [entry.index for entry in batch if entry.index not in found]
-            makers = {place: functools.partial(problems.__getitem__, place) for place in left}
-            labels = tuple(member.label for member in pool.members)
-            for place, result in solved_by_highs(makers, chosen):
-                results[place] = replace(result, backend=owner.backend, devices=labels)
-    return results
-
-
-def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]]:
+def _families(problems: Sequence[LinearProgram]) -> list[list[int]]:
     """Indices of programs of one shape that the kernel for many programs takes."""
     shapes: dict[tuple[int, int], list[int]] = {}
-    if options.provider != "auto":
-        return []
     for index, problem in enumerate(problems):
-        dense = not problem.is_sparse or problem.m * problem.n <= MADE_DENSE
+        dense = not problem.is_sparse or problem.m * problem.n <= _MADE_DENSE
         if problem.integrality is None and dense and fits(problem.m, problem.n):
             shapes.setdefault((problem.m, problem.n), []).append(index)
     return [indices for indices in shapes.values() if len(indices) >= _FAMILY]
@@ -225,11 +195,11 @@ def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]
 def _solved_list(
     owner: Engine, problems: Sequence[LinearProgram], chosen: Any, options: dict[str, Any], report: _ProgressReport
 ) -> list[Result]:
-    """All programs of a list: families first, then batches, then what is left one after the other."""
+    """All programs of a list: families first, then what is left one after the other."""
     results: dict[int, Result] = {}
     report.emit(0)
-    if _together(chosen, "cholesky"):
-        for indices in _families(problems, chosen):
+    if _together(chosen):
+        for indices in _families(problems):
             family = Family.of([problems[index].to_dense() for index in indices])
             add = functools.partial(report.add, report.done)
             with owner.exclusive() as pool:
@@ -241,11 +211,6 @@ def _solved_list(
             for index, result in _by_highs(makers, chosen, solved):
                 results[index] = result
                 report.emit(len(results))
-    rest = [index for index, problem in enumerate(problems) if index not in results and problem.integrality is None]
-    found = _solved_batches(
-        owner, [problems[index] for index in rest], chosen, functools.partial(report.add, len(results))
-    )
-    results |= {rest[place]: result for place, result in found.items()}
     for index, problem in enumerate(problems):
         if index not in results:
             results[index] = owner.solve(problem, **options)
@@ -260,7 +225,7 @@ def _solved_family(
     report.emit(0)
     others: dict[int, Result] = {}
     small = fits(family.row_lower.shape[1], family.c.shape[1])
-    if small and _together(chosen, "cholesky") and chosen.provider == "auto":
+    if small and _together(chosen):
         with owner.exclusive() as pool:
             solved = solve_family(pool, family, chosen, owner.backend, report.emit)
         left = np.flatnonzero(~solved.good).tolist()
@@ -269,11 +234,6 @@ def _solved_family(
             others[index] = result
     else:
         solved = Solved.none(family)
-        for begin in range(0, len(family) if not small else 0, _AT_ONCE):
-            indices = range(begin, min(begin + _AT_ONCE, len(family)))
-            programs = [family.program(index) for index in indices]
-            found = _solved_batches(owner, programs, chosen, functools.partial(report.add, begin))
-            others |= {indices[place]: result for place, result in found.items()}
     done = int(solved.good.sum())
     for index in np.flatnonzero(~solved.good).tolist():
         if index not in others:
@@ -281,16 +241,6 @@ def _solved_family(
         report.emit(done + len(others))
     report.emit(len(family))
     return FamilyResult(solved, others)
-
-
-class _Counted:
-    """Reports how many programs of a batch are done, after those before it."""
-
-    def __init__(self, add: Callable[[int], None], before: int) -> None:
-        self._add, self._before = add, before
-
-    def __call__(self, done: int) -> None:
-        self._add(self._before + done)
 
 
 class _ProgressReport:

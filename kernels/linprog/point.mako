@@ -14,7 +14,6 @@
 <%def name="arguments()">i32 batch, i64 n, i64 slacks, i64 parts, i64 span</%def>
 <%def name="point()">const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind</%def>
 <%def name="step()">const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz</%def>
-<%def name="matrix()">i64 m, const GLOBAL f64* A, const GLOBAL i32* slack_row, const GLOBAL f64* slack_sign</%def>
 <%def name="each_variable()">
     const i64 p = GROUP_ID / parts;
     const i64 q = GROUP_ID % parts;
@@ -52,7 +51,20 @@
         results[(i64)GROUP_ID * ${count} + LOCAL_ID] = part[LOCAL_ID * ${block}];
 % endif
 </%def>
-<%def name="assess_variable()">\
+
+// Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
+KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u,
+    const GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
+    GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
+{
+    f64 products = 0.0;
+    f64 cost = 0.0;
+    f64 above = 0.0;
+    f64 worst_d = 0.0;
+    f64 worst_u = 0.0;
+    f64 least = 1.0e300;
+    f64 most = 0.0;
+${each_variable()}
         f64 d = c[i] - aty[i];
         f64 more = 0.0;
         f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
@@ -84,86 +96,6 @@
         most = t > most ? t : most;
         g[i] = more - d;
         weighed[i] = t * (more - d);
-</%def>
-<%def name="target_variable()">\
-        const f64 m = wanted[3 * p];
-        const f64 a = wanted[3 * p + 1];
-        const f64 b = wanted[3 * p + 2];
-        f64 sum = -rd[i];
-        if (kind[i] != 2) {
-            f64 r = mode == 2 ? rxs[i] + toward_centre((x[i] + a * dx[i]) * (s[i] + b * ds[i]), m) : m - x[i] * s[i];
-            if (mode == 1)
-                r -= dx[i] * ds[i];
-            rxs[i] = r;
-            sum += r / x[i];
-        }
-        if (kind[i] == 1) {
-            f64 r = mode == 2 ? rwz[i] + toward_centre((w[i] + a * dw[i]) * (z[i] + b * dz[i]), m) : m - w[i] * z[i];
-            if (mode == 1)
-                r -= dw[i] * dz[i];
-            rwz[i] = r;
-            sum -= (r - z[i] * ru[i]) / w[i];
-        }
-        g[i] = sum;
-        weighed[i] = theta[i] * sum;
-</%def>
-<%def name="direct_variable()">\
-        const f64 move = theta[i] * (aty[i] + g[i]);
-        f64 a = 0.0;
-        f64 b = 0.0;
-        dx[i] = move;
-        if (kind[i] != 2) {
-            const f64 d = (rxs[i] - s[i] * move) / x[i];
-            ds[i] = d;
-            a = -move / x[i];
-            b = -d / s[i];
-            by_primal += s[i] * move;
-            by_dual += x[i] * d;
-            by_both += move * d;
-        }
-        if (kind[i] == 1) {
-            const f64 up = ru[i] - move;
-            const f64 d = (rwz[i] - z[i] * up) / w[i];
-            dw[i] = up;
-            dz[i] = d;
-            a = !(-up / w[i] <= a) ? -up / w[i] : a;
-            b = !(-d / z[i] <= b) ? -d / z[i] : b;
-            by_primal += z[i] * up;
-            by_dual += w[i] * d;
-            by_both += up * d;
-        }
-        primal = !(a <= primal) ? a : primal;
-        dual = !(b <= dual) ? b : dual;
-</%def>
-<%def name="advance_variable()">\
-        const f64 a = steps[2 * p];
-        const f64 b = steps[2 * p + 1];
-        if (a != 0.0)
-            x[i] += a * dx[i];
-        if (kind[i] != 2 && b != 0.0)
-            s[i] += b * ds[i];
-        if (kind[i] == 1) {
-            if (a != 0.0)
-                w[i] += a * dw[i];
-            if (b != 0.0)
-                z[i] += b * dz[i];
-        }
-</%def>
-
-// Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
-KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u,
-    const GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
-    GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
-{
-    f64 products = 0.0;
-    f64 cost = 0.0;
-    f64 above = 0.0;
-    f64 worst_d = 0.0;
-    f64 worst_u = 0.0;
-    f64 least = 1.0e300;
-    f64 most = 0.0;
-${each_variable()}
-${assess_variable()}\
     }
 ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "max"), ("worst_u", "max"), ("least", "min"),
          ("most", "max")])}
@@ -199,7 +131,26 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, 
     GLOBAL f64* weighed)
 {
 ${each_variable()}
-${target_variable()}\
+        const f64 m = wanted[3 * p];
+        const f64 a = wanted[3 * p + 1];
+        const f64 b = wanted[3 * p + 2];
+        f64 sum = -rd[i];
+        if (kind[i] != 2) {
+            f64 r = mode == 2 ? rxs[i] + toward_centre((x[i] + a * dx[i]) * (s[i] + b * ds[i]), m) : m - x[i] * s[i];
+            if (mode == 1)
+                r -= dx[i] * ds[i];
+            rxs[i] = r;
+            sum += r / x[i];
+        }
+        if (kind[i] == 1) {
+            f64 r = mode == 2 ? rwz[i] + toward_centre((w[i] + a * dw[i]) * (z[i] + b * dz[i]), m) : m - w[i] * z[i];
+            if (mode == 1)
+                r -= dw[i] * dz[i];
+            rwz[i] = r;
+            sum -= (r - z[i] * ru[i]) / w[i];
+        }
+        g[i] = sum;
+        weighed[i] = theta[i] * sum;
     }
 }
 
@@ -223,7 +174,32 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, ${point()}, const GLOBA
     f64 by_dual = 0.0;
     f64 by_both = 0.0;
 ${each_variable()}
-${direct_variable()}\
+        const f64 move = theta[i] * (aty[i] + g[i]);
+        f64 a = 0.0;
+        f64 b = 0.0;
+        dx[i] = move;
+        if (kind[i] != 2) {
+            const f64 d = (rxs[i] - s[i] * move) / x[i];
+            ds[i] = d;
+            a = -move / x[i];
+            b = -d / s[i];
+            by_primal += s[i] * move;
+            by_dual += x[i] * d;
+            by_both += move * d;
+        }
+        if (kind[i] == 1) {
+            const f64 up = ru[i] - move;
+            const f64 d = (rwz[i] - z[i] * up) / w[i];
+            dw[i] = up;
+            dz[i] = d;
+            a = !(-up / w[i] <= a) ? -up / w[i] : a;
+            b = !(-d / z[i] <= b) ? -d / z[i] : b;
+            by_primal += z[i] * up;
+            by_dual += w[i] * d;
+            by_both += up * d;
+        }
+        primal = !(a <= primal) ? a : primal;
+        dual = !(b <= dual) ? b : dual;
     }
 ${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "sum"), ("by_both", "sum")])}
 }
@@ -232,141 +208,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL 
     const GLOBAL u8* kind, ${step()}, const GLOBAL f64* steps)
 {
 ${each_variable()}
-${advance_variable()}\
-    }
-}
-% if block == 1:
-
-// Several passes with the dense products and triangular solves between them, in one launch of one group: for a small program on a
-// CPU, where a launch costs more than all of this work. A is (m, n) by rows, slack j is in row slack_row[j] with the
-// coefficient slack_sign[j].
-typedef double4 vec;
-typedef double4 unaligned_vec __attribute__((aligned(8)));
-#define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
-
-FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
-{
-    vec one = 0.0;
-    vec two = 0.0;
-    i64 k = 0;
-    for (; k + 8 <= count; k += 8) {
-        one += VECTOR(a + k) * VECTOR(b + k);
-        two += VECTOR(a + k + 4) * VECTOR(b + k + 4);
-    }
-    one += two;
-    f64 sum = one.x + one.y + one.z + one.w;
-    for (; k < count; ++k)
-        sum += a[k] * b[k];
-    return sum;
-}
-
-// out = A v
-FUNCTION void multiply(i64 n, i64 slacks, ${matrix()}, const GLOBAL f64* v, GLOBAL f64* out)
-{
-    for (i64 i = 0; i < m; ++i)
-        out[i] = inner(n, A + i * n, v);
-    for (i64 j = 0; j < slacks; ++j)
-        out[slack_row[j]] += slack_sign[j] * v[n + j];
-}
-
-// out = A^T y
-FUNCTION void multiply_transposed(i64 n, i64 slacks, ${matrix()}, const GLOBAL f64* y, GLOBAL f64* out)
-{
-    i64 j = 0;
-    for (; j + 16 <= n; j += 16) {
-% for part in range(4):
-        vec sum${part} = 0.0;
-% endfor
-        for (i64 i = 0; i < m; ++i) {
-            const f64 factor = y[i];
-% for part in range(4):
-            sum${part} += factor * VECTOR(A + i * n + j + ${4 * part});
-% endfor
+        const f64 a = steps[2 * p];
+        const f64 b = steps[2 * p + 1];
+        if (a != 0.0)
+            x[i] += a * dx[i];
+        if (kind[i] != 2 && b != 0.0)
+            s[i] += b * ds[i];
+        if (kind[i] == 1) {
+            if (a != 0.0)
+                w[i] += a * dw[i];
+            if (b != 0.0)
+                z[i] += b * dz[i];
         }
-% for part in range(4):
-        *(GLOBAL unaligned_vec*)(out + j + ${4 * part}) = sum${part};
-% endfor
     }
-    for (; j < n; ++j) {
-        f64 sum = 0.0;
-        for (i64 i = 0; i < m; ++i)
-            sum += y[i] * A[i * n + j];
-        out[j] = sum;
-    }
-    for (j = 0; j < slacks; ++j)
-        out[n + j] = slack_sign[j] * y[slack_row[j]];
 }
-
-// A step, and the measures of the new point: `advance`, A^T y, `assess`, A x.
-KERNEL LAUNCH_BOUNDS(1, 1) step_and_assess(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
-    const GLOBAL u8* kind, ${step()}, const GLOBAL f64* steps, ${matrix()}, const GLOBAL f64* y, const GLOBAL f64* c,
-    const GLOBAL f64* u, GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta,
-    GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* ax, GLOBAL f64* results)
-{
-    {
-${each_variable()}
-${advance_variable()}\
-    }
-    }
-    multiply_transposed(n, slacks, m, A, slack_row, slack_sign, y, aty);
-    f64 products = 0.0;
-    f64 cost = 0.0;
-    f64 above = 0.0;
-    f64 worst_d = 0.0;
-    f64 worst_u = 0.0;
-    f64 least = 1.0e300;
-    f64 most = 0.0;
-    {
-${each_variable()}
-${assess_variable()}\
-    }
-    }
-${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "max"), ("worst_u", "max"), ("least", "min"),
-         ("most", "max")])}
-    multiply(n, slacks, m, A, slack_row, slack_sign, x, ax);
-}
-
-// A search direction: `target` (not for mode 3), dy from L L^T dy = rp - A Theta g, A^T dy, `direct`, and A dx.
-// plan: the mode, the slot of the direction that the target is computed from, and the slot that the new direction is written to.
-KERNEL LAUNCH_BOUNDS(1, 1) search_direction(${arguments()}, ${point()}, const GLOBAL i32* plan, ${matrix()},
-    const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted, const GLOBAL f64* rd, const GLOBAL f64* ru,
-    const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* dy,
-    GLOBAL f64* aty, GLOBAL f64* dx0, GLOBAL f64* ds0, GLOBAL f64* dw0, GLOBAL f64* dz0, GLOBAL f64* dx1, GLOBAL f64* ds1,
-    GLOBAL f64* dw1, GLOBAL f64* dz1, GLOBAL f64* adx, GLOBAL f64* results)
-{
-    const i32 mode = plan[0];
-    if (mode != 3) {
-% for name in ("dx", "ds", "dw", "dz"):
-        const GLOBAL f64* ${name} = plan[1] ? ${name}1 : ${name}0;
-% endfor
-${each_variable()}
-${target_variable()}\
-    }
-    }
-    multiply(n, slacks, m, A, slack_row, slack_sign, weighed, dy);
-    for (i64 i = 0; i < m; ++i)
-        dy[i] = (rp[i] - dy[i] - inner(i, L + i * m, dy)) / L[i * m + i];
-    for (i64 i = m - 1; i >= 0; --i) {
-        const f64 value = dy[i] / L[i * m + i];
-        dy[i] = value;
-        for (i64 k = 0; k < i; ++k)
-            dy[k] -= value * L[i * m + k];
-    }
-    multiply_transposed(n, slacks, m, A, slack_row, slack_sign, dy, aty);
-% for name in ("dx", "ds", "dw", "dz"):
-    GLOBAL f64* ${name} = plan[2] ? ${name}1 : ${name}0;
-% endfor
-    f64 primal = 0.0;
-    f64 dual = 0.0;
-    f64 by_primal = 0.0;
-    f64 by_dual = 0.0;
-    f64 by_both = 0.0;
-    {
-${each_variable()}
-${direct_variable()}\
-    }
-    }
-${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "sum"), ("by_both", "sum")])}
-    multiply(n, slacks, m, A, slack_row, slack_sign, dx, adx);
-}
-% endif

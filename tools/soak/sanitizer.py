@@ -220,7 +220,6 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "linprog fronts": _linprog(sparse=True, method="mpc", linear_solver="multifrontal"),
     "linprog pdhg": _linprog(method="pdhg"),
     "linprog pdhg, sparse": _linprog(sparse=True, method="pdhg"),
-    "linprog batch": _linprogs(4),
     "linprog together": _linprogs(8),
 }
 

@@ -20,15 +20,14 @@ from ....numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_bloc
 from ....numerics.linear_algebra.lapack import Lapack
 from ..problem import sp
 from .loading import Launch
-from .shard import ShardData, Target
-from .worker import EXTENTS, MEASURES, MODES, DeviceShard
+from .shard import ShardData
+from .worker import DeviceShard
 
 __all__ = ["HostMemoryShard", "make_shard"]
 
 Vector = NDArray[np.float64]
 _SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, larger ones are scaled in strips by the provider
 _BLOCKED_ROWS = 1024  # matrices of more rows are computed in blocks, so that a run can be stopped meanwhile
-_SMALL = 1 << 17  # a dense matrix of up to so many elements is multiplied within the passes
 _KEPT_SPARSE = 1 << 16  # a sparse one of more elements than this, zeros counted, is not made dense
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
@@ -65,8 +64,7 @@ class HostMemoryShard(DeviceShard):
 
     Passes over all variables and products with a sparse A are kernels, as on other devices. The arrays here are the
     buffers' own memory, accessed while the device is idle: a kernel for a small matrix, a copy or a mapping would cost
-    more than the work itself. For a ``small`` program, passes, products and solves are combined in two kernels:
-    :meth:`search_direction`, and a step together with the measures of the new point.
+    more than the work itself. It halves the time of dense programs of up to some hundred rows on two cores.
 
     Parameters
     ----------
@@ -81,13 +79,7 @@ class HostMemoryShard(DeviceShard):
         self._arrays: dict[str, NDArray[Any]] = {}
         self._scaled: Vector | None = None
         self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
-        self.small = not self._sparse and data.m * data.N <= _SMALL
-        if self.small:
-            self._parts, self._span = 1, max(1, data.N)
         self._busy = True  # whether the device may still have work
-        self._pending_step: tuple[float, float] | None = None  # postponed by `advance`
-        self._buffers["steps"] = device.empty(2, np.float64)
-        self._buffers["plan"] = device.empty(3, np.int32)
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -103,8 +95,6 @@ class HostMemoryShard(DeviceShard):
     def session(self) -> contextlib.AbstractContextManager[None]:
         return self.algebra.one_thread()
 
-    # --- one launch instead of several --------------------------------------------------------------------------
-
     def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
         self._busy = True
         super()._run(key, prepare)
@@ -119,119 +109,11 @@ class HostMemoryShard(DeviceShard):
             self.device.sync()
             self._busy = False
 
-    def _given_matrix(self) -> dict[str, Any]:
-        return {"m": self._m, **{name: self._buffers[name] for name in ("A", "slack_row", "slack_sign")}}
-
-    @override
-    def advance(self, primal: Vector, dual: Vector) -> None:
-        if not self.small:
-            super().advance(primal, dual)
-            return
-        self._affine_target_ready = False
-        self._take_pending_step()
-        self._pending_step = float(primal[0]), float(dual[0])
-
-    def _take_pending_step(self) -> None:
-        """Take the step that :meth:`advance` has postponed."""
-        if self._pending_step is not None:
-            primal, dual = self._pending_step
-            self._pending_step = None
-            super().advance(np.array([primal]), np.array([dual]))
-
-    @override
-    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        if not self.small:
-            return super().assess(y, rho, rho_free)
-        self._sync()
-        self._array("steps")[:] = self._pending_step or 0.0
-        self._pending_step = None
-        self._array("rows_in")[:] = y
-        self._scalars(rho, rho_free)
-        self._run(("step_and_assess", self._slot), self._step_and_assess)
-        sums = self._results(MEASURES)[:, 0]
-        self._affine_target_ready = True
-        return self._array("rows_out").copy(), sums
-
-    def _step_and_assess(self) -> Launch:
-        b = self._buffers
-        names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results", "steps")
-        others = {"y": b["rows_in"], "rho": b["scalars"], "ax": b["rows_out"]}
-        return self._pass(
-            "step_and_assess", *self._point_names, *names, **self._step(), **self._given_matrix(), **others
-        )
-
-    def search_direction(
-        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool
-    ) -> tuple[Vector, Vector]:
-        """:meth:`target`, the solution dy of ``A Theta A^T dy = rp - A Theta g``, and :meth:`direction`.
-
-        For a ``small`` program only.
-
-        Parameters
-        ----------
-        kind, sigma_mu, primal, dual
-            As for :meth:`target`.
-        rp : ndarray, shape (1, m)
-            Primal residual.
-        keep_previous : bool
-            Whether the direction goes to the other slot.
-
-        Returns
-        -------
-        ndarray, ndarray, shape (1, m)
-            dy, and A dx.
-        """
-        self._take_pending_step()
-        ready = self._affine_target_ready and kind == "affine" and not sigma_mu.any()
-        self._affine_target_ready = False
-        self._scalars(sigma_mu, primal, dual)
-        self._array("rhs")[:] = rp
-        plan = self._array("plan")
-        plan[0], plan[1] = 3 if ready else MODES[kind], self._slot
-        if keep_previous:
-            self.swap_slots()
-        plan[2] = self._slot
-        self._run("search_direction", self._search_direction)
-        self._sync()
-        return self._array("rows_in").copy(), self._array("rows_out").copy()
-
-    def _search_direction(self) -> Launch:
-        b = self._buffers
-        names = ("plan", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "aty", "results")
-        slots = [f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz")]
-        others = {"L": self._matrix("L"), "rp": b["rhs"], "wanted": b["scalars"]}
-        others |= {"dy": b["rows_in"], "adx": b["rows_out"]}
-        return self._pass("search_direction", *self._point_names, *names, *slots, **self._given_matrix(), **others)
-
-    @override
-    def complete(self) -> Vector:
-        return self._results(EXTENTS)[:, 0] if self.small else super().complete()
-
-    @override
-    def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        self._pending_step = None
-        super().set_point(x, s, w, z)
-
-    @override
-    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        self._take_pending_step()
-        return super().scale(rho, rho_free)
-
     @override
     def unit_scale(self) -> None:
         self._affine_target_ready = False
         self._sync()
         self._array("theta")[:] = 1.0
-
-    @override
-    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        self._take_pending_step()
-        return super().target(kind, sigma_mu, primal, dual)
-
-    @override
-    def direction(self, dy: Vector) -> Vector:
-        self._take_pending_step()
-        return super().direction(dy)
 
     @override
     def update(self) -> None:
@@ -263,7 +145,6 @@ class HostMemoryShard(DeviceShard):
 
     @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
-        self._take_pending_step()
         self._sync()
         x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
         return x, s, w, z

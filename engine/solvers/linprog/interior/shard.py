@@ -54,8 +54,6 @@ class Shard(Protocol):
 
     Vectors over rows have shape (k, m) and are kept on the host; those over variables, (k, N), stay on the device. What
     several shards return for rows, and their sums over variables, add up to those of the whole program.
-    A shard that is ``small`` also has ``search_direction``: what :meth:`System.search_direction` of
-    :mod:`engine.solvers.linprog.interior.system` does, in one launch.
     """
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:

@@ -276,14 +276,6 @@ class System:
         ndarray, ndarray, shape (k, m)
             dy, and A dx, which is rp but for rounding errors.
         """
-        small = len(self.shards) == 1 and getattr(self.shards[0], "small", False)
-        if small and not self.updating and self._present_equations is None:
-            began = self._phases.begin()
-            found: tuple[Vector, Vector] = self.shards[0].search_direction(
-                kind, sigma_mu, primal, dual, rp, keep_previous
-            )
-            self._phases.end("solve", began)
-            return found
         dy = self.solve(rp - self.target(kind, sigma_mu, primal, dual))
         if keep_previous:
             self.swap_slots()
