@@ -1,13 +1,12 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%
     points = 16
-    counted = ""
+    most = records["auxiliary"].dtype["value"].shape[0]
     scaled = family in ("normal", "student")
-    if family == "counts":
-        counted = ", const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT values, const GLOBAL f64* RESTRICT repeats, i32 distinct"
 %>
 // The auxiliary parameters of a family: log sigma; the logarithms of the differences of successive thresholds, the first of which
 // is 0; or, of counts, -log(r) / 2, the logarithm of the coefficient of variation of the mean that a negative binomial
@@ -16,11 +15,11 @@
 // places, so choosing one of the ${points} in proportion to its posterior density leaves the posterior as it is: H. Tjelmeland,
 // "Using all Metropolis-Hastings proposals to estimate mean values" (2004).
 //
-// auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points},
-// 16): see likelihoods.mako; partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the
+// candidates and candidate_shape (what the likelihoods read of them): (chains, ${points}); partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the
 // `distinct` different values of the target, each of which there is `repeats` times; the steps take eight sizes in turn, as the
 // posterior of r may be narrow or wide. log sigma is at least `least`, below which errors are those of rounding to f32.
 // degrees: of Student's t; categories: of an ordinal target.
+${records["auxiliary"].declaration()}
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -32,7 +31,7 @@ ${likelihoods.vector_functions(8, family)}
 
 % if family == "counts":
 // log(Gamma(y + r) / (Gamma(r) r^y)): Stirling's series for the quotient at r + 10, and ten factors below
-${"static __device__ __noinline__" if language == "cuda" else "static"} f64 log_rising(f64 y, f64 r)    // long, and called 16 times
+FUNCTION_APART f64 log_rising(f64 y, f64 r)
 {
     f64 ratio = 1.0;
     f64 from = r;
@@ -54,63 +53,67 @@ ${"static __device__ __noinline__" if language == "cuda" else "static"} f64 log_
 % endif
 
 // What the likelihood needs of one point
-FUNCTION void write_shape(const GLOBAL f64* point, GLOBAL f32* shape, i32 count, f64 offset, f64 degrees)
+FUNCTION void write_shape(const GLOBAL auxiliary_t* point, GLOBAL shape_t* shape, i32 count, f64 log_peak, f64 degrees)
 {
 % if family == "ordinal":
     f64 threshold = 0.0;
-    shape[0] = (f32)(count + 2);
-    shape[1] = 0.0f;
+    shape->categories = (f32)(count + 2);
+    shape->threshold[0] = 0.0f;
     for (i32 k = 0; k < count; ++k) {
-        threshold += exp(point[k]);
-        shape[k + 2] = (f32)threshold;
+        threshold += exp(point->value[k]);
+        shape->threshold[k + 1] = (f32)threshold;
     }
 % elif family == "counts":
-    shape[0] = (f32)exp(-2.0 * point[0]);
-    shape[1] = (f32)(-2.0 * point[0]);
+    shape->size = (f32)exp(-2.0 * point->value[0]);
+    shape->log_size = (f32)(-2.0 * point->value[0]);
 % else:
-    shape[0] = (f32)exp(-point[0]);
-    shape[1] = (f32)(offset - point[0]);
-    shape[2] = (f32)degrees;
+    shape->inverse_sigma = (f32)exp(-point->value[0]);
+    shape->log_peak = (f32)(log_peak - point->value[0]);
+    shape->degrees = (f32)degrees;
 % endif
 }
 
 // shape of every chain from its auxiliary parameters. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape,
-    i32 auxiliaries, f64 offset, f64 degrees)
+KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL shape_t* RESTRICT chain_shape,
+    i32 auxiliaries, f64 log_peak, f64 degrees)
 {
-    write_shape(auxiliary + 16 * GROUP_ID, chain_shape + 16 * GROUP_ID, auxiliaries, offset, degrees);
+    write_shape(auxiliary + GROUP_ID, chain_shape + GROUP_ID, auxiliaries, log_peak, degrees);
 }
 
 // The points of every chain. Launch: a group of ${points} work-items a chain.
-KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT auxiliary,
-    const GLOBAL f64* RESTRICT auxiliary_step, GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape,
-    i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL auxiliary_t* RESTRICT auxiliary,
+    const GLOBAL f64* RESTRICT auxiliary_step, GLOBAL auxiliary_t* RESTRICT candidates, GLOBAL shape_t* RESTRICT candidate_shape,
+    i32 auxiliaries, f64 log_peak, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
     {
         const i32 i = LOCAL_ID;
-        GLOBAL f64* point = candidates + 16 * ((i64)chain * ${points} + i);
+        GLOBAL auxiliary_t* point = candidates + (i64)chain * ${points} + i;
         for (i32 k = 0; k < auxiliaries; ++k) {
-            const f64 here = auxiliary[16 * chain + k];
+            const f64 here = auxiliary[chain].value[k];
             const f64 size = auxiliary_step[k]${" * exp(-0.69314718055994531 * (f64)(step % 8u))" if family == "counts" else ""};
             const f64 centre = here + size * normal_of(philox_words(seed, number, step, k, 0u));
-            point[k] = i == 0 ? here : centre + size * normal_of(philox_words(seed, number, step, 16 * i + k, 0u));
+            point->value[k] = i == 0 ? here : centre + size * normal_of(philox_words(seed, number, step, ${most} * i + k, 0u));
         }
-        write_shape(point, candidate_shape + 16 * ((i64)chain * ${points} + i), auxiliaries, offset, degrees);
+        write_shape(point, candidate_shape + (i64)chain * ${points} + i, auxiliaries, log_peak, degrees);
     }
 }
 
 // Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target,
-    const GLOBAL f32* RESTRICT candidate_shape, GLOBAL f64* RESTRICT partial, i64 pitch,${likelihoods.weights()} i64 row_count,
-    i32 parts, i32 chains${counted})
+    const GLOBAL shape_t* RESTRICT candidate_shape, GLOBAL f64* RESTRICT partial, i64 pitch,
+% if context.get("weighted", False):
+    const GLOBAL f32* RESTRICT row_weight,
+% endif
+    ${arguments.of_counts(family)}
+    i64 row_count, i32 parts, i32 chains)
 {
     LOCAL_ARRAY(f64, part, ${points * block});
     const i32 chain = GROUP_ID / parts;
     const i32 number = GROUP_ID % parts;
-    const GLOBAL f32* shapes = candidate_shape + 16 * ${points} * (i64)chain;
+    const GLOBAL shape_t* shapes = candidate_shape + ${points} * (i64)chain;
 % for i in range(points):
     f64 sum${i} = 0.0;
 % endfor
@@ -121,7 +124,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
         const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - row, (i64)8));
 %   for i in range(points):
         {
-            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${16 * i})${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
+            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${i})${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
             const float4 half_sum = logs.lo + logs.hi;
             sum${i} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }
@@ -132,7 +135,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
         const f32 eta = margins[chain * pitch + row];
         const f32 y = target[row];
 % for i in range(points):
-        sum${i} += (f64)log_likelihood(eta, y, shapes + ${16 * i})${likelihoods.times("row_weight[row]")};
+        sum${i} += (f64)log_likelihood(eta, y, shapes + ${i})${likelihoods.times("row_weight[row]")};
 % endfor
     }
 % endif
@@ -140,9 +143,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
     for (i32 v = number * ${block} + LOCAL_ID; v < distinct; v += parts * ${block}) {
         const f64 y = values[v];
         const f64 times = repeats[v];
-        const GLOBAL f64* points = candidates + ${16 * points} * (i64)chain;
+        const GLOBAL auxiliary_t* own = candidates + ${points} * (i64)chain;
 %   for i in range(points):
-        sum${i} += times * log_rising(y, exp(-2.0 * points[${16 * i}]));
+        sum${i} += times * log_rising(y, exp(-2.0 * own[${i}].value[0]));
 %   endfor
     }
 % endif
@@ -155,27 +158,27 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 }
 
 // One of the points. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape,
-    const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains,
-    f64 offset, f64 degrees,${" f64 least," if scaled else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL shape_t* RESTRICT chain_shape,
+    const GLOBAL auxiliary_t* RESTRICT candidates, const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains,
+    f64 log_peak, f64 degrees, f64 least, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     f64 weight[${points}];
     f64 most = -1.0e300;
     for (i32 i = 0; i < ${points}; ++i) {
-        const GLOBAL f64* point = candidates + 16 * ((i64)chain * ${points} + i);
+        const GLOBAL auxiliary_t* point = candidates + (i64)chain * ${points} + i;
         f64 density = 0.0;
         for (i32 part = 0; part < parts; ++part)
             density += partial[((i64)part * chains + chain) * ${points} + i];
         for (i32 k = 0; k < auxiliaries; ++k) {
 % if family == "ordinal":
-            density -= 0.5 * point[k] * point[k] / ${threshold_scale ** 2};
+            density -= 0.5 * point->value[k] * point->value[k] / ${threshold_scale ** 2};
 % else:
-            density += point[k] - log(1.0 + exp(2.0 * point[k]));
+            density += point->value[k] - log(1.0 + exp(2.0 * point->value[k]));
 % endif
         }
-        weight[i] = density > -1.0e300 && density < 1.0e300${" && point[0] >= least" if scaled else ""} ? density : -1.0e300;
+        weight[i] = density > -1.0e300 && density < 1.0e300${" && point->value[0] >= least" if scaled else ""} ? density : -1.0e300;
         most = weight[i] > most ? weight[i] : most;
     }
     f64 total = 0.0;
@@ -191,6 +194,6 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOB
         ++chosen;
     }
     for (i32 k = 0; k < auxiliaries; ++k)
-        auxiliary[16 * chain + k] = candidates[16 * ((i64)chain * ${points} + chosen) + k];
-    write_shape(candidates + 16 * ((i64)chain * ${points} + chosen), chain_shape + 16 * chain, auxiliaries, offset, degrees);
+        auxiliary[chain].value[k] = candidates[(i64)chain * ${points} + chosen].value[k];
+    write_shape(candidates + (i64)chain * ${points} + chosen, chain_shape + chain, auxiliaries, log_peak, degrees);
 }

@@ -17,11 +17,9 @@
 // slab_j is added to D^-1_j: the prior of beta is also multiplied by N(0, 1 / slab_j), or by nothing where it is 0.
 //
 // Launch: a group of ${block} a chain. beta, local_precision (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
-// whole: (chains, 8): tau^-2, xi^-1, then what a draw reports of itself.
 // Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
-<%
-    WHOLE = 8
-%>
+${records["chain"].declaration()}
+${records["auxiliary"].declaration()}
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
@@ -33,7 +31,7 @@ ${priors.lasso_functions()}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
-    GLOBAL f64* RESTRICT nu, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior,
+    GLOBAL f64* RESTRICT nu, GLOBAL chain_t* RESTRICT chain_state, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT diagonal, const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
     u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
@@ -43,7 +41,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     const i32 chain = GROUP_ID;
     const u32 number = (u32)chain << 8;
     const i64 base = (i64)chain * q;
-    const f64 before = whole[${WHOLE} * chain];
+    const f64 before = chain_state[chain].tau_precision;
     f64 mine = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
         const f64 b = beta[base + j];
@@ -64,12 +62,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     part[LOCAL_ID] = mine;
     ${reduce.block_sum("part", "f64", block)}
     if (LOCAL_ID == 0) {
-        const f64 rate = whole[${WHOLE} * chain + 1] + 0.5 * part[0];
+        const f64 rate = chain_state[chain].xi_rate + 0.5 * part[0];
         const f64 shape = 0.5 * (f64)(q - first + 1);
         const f64 tau = CLAMPED(draw_gamma(shape, seed, stream + 1u + number, step, 0) / rate);
         const philox_words_t words = philox_words(seed, stream + 2u + number, step, 0, 0u);
-        whole[${WHOLE} * chain] = tau;
-        whole[${WHOLE} * chain + 1] = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (inverse_width + tau);
+        chain_state[chain].tau_precision = tau;
+        chain_state[chain].xi_rate = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (inverse_width + tau);
         shared[0] = tau;
     }
     BARRIER();
@@ -91,7 +89,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     }
 }
 
-// rhs = s b, b the sum of the shards' parts (${WHOLE} columns a row more than `width` - 8 hold other sums) or a fixed vector
+// rhs = s b, b the sum of the shards' parts, or a fixed vector
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain)
 {
@@ -105,11 +103,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 }
 
 // rhs = g rhs + normals. With `expanded`, the parameter expansion of Liu and Wu's kind under the proper prior:
-// g^2 ~ Gamma(n / 2, rate (z'z - rhs'rhs) / 2); else g = 1. whole[2] = g. Where the coefficients explain z but for less than
+// g^2 ~ Gamma(n / 2, rate (z'z - rhs'rhs) / 2); else g = 1. expansion = g. Where the coefficients explain z but for less than
 // 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
-    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream,
+    i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -129,7 +127,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
         if (LOCAL_ID == 0) {
             f64 squares = 0.0;
             for (i32 shard = 0; shard < shard_count; ++shard)
-                squares += shards[((i64)shard * chains + chain) * width + width - 8];
+                squares += shards[((i64)shard * chains + chain) * width + total];
             const f64 rest = squares - part[0];
             if (rest > 1.0e-4 * squares) {
                 f64 drawn;
@@ -142,7 +140,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
                 g = sqrt(drawn / (0.5 * rest));
             }
             shared[0] = g;
-            whole[${WHOLE} * chain + 2] = shared[0];
+            chain_state[chain].expansion = shared[0];
         }
         BARRIER();
         g = shared[0];
@@ -179,13 +177,13 @@ KERNEL LAUNCH_BOUNDS(1, 1) set_iteration(GLOBAL u32* RESTRICT iteration, u32 ste
     iteration[0] = step;
 }
 
-// One row of the record: beta, the ${WHOLE} numbers of `whole`, the family's own parameters, and with `scales` lambda^-2
-KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole,
-    const GLOBAL f64* RESTRICT local_precision, const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q,
+// One row of the record: beta, the fields of the chain, the family's own parameters, and with `scales` lambda^-2
+KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL chain_t* RESTRICT chain_state,
+    const GLOBAL f64* RESTRICT local_precision, const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q,
     i32 row, i32 chains, i32 auxiliaries, i32 scales)
 {
     const i32 chain = GROUP_ID;
-    const i32 behind = q + ${WHOLE} + auxiliaries;
+    const i32 behind = q + ${len(records["chain"].names)} + auxiliaries;
     const i32 width = behind + (scales ? q : 0);
     GLOBAL f64* out = record + ((i64)row * chains + chain) * width;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -193,8 +191,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, c
         if (scales)
             out[behind + j] = local_precision[(i64)chain * q + j];
     }
-    for (i32 j = LOCAL_ID; j < ${WHOLE}; j += ${block})
-        out[q + j] = whole[${WHOLE} * chain + j];
+    if (LOCAL_ID == 0) {
+% for field, name in enumerate(records["chain"].names):
+        out[q + ${field}] = chain_state[chain].${name};
+% endfor
+    }
     for (i32 j = LOCAL_ID; j < auxiliaries; j += ${block})
-        out[q + ${WHOLE} + j] = auxiliary[16 * chain + j];
+        out[q + ${len(records["chain"].names)} + j] = auxiliary[chain].value[j];
 }

@@ -1,6 +1,7 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     serial = block == 1
@@ -71,7 +72,8 @@ typedef u16 value_t;
 // Launch: any number of groups of ${block}, which take ${at_once} rows at a time.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_rows(const GLOBAL value_t* RESTRICT design, const GLOBAL f64* RESTRICT coefficients,
     GLOBAL f64* RESTRICT weighted, GLOBAL f64* RESTRICT omega,
-    ${" const GLOBAL f32* RESTRICT signs, u64 seed, u32 stream, u32 noise_stream, const GLOBAL u32* RESTRICT iteration," if mode == "augment" else ""}
+    const GLOBAL f32* RESTRICT signs,
+    ${arguments.of_pass(mode, family)}
     i64 first_row, i64 row_count, i64 rows, i32 strips, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 beta_first)
 {
 % if mode == "augment":
@@ -80,14 +82,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_rows(const GLOBAL value_t* RESTRICT desi
     const GLOBAL f64* b = coefficients + (i64)beta_first * q;
     const i64 tiles = (i64)strips * strip_rows / ${at_once};
 % if serial:
-    const i32 whole = q / 8 * 8;
+    const i32 full = q / 8 * 8;
     for (i64 tile = GROUP_ID; tile < tiles; tile += GROUP_COUNT) {
         const i64 row_base = (i64)strip_first * strip_rows + tile * 8;
         f64 dots[${8 * chains}];
         for (i32 r = 0; r < 8; r += ${together}) {
             const GLOBAL value_t* at = design + (tile * 8 + r) * stride;
             double4 ${", ".join(f"d{k}_{c} = (double4)(0.0)" for k in range(together) for c in range(chains))};
-            for (i32 j = 0; j < whole; j += 8) {
+            for (i32 j = 0; j < full; j += 8) {
 %   for k in range(together):
                 const float8 x${k} = LOAD_ROW(at + ${k} * stride + j);
 %   endfor
@@ -108,12 +110,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_rows(const GLOBAL value_t* RESTRICT desi
 %   for k in range(together):
             {
                 f32 rest[8] __attribute__((aligned(32)));
-                if (whole < q)
-                    *(float8*)rest = LOAD_ROW(at + ${k} * stride + whole);
+                if (full < q)
+                    *(float8*)rest = LOAD_ROW(at + ${k} * stride + full);
 %     for c in range(chains):
                 f64 sum${c} = (d${k}_${c}.x + d${k}_${c}.z) + (d${k}_${c}.y + d${k}_${c}.w);
-                for (i32 j = whole; j < q; ++j)
-                    sum${c} += (f64)rest[j - whole] * b[(i64)${c} * q + j];
+                for (i32 j = full; j < q; ++j)
+                    sum${c} += (f64)rest[j - full] * b[(i64)${c} * q + j];
                 dots[(r + ${k}) * ${chains} + ${c}] = sum${c};
 %     endfor
             }

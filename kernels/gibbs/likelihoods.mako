@@ -5,26 +5,35 @@ The log-likelihood of a row given its margin, and its derivatives, f32.
     variates.latent_functions() comes first
     likelihoods.functions(family)            of one row; on devices with vector lanes
     likelihoods.vector_functions(8, family)  of eight, or 16
-    likelihoods.parameters(family)           what a kernel takes for them
-    likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls
-    likelihoods.weights(), times(weight)     a parameter and a factor, which are nothing unless the constant `weighted` is true
+    likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls; kernels take arguments.of_likelihood(family)
+    likelihoods.vector_value(width, family, x, row, chain), vector_score(...)   calls for vectors of rows, scores without weights
+    likelihoods.given(family, chain)         what a function with arguments.of_likelihood(family) is given
+    likelihoods.times(weight)                a factor, which is nothing unless the constant `weighted` is true
 
 With the constant `weighted` the log-likelihood of a row counts row_weight[row] times.
 
-The margins of probit and logit rows are multiplied by their y = +-1. The other families read target[row], and 16 numbers of a chain,
-`shape`: 1 / sigma, the constant of the log-likelihood, the degrees of freedom; the number of categories, then the thresholds; or, of
-counts, the size r of a negative binomial distribution of mean exp(x) and variance exp(x) + exp(2 x) / r, and log r.
+The margins of probit and logit rows are multiplied by their y = +-1. The other families read target[row], and a record of the
+chain, records["shape"]; size is the r of a negative binomial distribution of mean exp(x) and variance exp(x) + exp(2 x) / r.
 
 The approximation of erfc is that of W. H. Press et al., "Numerical Recipes", section 6.2 (relative error 1.2e-7 everywhere).
 </%doc>
-<%def name="parameters(family)">${"" if family in ("probit", "logit") else " const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT shape,"}${weights()}</%def>
-<%def name="weights()">${" const GLOBAL f32* RESTRICT row_weight," if context.get("weighted", False) else ""}</%def>
+<%!
+    def has_target(family):
+        return family not in ("probit", "logit")
+%>
+<%def name="given(family, chain)">${f"target, shape + {chain}, " if has_target(family) else ""}${"row_weight," if context.get("weighted", False) else ""}</%def>
 <%def name="times(weight)">${f" * {weight}" if context.get("weighted", False) else ""}</%def>
-<%def name="extra(family, row, chain)">${"" if family in ("probit", "logit") else f", target[{row}], shape + 16 * (i64)({chain})"}</%def>
+<%def name="extra(family, row, chain)">${f", target[{row}], shape + ({chain})" if has_target(family) else ""}</%def>
+<%def name="vectors(width, family, row, chain)">${f", vload{width}(0, target + {row}), shape + {chain}" if has_target(family) else ""}</%def>
+<%def name="vector_value(width, family, x, row, chain)">log_likelihood_of_vector(${x}${vectors(width, family, row, chain)})${times(f"vload{width}(0, row_weight + {row})")}</%def>
+<%def name="vector_score(width, family, x, row, chain)">score_of_vector(${x}${vectors(width, family, row, chain)})</%def>
 <%def name="value(family, x, row, chain)">log_likelihood(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
 <%def name="slope(family, x, row, chain)">slope_of(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
 <%def name="curvature(family, x, row, chain)">curvature_of(${x}${extra(family, row, chain)})${times(f"row_weight[{row}]")}</%def>
 <%def name="functions(family)">
+% if family not in ("probit", "logit"):
+${context["records"]["shape"].declaration()}
+% endif
 // log of the normal distribution function
 FUNCTION f32 log_normal_below(f32 x)
 {
@@ -81,75 +90,75 @@ FUNCTION f32 curvature_of(f32 x)
 }
 % elif family == "normal":
 // The log-likelihood of a target y with a normal error about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 r = (y - x) * shape[0];
-    return shape[1] - 0.5f * r * r;
+    const f32 r = (y - x) * shape->inverse_sigma;
+    return shape->log_peak - 0.5f * r * r;
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    return (y - x) * shape[0] * shape[0];
+    return (y - x) * shape->inverse_sigma * shape->inverse_sigma;
 }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    return shape[0] * shape[0];
+    return shape->inverse_sigma * shape->inverse_sigma;
 }
 % elif family == "student":
 // The log-likelihood of a target y with an error of Student's t about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 r = (y - x) * shape[0];
-    return shape[1] - 0.5f * (shape[2] + 1.0f) * LOG1P_F32(r * r / shape[2]);
+    const f32 r = (y - x) * shape->inverse_sigma;
+    return shape->log_peak - 0.5f * (shape->degrees + 1.0f) * LOG1P_F32(r * r / shape->degrees);
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 r = (y - x) * shape[0];
-    return (shape[2] + 1.0f) * r * shape[0] / (shape[2] + r * r);
+    const f32 r = (y - x) * shape->inverse_sigma;
+    return (shape->degrees + 1.0f) * r * shape->inverse_sigma / (shape->degrees + r * r);
 }
 
 // Not the second derivative, which may be below zero, but the weight of a row in iteratively reweighted least squares
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 r = (y - x) * shape[0];
-    return (shape[2] + 1.0f) * shape[0] * shape[0] / (shape[2] + r * r);
+    const f32 r = (y - x) * shape->inverse_sigma;
+    return (shape->degrees + 1.0f) * shape->inverse_sigma * shape->inverse_sigma / (shape->degrees + r * r);
 }
 % elif family == "counts":
 // The log-likelihood of a count y with the logarithm x of its mean, but for what does not depend on x: y x - (y + r) log(1 +
 // exp(x) / r)
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 t = x - shape[1];
-    return y * x - (y + shape[0]) * ((t > 0.0f ? t : 0.0f) + LOG1P_F32(EXP_F32(t > 0.0f ? -t : t)));
+    const f32 t = x - shape->log_size;
+    return y * x - (y + shape->size) * ((t > 0.0f ? t : 0.0f) + LOG1P_F32(EXP_F32(t > 0.0f ? -t : t)));
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 t = x - shape[1];
+    const f32 t = x - shape->log_size;
     const f32 e = EXP_F32(t > 0.0f ? -t : t);
-    return y - (y + shape[0]) * ((t > 0.0f ? 1.0f : e) / (1.0f + e));
+    return y - (y + shape->size) * ((t > 0.0f ? 1.0f : e) / (1.0f + e));
 }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    const f32 t = x - shape[1];
+    const f32 t = x - shape->log_size;
     const f32 e = EXP_F32(t > 0.0f ? -t : t);
-    return (y + shape[0]) * e / ((1.0f + e) * (1.0f + e));
+    return (y + shape->size) * e / ((1.0f + e) * (1.0f + e));
 }
 % else:
 #define NORMAL_DENSITY(x) (0.39894228f * EXP_F32(-0.5f * (x) * (x)))
 
 // Thresholds below and above a category less the margin x; 30 for infinity, where the density and the tail are 0 in f32
-FUNCTION f32 lower_bound(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 lower_bound(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    return y < 0.5f ? -30.0f : shape[(i32)(y + 0.5f)] - x;
+    return y < 0.5f ? -30.0f : shape->threshold[(i32)(y + 0.5f) - 1] - x;
 }
 
-FUNCTION f32 upper_bound(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 upper_bound(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
-    return y > shape[0] - 1.5f ? 30.0f : shape[(i32)(y + 0.5f) + 1] - x;
+    return y > shape->categories - 1.5f ? 30.0f : shape->threshold[(i32)(y + 0.5f)] - x;
 }
 
 // log(Phi(b) - Phi(a)), a < b, on the side where both are not close to 1
@@ -161,13 +170,13 @@ FUNCTION f32 log_between(f32 a, f32 b)
     return high + LOG_F32(MAX(1.0f - EXP_F32(MIN(apart, 0.0f)), 1.0e-7f));
 }
 
-// The log-likelihood of category y, thresholds shape[1], shape[2], ... about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
+// The log-likelihood of category y, thresholds about the margin x
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
     return log_between(lower_bound(x, y, shape), upper_bound(x, y, shape));
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
     const f32 a = lower_bound(x, y, shape);
     const f32 b = upper_bound(x, y, shape);
@@ -175,7 +184,7 @@ FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
     return 0.39894228f * (EXP_F32(-0.5f * a * a - log_inside) - EXP_F32(-0.5f * b * b - log_inside));
 }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
 {
     const f32 a = lower_bound(x, y, shape);
     const f32 b = upper_bound(x, y, shape);
@@ -271,31 +280,31 @@ FUNCTION score_t score_of_vector(float${width} x)
 % else:
 // The log-likelihood of eight rows, and its derivative
 %   if family == "normal":
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
-    const float${width} r = (y - x) * shape[0];
-    return shape[1] - 0.5f * r * r;
+    const float${width} r = (y - x) * shape->inverse_sigma;
+    return shape->log_peak - 0.5f * r * r;
 }
 %   elif family == "student":
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
-    const float${width} r = (y - x) * shape[0];
-    return shape[1] - 0.5f * (shape[2] + 1.0f) * log_of_vector(1.0f + r * r / shape[2]);
+    const float${width} r = (y - x) * shape->inverse_sigma;
+    return shape->log_peak - 0.5f * (shape->degrees + 1.0f) * log_of_vector(1.0f + r * r / shape->degrees);
 }
 %   elif family == "counts":
-FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
     score_t score;
-    const float${width} t = x - shape[1];
+    const float${width} t = x - shape->log_size;
     const int${width} right = t > 0.0f;
     const float${width} e = exp_of_vector(right ? -t : t);
     const float${width} below = log_of_vector(1.0f + e) + (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
-    score.value = y * x - (y + shape[0]) * ((right ? t : (float${width})(0.0f)) + below);
-    score.slope = y - (y + shape[0]) * ((right ? (float${width})(1.0f) : e) / (1.0f + e));
+    score.value = y * x - (y + shape->size) * ((right ? t : (float${width})(0.0f)) + below);
+    score.slope = y - (y + shape->size) * ((right ? (float${width})(1.0f) : e) / (1.0f + e));
     return score;
 }
 
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
     return score_of_vector(x, y, shape).value;
 }
@@ -303,7 +312,7 @@ FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y
 typedef struct { float${width} below, above, inside; } between_t;
 
 // The thresholds about the categories y less x, and log(Phi(above) - Phi(below)); see log_between
-FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
     between_t at;
 %     for i in range(width):
@@ -319,24 +328,24 @@ FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLO
     return at;
 }
 
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
     return between_of_vector(x, y, shape).inside;
 }
 %   endif
 %   if family != "counts":
 
-FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
 {
     score_t score;
 %   endif
 %   if family == "normal":
     score.value = log_likelihood_of_vector(x, y, shape);
-    score.slope = (y - x) * (shape[0] * shape[0]);
+    score.slope = (y - x) * (shape->inverse_sigma * shape->inverse_sigma);
 %   elif family == "student":
-    const float${width} r = (y - x) * shape[0];
+    const float${width} r = (y - x) * shape->inverse_sigma;
     score.value = log_likelihood_of_vector(x, y, shape);
-    score.slope = (shape[2] + 1.0f) * r * shape[0] / (shape[2] + r * r);
+    score.slope = (shape->degrees + 1.0f) * r * shape->inverse_sigma / (shape->degrees + r * r);
 %   elif family == "ordinal":
     const between_t at = between_of_vector(x, y, shape);
     score.value = at.inside;

@@ -1,11 +1,11 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="priors" file="/gibbs/priors.mako"/>
 <%
-    WHOLE = 8
     random_slab = prior == "regularized"
     weighted = context.get("weighted", False)
     factor = " * slab_precision" if random_slab else ""
@@ -30,7 +30,8 @@
 // whatever the present point is, and enters the Metropolis ratio at both ends.
 // Tails: a slice of u, beta_j = tau sinh u, so that the decades of a Cauchy tail are a few units long.
 //
-// Launch: a group of ${block} a chain. margins: (chains, pitch); whole[5] = number of jumps that were accepted.
+// Launch: a group of ${block} a chain. margins: (chains, pitch); jumps: how many were accepted.
+${records["chain"].declaration()}
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -54,7 +55,8 @@ FUNCTION f64 sum_of_vector(float16 x)
 // The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, sixteen rows at a
 // time: two vectors of eight, so that the latency of one is hidden by the other
 FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,
-    ${likelihoods.parameters(family)} i64 begin, i64 end, float4 t, i32 count)
+    ${arguments.of_likelihood(family)}
+    i64 begin, i64 end, float4 t, i32 count)
 {
     double4 total = 0.0;
     for (i64 k = begin; k < end; k += 16) {
@@ -89,9 +91,14 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 %   endfor
         }
         const int16 used = FIRST(end - k);
+%   if family in ("probit", "logit"):
+#define LOG_LIKELIHOOD(x) log_likelihood_of_vector(x)${likelihoods.times("weights")}
+%   else:
+#define LOG_LIKELIHOOD(x) log_likelihood_of_vector(x, responses, shape)${likelihoods.times("weights")}
+%   endif
 %   for c in range(4):
         if (${c} < count)
-            total.s${c} += sum_of_vector(used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", responses, shape"})${likelihoods.times("weights")} : (float16)(0.0f));
+            total.s${c} += sum_of_vector(used ? LOG_LIKELIHOOD(at + t.s${c} * value) : (float16)(0.0f));
 %   endfor
     }
     return total;
@@ -99,11 +106,12 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,
-    GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start,
+    GLOBAL f32* RESTRICT margins, GLOBAL chain_t* RESTRICT chain_state, const GLOBAL i32* RESTRICT member_start,
     const GLOBAL i32* RESTRICT member_column, const GLOBAL f64* RESTRICT member_weight,
     const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start, const GLOBAL i32* RESTRICT row_index,
     const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
-    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)}
+    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,
+    ${arguments.of_likelihood(family)}
     u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -112,9 +120,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     LOCAL_ARRAY(f64, terms, 4);
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
-    const f64 tau = 1.0 / sqrt(whole[${WHOLE} * chain]);
+    const f64 tau = 1.0 / sqrt(chain_state[chain].tau_precision);
 % if random_slab:
-    const f64 slab_precision = whole[${WHOLE} * chain + 7];
+    const f64 slab_precision = chain_state[chain].slab_precision;
 % endif
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
@@ -145,7 +153,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
 % if block == 1:
-        const double4 logs = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}${"row_weight, " if weighted else ""}row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
+        const double4 logs = line_likelihoods(eta, row_index, row_value, ${likelihoods.given(family, "chain")}
+            row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
         likelihood += logs.s0 - logs.s1;
 % else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
@@ -198,7 +207,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f32 t${k} = (f32)(tau * sinh(s.at${k}) - old);
 % endfor
 % if block == 1:
-            const double4 mine = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}${"row_weight, " if weighted else ""}row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
+            const double4 mine = line_likelihoods(eta, row_index, row_value, ${likelihoods.given(family, "chain")}
+            row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
 %   for k in range(4):
             part[${k}] = mine.s${k};
 %   endfor
@@ -240,7 +250,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         beta_f32[(i64)chain * stride + j] = (f32)b[j];
     if (LOCAL_ID == 0)
-        whole[${WHOLE} * chain + 5] = jumps;
+        chain_state[chain].jumps = jumps;
 }
 
 // (beta_S, tau) -> (c beta_S, c tau) for a set S of columns: a slice of log c. The density of the local scales of S does not
@@ -255,20 +265,22 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 // signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column.
 // with_all: S is all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,
-    GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
+    GLOBAL f32* RESTRICT margins, GLOBAL chain_t* RESTRICT chain_state, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
     const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count,
     i32 q, i32 stride, i32 first, f64 inverse_width,
-    ${" f64 slab_degrees, f64 slab_scale," if random_slab else ""}${likelihoods.parameters(family)} u64 seed, u32 stream,
+    ${arguments.of_slab(prior)}
+    ${arguments.of_likelihood(family)}
+    u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
-    const f64 precision = whole[${WHOLE} * chain];
+    const f64 precision = chain_state[chain].tau_precision;
     const f64 inverse = sqrt(precision);
 % if random_slab:
-    const f64 slab_precision = whole[${WHOLE} * chain + 7];
+    const f64 slab_precision = chain_state[chain].slab_precision;
     const i32 with_slab = with_all && slab_degrees > 0.0;
 % endif
     GLOBAL f64* b = beta + (i64)chain * q;
@@ -323,7 +335,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
             const int16 used = FIRST(row_count - k);
 %   for k in range(4):
             if (${k} < s.count)
-                mine${k} += sum_of_vector(used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload16(0, target + k), shape + 16 * chain"})${likelihoods.times("vload16(0, row_weight + k)")} : (float16)(0.0f));
+                mine${k} += sum_of_vector(used ? ${likelihoods.vector_value(16, family, f"at + c{k} * scaled", "k", "chain")} : (float16)(0.0f));
 %   endfor
         }
 % else:
@@ -357,18 +369,18 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
         beta_f32[(i64)chain * stride + j] = (f32)value;
     }
     if (LOCAL_ID == 0) {
-        whole[${WHOLE} * chain] = CLAMPED(precision / (factor * factor));
+        chain_state[chain].tau_precision = CLAMPED(precision / (factor * factor));
 % if random_slab:
         if (with_slab)
-            whole[${WHOLE} * chain + 7] = CLAMPED(slab_precision / (factor * factor));
+            chain_state[chain].slab_precision = CLAMPED(slab_precision / (factor * factor));
 % endif
     }
 }
 
 // part = beta_S as f32 rows of `stride`
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set,
-    GLOBAL f32* RESTRICT part_narrow, i32 q, i32 stride)
+KERNEL LAUNCH_BOUNDS(${block}, 1) round_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set,
+    GLOBAL f32* RESTRICT part_f32, i32 q, i32 stride)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
-        part_narrow[(i64)GROUP_ID * stride + j] = member_of_set[j] != 0.0f ? (f32)beta[(i64)GROUP_ID * q + j] : 0.0f;
+        part_f32[(i64)GROUP_ID * stride + j] = member_of_set[j] != 0.0f ? (f32)beta[(i64)GROUP_ID * q + j] : 0.0f;
 }

@@ -1,3 +1,4 @@
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="sparse" file="/gibbs/sparse.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%
@@ -47,7 +48,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RE
 // partial = sums of the segments. Launch: any number of groups of ${block}, ${lanes} lanes a segment.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_segments(const GLOBAL ${start}* RESTRICT segment_start,
     const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
-    ${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL ${vector}* RESTRICT weighted,
+    ${arguments.of_values(implicit)}
+    const GLOBAL ${vector}* RESTRICT weighted,
     GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
 {
 % if lanes > 1 and not shuffle:
@@ -78,7 +80,8 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
 // beta_first segments on. Launch: as add_segments.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RESTRICT segment_start,
     const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
-    ${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL f64* RESTRICT weighted,
+    ${arguments.of_values(implicit)}
+    const GLOBAL f64* RESTRICT weighted,
     GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
 {
 % if lanes > 1 and not shuffle:
@@ -163,7 +166,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT part
 // the other sum. Launch: a group of ${block} for every shard and tile of `tile` of the width's numbers.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
-    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
+    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width, i32 total,
     i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${2 * block * chains});
@@ -197,7 +200,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT part
 % endfor
         } else {
 % for c in range(chains):
-            out[(i64)${c} * width + j] = j < first ? part[${c * block}] : (j == width - 8 ? part[${(chains + c) * block}] : 0.0);
+            out[(i64)${c} * width + j] = j < first ? part[${c * block}] : (j == total ? part[${(chains + c) * block}] : 0.0);
 % endfor
         }
     }

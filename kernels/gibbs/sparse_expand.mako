@@ -1,10 +1,12 @@
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 // wide[i][j] = s x_ij sqrt(weight[weight_row + i]): rows of a sparse design (see sparse.mako) as f64 for X'WX
 //
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${start}* RESTRICT row_start,
     const GLOBAL ${index}* RESTRICT columns,
-    ${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL f64* RESTRICT factor,
+    ${arguments.of_values(implicit)}
+    const GLOBAL f64* RESTRICT factor,
     const GLOBAL f64* RESTRICT centre, const GLOBAL f32* RESTRICT weight, GLOBAL f64* RESTRICT wide, i64 row, i64 global_row,
     i64 row_count, i32 rows, i32 q, i32 first, i32 weighted)
 {

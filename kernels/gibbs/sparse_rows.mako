@@ -1,5 +1,6 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="sparse" file="/gibbs/sparse.mako"/>
 <%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
@@ -17,8 +18,6 @@
 // every row, and its weight in X'w, which sparse_columns.mako adds up:
 % if mode == "draw":
 //     w = s z, z ~ N(eta, 1) given z > 0, and the sum of z^2
-% elif mode == "combine":
-//     w = s margins[beta's number][row]; eta is not computed
 % elif mode == "product":
 //     w = omega eta / s
 % elif mode == "augment":
@@ -48,28 +47,28 @@ ${polya_gamma.functions()}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
-% if mode != "combine":
-    const GLOBAL ${start}* RESTRICT row_start, const GLOBAL ${index}* RESTRICT columns,${"" if implicit else " const GLOBAL f32* RESTRICT values,"}
+    const GLOBAL ${start}* RESTRICT row_start, const GLOBAL ${index}* RESTRICT columns,
+    ${arguments.of_values(implicit)}
     const GLOBAL ${vector}* RESTRICT coefficients, const GLOBAL f64* RESTRICT offsets, i32 tiles, i32 q,
-% endif
     const GLOBAL f32* RESTRICT signs, GLOBAL ${vector}* RESTRICT weighted, GLOBAL f64* RESTRICT strip_sums,
     i64 first_row, i64 row_count, i32 strips, i32 strip_rows, i32 beta_first,
-   ${likelihoods.parameters(family) if scored else ""}${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode in ("draw", "augment") else ""}${" u32 noise_stream," if mode == "augment" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${" GLOBAL f64* RESTRICT omega," if conjugate else ""} i32 betas)
+    ${arguments.of_pass(mode, family)}
+% if conjugate:
+    GLOBAL f64* RESTRICT omega,
+% endif
+    i32 betas)
 {
 % if mode in ("draw", "augment"):
     const u32 step = iteration[0];
 % endif
 % if not serial:
     LOCAL_ARRAY(f64, part, ${2 * block});
-%   if lanes > 1 and not shuffle and mode != "combine":
+%   if lanes > 1 and not shuffle:
     LOCAL_ARRAY(${sum_type}, lanes_, ${block * chains});
 %   endif
-%   if mode != "combine":
-    LOCAL_ARRAY(${sum_type}, dots, ${at_once * chains * halves});${"    // tiles in turn: the tile before may still be read" if halves == 2 else ""}
+    LOCAL_ARRAY(${sum_type}, dots, ${at_once * chains * halves});    // two halves: tiles in turn, as that before may still be read
     LOCAL_ARRAY(f64, offset, ${chains});
-%   endif
     const i32 lane = LOCAL_ID % ${lanes};
-%   if mode != "combine":
     if (LOCAL_ID < ${chains}) {
         f64 sum = 0.0;
         for (i32 tile = 0; tile < tiles; ++tile)
@@ -77,8 +76,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
         offset[LOCAL_ID] = sum;
     }
     BARRIER();
-%   endif
-% elif mode != "combine":
+% else:
     f64 offset[${chains}];
     for (i32 c = 0; c < ${chains}; ++c) {
         f64 sum = 0.0;
@@ -90,9 +88,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
     const i64 rows = (i64)strips * strip_rows;
     GLOBAL ${vector}* out = weighted + beta_first * rows;
     GLOBAL f64* sums = strip_sums + 2 * (i64)beta_first * strips;
-% if mode != "combine":
     const GLOBAL ${vector}* gathered = coefficients + (i64)beta_first * q;
-% endif
     for (i32 strip = GROUP_ID; strip < strips; strip += GROUP_COUNT) {
 % if serial:
         f64 total[${2 * chains}];
@@ -110,17 +106,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
             f64 dots[${8 * chains}];
 %   endif
             for (i32 r = 0; r < 8; ++r) {
-%   if mode != "combine":
                 ${sum_type} ${", ".join(f"a{c} = 0" for c in range(chains))};
 ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "columns", "0", "gathered", chains, vector, sum_type, 1, 0, implicit)}
-%     for c in range(chains):
-%       if conjugate:
+%   for c in range(chains):
+%     if conjugate:
                 dots[r * ${chains} + ${c}] = a${c} + offset[${c}];
-%       else:
+%     else:
                 latent[r * ${chains} + ${c}] = signs[first_row + tile_row + r] * (f32)((f64)a${c} + offset[${c}]);
-%       endif
-%     endfor
-%   endif
+%     endif
+%   endfor
             }
 %   if vectors:
             const i64 eight = first_row + tile_row;
@@ -132,7 +126,7 @@ ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "
                 eta.s${i} = latent[${i * chains + c}];
 %       endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + eight);
-                const score_t at = score_of_vector(eta${"" if family in ("probit", "logit") else f", vload8(0, target + eight), shape + 16 * (i64)(beta_first + {c})"});
+                const score_t at = ${likelihoods.vector_score(8, family, "eta", "eight", f"beta_first + {c}")};
                 const float8 slope = (used ? at.slope${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f)) * vload8(0, signs + eight);
                 const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f);
 %       for i in range(8):
@@ -144,7 +138,7 @@ ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "
             }
 %     endfor
 %   endif
-% elif mode != "combine":
+% else:
             const i64 mine = tile_row + LOCAL_ID / ${lanes};
             const i32 inside = tile + LOCAL_ID / ${lanes} < strip_rows;
             ${sum_type} ${", ".join(f"a{c} = 0" for c in range(chains))};
@@ -176,19 +170,16 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
                     const i32 used = row < row_count;
 %   if serial and conjugate:
                     const f64 eta = dots[o];
-%   elif serial and mode != "combine":
+%   elif serial:
                     const f32 eta = latent[o];
 %   elif conjugate:
                     const f64 eta = dots[${half}o] + offset[c];
-%   elif mode != "combine":
+%   else:
                     const f32 eta = sign * (f32)((f64)dots[${half}o] + offset[c]);
 %   endif
 %   if mode == "draw":
                     const f32 w = used ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, row, 0u) : 0.0f;
                     const f64 added = (f64)(w * w);
-%   elif mode == "combine":
-                    const f32 w = used ? margins[(i64)(beta_first + c) * pitch + row] : 0.0f;
-                    const f64 added = 0.0;
 %   elif mode == "product":
                     const f64 w = used ? (f64)sign * omega[beta_first * rows + local_row * ${chains} + c] * eta : 0.0;
                     const f64 added = 0.0;

@@ -1,9 +1,11 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     each = 4 if storage == "f32" else 8
+    stored = "f32" if storage == "f32" else "u16"
     size = lanes * row_lanes
     outputs = row_lanes * rows * chains
     shuffled = reduction == "shuffle"
@@ -21,8 +23,6 @@
 % if mode == "draw":
 //     z ~ N(eta, 1) given z > 0                 the rows are already multiplied by their y = +-1
 //     out += x z, and z^2 into the column behind the last
-% elif mode == "combine":
-//     out += x w, w = margins[beta's number][row]; eta is not used
 % else:
 // out += x f(eta), f = (log F)', F the distribution function of the ${family} model, and log F(eta) into the column behind the
 // last
@@ -50,10 +50,10 @@ typedef float4 chunk_t;
 typedef uint4 chunk_t;
 % endif
 
-KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design,
+KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${stored}* RESTRICT design,
     const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
     i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
-    ${" u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""}
+    ${arguments.of_pass(mode, family)}
     GLOBAL u32* RESTRICT queue, u32 spared)
 {
 % if mode == "draw":
@@ -256,8 +256,6 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
 %   endif
                 extra += z * z;
                 latent[o] = z;
-% elif mode == "combine":
-                latent[o] = global_row < row_count ? margins[(i64)(beta_first + c) * pitch + global_row] : 0.0f;
 % else:
                 latent[o] = global_row < row_count ? ${likelihoods.slope(family, "eta", "global_row", "beta_first + c")} : 0.0f;
                 extra += global_row < row_count ? ${likelihoods.value(family, "eta", "global_row", "beta_first + c")} : 0.0f;

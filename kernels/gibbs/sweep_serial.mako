@@ -1,5 +1,6 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
@@ -84,8 +85,8 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta,
     GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count,
-    i32 beta_first,
-    ${likelihoods.parameters(family) if mode in ("score", "margins") else ""} i32 betas${", u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
+    ${arguments.of_pass(mode, family)}
+    i32 beta_first, i32 betas)
 {
 % if mode == "draw":
     const u32 step = iteration[0];
@@ -153,7 +154,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 eta.s${i} = latent[${i * chains + c}];
 %   endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
-                const score_t at = score_of_vector(eta${"" if family in ("probit", "logit") else f", vload8(0, target + row), shape + 16 * (i64)(beta_first + {c})"});
+                const score_t at = ${likelihoods.vector_score(8, family, "eta", "row", f"beta_first + {c}")};
                 const float8 slope = used ? at.slope${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
                 const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
 %   for i in range(8):
@@ -163,13 +164,6 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 extra${c} += (half_sum.x + half_sum.z) + (half_sum.y + half_sum.w);
             }
 % endfor
-% elif mode == "combine":
-            for (i32 r = 0; r < ${rows}; ++r) {
-                const i64 row = first_row + local_row + r;
-% for c in range(chains):
-                latent[r * ${chains} + ${c}] = row < row_count ? margins[(i64)(beta_first + ${c}) * pitch + row] : 0.0f;
-% endfor
-            }
 % else:
             for (i32 r = 0; r < ${rows}; ++r) {
                 const i64 row = first_row + local_row + r;

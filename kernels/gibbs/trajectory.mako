@@ -1,12 +1,12 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="priors" file="/gibbs/priors.mako"/>
 <%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 <%
-    WHOLE = 8
     random_slab = prior == "regularized"
     penalty = "slab[j] * slab_precision" if random_slab else "slab[j]"
 %>
@@ -20,9 +20,9 @@
 // integrated out.
 //
 // Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs:
-// (chains of the group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `width` - 8; whole: (chains,
-// ${WHOLE}): tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted, c^-2 of the slab. control: log e, its
-// average, the mean error, the centre of log e, number of adaptations, e.
+// (chains of the group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `total`.
+${records["chain"].declaration()}
+${records["control"].declaration()}
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -40,9 +40,9 @@ ${horseshoe.slice_functions(4 if block > 1 else 1)}
 // slab_degrees, so that the slab is Student's t; c = slab_scale if d is 0. s_j = slab_j / c^2.
 % endif
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
-    GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
+    GLOBAL chain_t* RESTRICT chain_state, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
     const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
-    ${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    ${arguments.of_slab(prior)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
@@ -53,8 +53,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
 % if random_slab:
     f64 slab_precision = 1.0 / (slab_scale * slab_scale);
     if (slab_degrees > 0.0) {
-        const f64 precision = whole[${WHOLE} * chain];
-        s = slice_begin(-0.5 * log(whole[${WHOLE} * chain + 7]), 1.0, seed, stream + 2u + number, step, 0);
+        const f64 precision = chain_state[chain].tau_precision;
+        s = slice_begin(-0.5 * log(chain_state[chain].slab_precision), 1.0, seed, stream + 2u + number, step, 0);
         while (s.phase < 4) {    // the same for all of a group
 %   for k in range(4):
             f64 mine${k} = 0.0;
@@ -80,7 +80,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
         slab_precision = CLAMPED(exp(-2.0 * s.here));
     }
 % endif
-    s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0, seed, stream + 1u + number, step, 0);
+    s = slice_begin(-0.5 * log(chain_state[chain].tau_precision), 1.0, seed, stream + 1u + number, step, 0);
     while (s.phase < 4) {    // the same for all of a group
 % for k in range(4):
         f64 mine${k} = 0.0;
@@ -116,9 +116,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
         scale[base + j] = 1.0 / sqrt(diagonal[j] + own);
     }
     if (LOCAL_ID == 0) {
-        whole[${WHOLE} * chain] = tau;
+        chain_state[chain].tau_precision = tau;
 % if random_slab:
-        whole[${WHOLE} * chain + 7] = slab_precision;
+        chain_state[chain].slab_precision = slab_precision;
 % endif
     }
 }
@@ -133,7 +133,7 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin,
     GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score,
-    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -150,7 +150,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT be
     part[LOCAL_ID] = mine;
     ${reduce.block_sum("part", "f64", block)}
     if (LOCAL_ID == 0)
-        energy[chain] = score[(i64)chain * width + width - 8] - 0.5 * part[0];
+        energy[chain] = score[(i64)chain * width + total] - 0.5 * part[0];
 }
 
 // rhs = s g; the score is the sum of the shards' parts
@@ -170,12 +170,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT scor
 
 // r += share e rhs, and a copy of it in rhs
 KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs,
-    const GLOBAL f64* RESTRICT control, f64 share, i32 q, i32 first_chain, u64 seed, u32 stream,
+    const GLOBAL control_t* RESTRICT control, f64 share, i32 q, i32 first_chain, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
-    const f64 length = share * step_length(control[5], seed, stream, step, chain);
+    const f64 length = share * step_length(control->length, seed, stream, step, chain);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const f64 r = momentum[(i64)chain * q + j] + length * rhs[(i64)GROUP_ID * q + j];
         momentum[(i64)chain * q + j] = r;
@@ -185,12 +185,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, G
 
 // beta += e s rhs, also as f32 rows of `stride`
 KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs,
-    const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
+    const GLOBAL f64* RESTRICT scale, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
     i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
-    const f64 length = step_length(control[5], seed, stream, step, chain);
+    const f64 length = step_length(control->length, seed, stream, step, chain);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const i64 at = (i64)chain * q + j;
         const f64 value = beta[at] + length * scale[at] * rhs[(i64)GROUP_ID * q + j];
@@ -206,7 +206,7 @@ ${serial.functions()}
 // the factor of C
 KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
     GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L,
-    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, f64 share,
+    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, f64 share,
     i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -222,7 +222,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i3
     }
     serial_solve_lower(factor, r, q);
     if (drifts) {
-        const f64 length = step_length(control[5], seed, stream, step, chain);
+        const f64 length = step_length(control->length, seed, stream, step, chain);
         const f64 kick = share * length;
         for (i32 j = 0; j < q; ++j) {
             const f64 kicked = momentum[base + j] + kick * r[j];
@@ -244,8 +244,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i3
 KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT origin,
     const GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
-    const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
-    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed,
+    const GLOBAL f64* RESTRICT energy, const GLOBAL control_t* RESTRICT control, const GLOBAL i32* RESTRICT status,
+    GLOBAL chain_t* RESTRICT chain_state, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 total, i32 stride, i32 first_chain, u64 seed,
     u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
@@ -253,7 +253,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     LOCAL_ARRAY(i32, decision, 1);
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
-    const f64 length = 0.5 * step_length(control[5], seed, stream, step, chain);
+    const f64 length = 0.5 * step_length(control->length, seed, stream, step, chain);
     f64 mine = 0.0;
     f64 logs = 0.0;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
@@ -268,16 +268,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     if (LOCAL_ID == 0) {
         f64 likelihood = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)
-            likelihood += shards[((i64)shard * chains + chain) * width + width - 8];
+            likelihood += shards[((i64)shard * chains + chain) * width + total];
         const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), step, 0, 0u);
         const f64 change = likelihood - 0.5 * part[0] - energy[chain];
         const i32 finite = change > -1.0e300 && change < 1.0e300 && status[GROUP_ID] == 0;
         const f64 accepted = finite ? (change < 0.0 ? exp(change) : 1.0) : 0.0;
         decision[0] = uniform_f64_wide(words.w2, words.w3) < accepted;
-        whole[${WHOLE} * chain + 2] = (decision[0] ? 0.5 * part[0] - likelihood : -energy[chain]) - 0.5 * part[${block}];
-        whole[${WHOLE} * chain + 3] = decision[0] ? likelihood : score[(i64)chain * width + width - 8];
-        whole[${WHOLE} * chain + 4] = accepted;
-        whole[${WHOLE} * chain + 6] = (f64)decision[0];
+        chain_state[chain].expansion = (decision[0] ? 0.5 * part[0] - likelihood : -energy[chain]) - 0.5 * part[${block}];
+        chain_state[chain].log_likelihood = decision[0] ? likelihood : score[(i64)chain * width + total];
+        chain_state[chain].acceptance = accepted;
+        chain_state[chain].moved = (f64)decision[0];
     }
     BARRIER();
     const i32 moved = decision[0];
@@ -312,39 +312,41 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, 
 }
 
 // Dual averaging of log e towards a mean probability of acceptance `target` over all chains
-KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL f64* RESTRICT control, const GLOBAL f64* RESTRICT whole, i32 chains, f64 target)
+KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL control_t* RESTRICT control, const GLOBAL chain_t* RESTRICT chain_state, i32 chains, f64 target)
 {
     f64 mean = 0.0;
     for (i32 chain = 0; chain < chains; ++chain)
-        mean += whole[${WHOLE} * chain + 4];
+        mean += chain_state[chain].acceptance;
     mean /= (f64)chains;
-    const f64 count = control[4] + 1.0;
+    const f64 count = control->adaptations + 1.0;
     const f64 weight = 1.0 / (count + 10.0);
-    const f64 error = (1.0 - weight) * control[2] + weight * (target - mean);
-    const f64 trial = control[3] - sqrt(count) / 0.05 * error;
+    const f64 error = (1.0 - weight) * control->error + weight * (target - mean);
+    const f64 trial = control->centre - sqrt(count) / 0.05 * error;
     const f64 bounded = trial < -9.0 ? -9.0 : (trial > 0.6 ? 0.6 : trial);
     const f64 share = pow(count, -0.75);
-    control[0] = bounded;
-    control[1] = share * bounded + (1.0 - share) * control[1];
-    control[2] = error;
-    control[4] = count;
-    control[5] = exp(bounded);
+    control->log_length = bounded;
+    control->mean_log_length = share * bounded + (1.0 - share) * control->mean_log_length;
+    control->error = error;
+    control->adaptations = count;
+    control->length = exp(bounded);
 }
 
 // margins = those of the trajectory's end where a chain has moved there
 KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT ends,
-    const GLOBAL f64* RESTRICT whole, i64 first_row, i64 rows, i64 pitch, i32 chains)
+    const GLOBAL chain_t* RESTRICT chain_state, i64 first_row, i64 rows, i64 pitch, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows * chains; i += GLOBAL_SIZE) {
         const i64 at = i / rows * pitch + first_row + i % rows;
-        if (whole[${WHOLE} * (i / rows) + 6] != 0.0)
+        if (chain_state[i / rows].moved != 0.0)
             margins[at] = ends[at];
     }
 }
 
 // sums += the curvature of -log F at the margins of all chains
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins,
-    GLOBAL f32* RESTRICT sums,${likelihoods.parameters(family)} i64 first_row, i64 rows, i64 pitch, i32 chains)
+    GLOBAL f32* RESTRICT sums,
+    ${arguments.of_likelihood(family)}
+    i64 first_row, i64 rows, i64 pitch, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
         f32 sum = sums[i];

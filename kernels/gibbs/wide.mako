@@ -1,9 +1,8 @@
 <%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%
-    WHOLE = 8
-    TRIAL = 8
     linear = family != "probit"
     serial = block == 1
 %>
@@ -34,6 +33,12 @@
 // Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. variance: (chains, stride), zeros from
 // q on; latent, solution, margins, spread (v): (chains, n); matrix: (chains, n, n), lower triangle;
 // covariance: M, both triangles; all f64. design: (rows, stride) f32.
+${records["chain"].declaration()}
+% if linear:
+${records["auxiliary"].declaration()}
+${records["trial"].declaration()}
+#define LOG_SIGMA(auxiliary) ((auxiliary).value[0])    // the one parameter of a linear regression
+% endif
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -149,16 +154,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margi
 // z, also as the right-hand side of L x = z, and
 // v${"" if family == "normal" else " given beta's margins: 1 / v ~ Gamma((nu + 1) / 2, rate (nu + (z - m)^2 / sigma^2) / 2)"}
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT target, GLOBAL f64* RESTRICT latent,
-    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT spread, i64 row_count,
-    ${" const GLOBAL f64* RESTRICT margins, const GLOBAL f64* RESTRICT auxiliary, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration," if family == "student" else ""}
-    i32 chains)
+    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT margins,
+    const GLOBAL auxiliary_t* RESTRICT auxiliary, f64 degrees, i64 row_count, i32 chains, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i % row_count;
         const f64 z = (f64)target[row];
 % if family == "student":
         const i64 chain = i / row_count;
-        const f64 apart = (z - margins[i]) * exp(-auxiliary[16 * chain]);
+        const f64 apart = (z - margins[i]) * exp(-LOG_SIGMA(auxiliary[chain]));
         const f64 drawn = draw_gamma(0.5 * (degrees + 1.0), seed, stream + ((u32)chain << 8), iteration[0], row);
         spread[i] = 0.5 * (degrees + apart * apart) / drawn;
 % else:
@@ -170,38 +175,37 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT targe
 }
 
 // Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
-// trial: (chains, ${TRIAL}): the factor of tau^2 since X D X' was made and log sigma, now; the same two as proposed; the
-// log-density now; whether the last proposal was taken. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL f64* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
+// trial.tau_squared: the factor of tau^2 since X D X' was made. Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL trial_t* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
-    GLOBAL f64* t = trial + ${TRIAL} * GROUP_ID;
+    GLOBAL trial_t* t = trial + GROUP_ID;
     const f64 change = size * normal_of(philox_words(seed, stream + ((u32)GROUP_ID << 8), iteration[0], 2 * number, 0u));
-    t[2] = which == 1 ? t[0] * exp(2.0 * change) : t[0];
-    t[3] = which == 0 ? t[1] + change : t[1];
+    t->proposed_tau_squared = which == 1 ? t->tau_squared * exp(2.0 * change) : t->tau_squared;
+    t->proposed_log_sigma = which == 0 ? t->log_sigma + change : t->log_sigma;
 }
 
 // Begin with X D X' as it was made. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT trial)
+KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL trial_t* RESTRICT trial)
 {
-    GLOBAL f64* t = trial + ${TRIAL} * GROUP_ID;
-    t[0] = t[2] = 1.0;
-    t[1] = t[3] = auxiliary[16 * GROUP_ID];
-    t[5] = 0.0;
+    GLOBAL trial_t* t = trial + GROUP_ID;
+    t->tau_squared = t->proposed_tau_squared = 1.0;
+    t->log_sigma = t->proposed_log_sigma = LOG_SIGMA(auxiliary[GROUP_ID]);
+    t->accepted = 0;
 }
 
 // M of the proposed point, from X D X' in `kernel`
 KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread,
-    const GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
+    const GLOBAL trial_t* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
 {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT) {
         const i64 chain = line / row_count;
         const i64 i = line % row_count;
-        const f64 factor = trial[${TRIAL} * chain + 2];
+        const f64 factor = trial[chain].proposed_tau_squared;
         const GLOBAL f64* from = product + line * row_count;
         GLOBAL f64* to = matrix + line * row_count;
         for (i64 j = LOCAL_ID; j <= i; j += ${block}) {
-            const f64 error = j == i ? spread[line] * exp(2.0 * trial[${TRIAL} * chain + 3]) : 0.0;
+            const f64 error = j == i ? spread[line] * exp(2.0 * trial[chain].proposed_log_sigma) : 0.0;
             to[j] = (factor == 1.0 ? from[j] : factor * (from[j] - intercept_variance) + intercept_variance) + error;
         }
     }
@@ -210,7 +214,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
 // The log-density of the proposed point, from its factor L and x = L^-1 z, 0 if log sigma is below `least`; with which >= 0 it
 // may be taken, else it is the present one.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution,
-    const GLOBAL i32* RESTRICT status, GLOBAL f64* RESTRICT trial, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT auxiliary,
+    const GLOBAL i32* RESTRICT status, GLOBAL trial_t* RESTRICT trial, GLOBAL chain_t* RESTRICT chain_state, GLOBAL auxiliary_t* RESTRICT auxiliary,
     i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
@@ -224,10 +228,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
     part[LOCAL_ID] = mine;
     ${reduce.block_sum("part", "f64", block)}
     if (LOCAL_ID == 0) {
-        GLOBAL f64* t = trial + ${TRIAL} * chain;
-        const f64 before = whole[${WHOLE} * chain] * t[0];                // tau^-2 that X D X' was made with
-        const f64 log_sigma = t[3];
-        const f64 precision = before / t[2];
+        GLOBAL trial_t* t = trial + chain;
+        const f64 before = chain_state[chain].tau_precision * t->tau_squared;                // tau^-2 that X D X' was made with
+        const f64 log_sigma = t->proposed_log_sigma;
+        const f64 precision = before / t->proposed_tau_squared;
         // half-Cauchy priors of sigma and tau, as densities of their logarithms
         f64 density = part[0] + log_sigma - log(1.0 + exp(2.0 * log_sigma)) - 0.5 * log(precision) - log(1.0 + inverse_width / precision);
         if (status[chain] != 0 || log_sigma < least || !(density > -1.0e300 && density < 1.0e300))
@@ -235,25 +239,25 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
         i32 taken = which < 0;
         if (!taken) {
             const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), iteration[0], 2 * number + 1, 0u);
-            taken = t[4] > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density - t[4];
+            taken = t->log_density > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density - t->log_density;
         }
-        t[5] = (f64)taken;
+        t->accepted = taken;
         if (taken) {
-            t[0] = t[2];
-            t[1] = log_sigma;
-            t[4] = density;
-            whole[${WHOLE} * chain] = precision;
-            auxiliary[16 * chain] = log_sigma;
+            t->tau_squared = t->proposed_tau_squared;
+            t->log_sigma = log_sigma;
+            t->log_density = density;
+            chain_state[chain].tau_precision = precision;
+            LOG_SIGMA(auxiliary[chain]) = log_sigma;
         }
     }
 }
 
 // The factor and L^-1 z of the point that was taken
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL f64* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix,
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL trial_t* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix,
     GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains)
 {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT)
-        if (trial[${TRIAL} * (line / row_count) + 5] != 0.0)
+        if (trial[line / row_count].accepted)
             for (i64 j = LOCAL_ID; j < row_count; j += ${block})    // providers keep their own above the diagonal
                 matrix[line * row_count + j] = trial_matrix[line * row_count + j];
 }
@@ -272,8 +276,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT sca
 
 // u${", and the prior variances once more: tau may have moved" if linear else ""}
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior_draw,
-    ${" GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT trial, i32 stride, i32 first," if linear else ""} i32 q,
-    i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    ${arguments.of_trial(linear)}
+    i32 q, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     for (i64 i = GLOBAL_ID; i < (i64)q * chains; i += GLOBAL_SIZE) {
         const i64 chain = i / q;
@@ -281,7 +285,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, G
         f64 s = scale[i];
 % if linear:
         if (j >= first)
-            s *= sqrt(trial[${TRIAL} * chain]);
+            s *= sqrt(trial[chain].tau_squared);
         variance[chain * stride + j] = s * s;
 % endif
         prior_draw[i] = s * normal_of(philox_words(seed, stream + ((u32)chain << 8), iteration[0], j, 0u));
@@ -366,23 +370,23 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64*
 % endif
 
 // What an iteration of the kernel hmc reports: the log-likelihood, and that nothing was rejected
-KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
-    GLOBAL f64* RESTRICT whole)
+KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width, i32 total,
+    GLOBAL chain_t* RESTRICT chain_state)
 {
     if (LOCAL_ID == 0) {
         f64 sum = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)
-            sum += shards[((i64)shard * chains + GROUP_ID) * width + width - 8];
-        whole[${WHOLE} * GROUP_ID + 3] = sum;
-        whole[${WHOLE} * GROUP_ID + 4] = 1.0;
+            sum += shards[((i64)shard * chains + GROUP_ID) * width + total];
+        chain_state[GROUP_ID].log_likelihood = sum;
+        chain_state[GROUP_ID].acceptance = 1.0;
     }
 }
 
 // g, from x = L^-1 z in `solution`; then solution = g z - X u - V^1/2 d, X u in margins
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins,
-    GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT whole,
-    ${" const GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT auxiliary," if linear else ""} i64 row_count,
-    i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    GLOBAL f64* RESTRICT solution, GLOBAL chain_t* RESTRICT chain_state,
+    ${arguments.of_errors(linear)}
+    i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -407,7 +411,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
                 drawn = 0.5 * normal * normal;
             }
             shared[0] = sqrt(drawn / (0.5 * part[0]));
-            whole[${WHOLE} * chain + 2] = shared[0];
+            chain_state[chain].expansion = shared[0];
         }
         BARRIER();
         g = shared[0];
@@ -416,7 +420,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
         const i64 at = chain * row_count + i;
         f64 d = normal_of(philox_words(seed, stream + 2u + number, step, i, 0u));
 % if linear:
-        d *= sqrt(spread[at]) * exp(auxiliary[16 * chain]);
+        d *= sqrt(spread[at]) * exp(LOG_SIGMA(auxiliary[chain]));
 % endif
         solution[at] = g * latent[at] - margins[at] - d;
     }

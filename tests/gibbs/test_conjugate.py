@@ -86,7 +86,7 @@ def test_the_noise_of_the_rows_does_not_depend_on_the_local_scales(device: Membe
         sampler.advance(0, 1, 0)
         state = sampler.state()
     local = state["local_precision"][0]
-    prior = state["whole"][0, 0] * local
+    prior = state["chain_state"][0, 0] * local
     of_rows = (1.0 + prior) * state["beta"][0] - np.sqrt(prior) * normals(5, STREAM_NOISE, 0, count, 0)
     assert of_rows.std() > 1.0  # the latent variables, and standard normals
     assert abs(spearmanr(local, of_rows**2).statistic) < 0.1

@@ -120,17 +120,17 @@ def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
         beta = 0.3 * random.standard_normal((3, sampler.design.layout.columns))
         sampler.set_state(state_of(beta, tau=0.3))
 
-        def move(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
+        def move(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[Any]]:
             moves = worker.hamiltonian
             moves._move_lines()
             margins = worker.device.get(moves._margins).reshape(3, -1)[:, : len(y)]
-            return worker.device.get(worker.chains.beta), margins, worker.device.get(worker.chains.whole)
+            return worker.device.get(worker.chains.beta), margins, worker.device.get(worker.chains.chain_state)
 
-        moved, margins, whole = sampler.workers.first(move)
+        moved, margins, states = sampler.workers.first(move)
         rows = np.asarray(sampler.design.rows(0, len(y)), np.float64)[:, : beta.shape[1]]
         assert np.abs(margins - moved @ rows.T).max() < 1e-3
         assert (moved != beta).any(axis=0).sum() > 8
-        assert (whole[:, 5] > 0).all()
+        assert (states["jumps"] > 0).all()
 
 
 @pytest.mark.full

@@ -157,7 +157,7 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
         stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
         assert owner.solve(problem_of(), run_folder=tmp_path / "stopped", **options).status == "interrupted"
     for fault, change in (
-        ("not above 0", lambda arrays, state: arrays["whole"].fill(0.0)),
+        ("not above 0", lambda arrays, state: arrays["chain_state"].fill(0.0)),
         ("does not match the iteration", lambda arrays, state: state.update(iteration=0)),
         ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),
         ("shares of small", lambda arrays, state: arrays["small"].fill(1.5)),

@@ -16,7 +16,7 @@ from engine.devices import Member
 from engine.devices.kernels import templates
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import REPORT
+from engine.solvers.gibbs.device.records import CHAIN
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.sparse_rows import SparseRows
 from engine.solvers.gibbs.device.worker import Worker
@@ -168,7 +168,7 @@ def advance(
     sampler.workers.each(set_signs if sampler.settings.kernel == "cg" else work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
     state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
-    state["whole"][:, REPORT.index("slab_precision")] = draws["slab"]
+    state["chain_state"][:, CHAIN.names.index("slab_precision")] = draws["slab"]
     sampler.set_state(state)
     for step in range(first, first + ITERATIONS):
         sampler.workers.each(Worker.iterate, step)
@@ -224,13 +224,14 @@ def p_values(
                 state = advance(sampler, chosen, y[used[0]], run, kernel == "lines")
                 ends.append({name: array[: len(mine[at : at + chains])] for name, array in state.items()})
                 run += ITERATIONS
-    beta, local, nu, whole = (
-        np.concatenate([end[name] for end in ends]) for name in ("beta", "local_precision", "nu", "whole")
+    beta, local, nu, numbers = (
+        np.concatenate([end[name] for end in ends]) for name in ("beta", "local_precision", "nu", "chain_state")
     )
-    tau = whole[:, 0] ** -0.5
+    state = CHAIN.view(numbers)
+    tau = state["tau_precision"] ** -0.5
     values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf)}
     if kernel in ("gibbs", "px", "wide"):
-        values["xi"] = stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)
+        values["xi"] = stats.kstest(state["xi_rate"], stats.gamma(0.5).cdf)
     if intercept:
         values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
     for j in range(inside, inside + p):
@@ -244,7 +245,7 @@ def p_values(
         expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
         values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
         if kind == "regularized":
-            values["slab"] = stats.ks_2samp(whole[:, REPORT.index("slab_precision")], fresh["slab"])
+            values["slab"] = stats.ks_2samp(state["slab_precision"], fresh["slab"])
         if intercept:
             values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
         for j in range(inside, inside + p):

@@ -55,15 +55,15 @@ def sampling_of(
 def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any = 1.0, xi: Any = 1.0) -> dict[str, Any]:
     """A state from tau, lambda, nu and xi as the model has them; beta of shape (chains, q)."""
     chains, _ = beta.shape
-    whole = np.ones((chains, 8))
-    whole[:, 0], whole[:, 1] = 1.0 / np.asarray(tau) ** 2, 1.0 / np.asarray(xi)
+    chain_state = np.ones((chains, 8))
+    chain_state[:, 0], chain_state[:, 1] = 1.0 / np.asarray(tau) ** 2, 1.0 / np.asarray(xi)
     local, inverse_nu = (np.broadcast_to(1.0 / np.asarray(value), beta.shape) for value in (np.square(lam), nu))
     auxiliary = np.zeros((chains, AUXILIARY))
     return {
         "beta": beta,
         "local_precision": local.copy(),
         "nu": inverse_nu.copy(),
-        "whole": whole,
+        "chain_state": chain_state,
         "auxiliary": auxiliary,
     }
 

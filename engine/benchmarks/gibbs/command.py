@@ -112,7 +112,7 @@ def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.floa
         "beta": beta,
         "local_precision": np.ones((chains, q)),
         "nu": np.ones((chains, q)),
-        "whole": np.ones((chains, 8)),
+        "chain_state": np.ones((chains, 8)),
         "auxiliary": np.zeros((chains, AUXILIARY)),
     }
 

@@ -74,7 +74,7 @@ class Record:
         self.dtype = _dtype(self._fields)
 
     def __repr__(self) -> str:
-        return f"Record({self.name!r}, {self._fields!r})"  # what programs and rendered texts are told apart by
+        return f"Record({self.name!r}, {self._fields!r})"  # programs and rendered texts are kept under it
 
     def declaration(self) -> str:
         """The structure in the dialect; to be put into a template."""

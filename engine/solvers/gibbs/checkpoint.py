@@ -14,6 +14,7 @@ from ...base.context import Checkpoint
 from ...errors import RunFolderError
 from .design.lines import Lines
 from .design.matrix import Design
+from .device.records import CHAIN
 from .device.sampler import Sampler
 from .draws.store import Draws
 
@@ -56,7 +57,7 @@ class RunState:
     Attributes
     ----------
     draws, statistics, scales : Draws
-        Of the coefficients in the user's units, of the numbers :data:`engine.solvers.gibbs.device.chains.REPORT`, and
+        Of the coefficients in the user's units, of the fields of :data:`.device.records.CHAIN`, and
         of log lambda.
     traced : ndarray of int64
         Coefficients that are traced, in the numbering of the result.
@@ -229,11 +230,12 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     """
     layout = state.design.layout
     iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
+    tau_precision = CHAIN.view(arrays["chain_state"])["tau_precision"]
     rules = {
         "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
-        and arrays["whole"].shape == (options.chains, 8)
+        and arrays["chain_state"].shape == (options.chains, len(CHAIN.names))
         and arrays["mode"].shape == (layout.columns,),
-        "a precision is not above 0": bool((arrays["local_precision"] > 0).all() and (arrays["whole"][:, 0] > 0).all()),
+        "a precision is not above 0": bool((arrays["local_precision"] > 0).all() and (tau_precision > 0).all()),
         "the number of draws does not match the iteration": state.draws.count == kept
         and all(draws.count == kept for _, draws in state.kept()),
         "the iteration is outside the run": 0 <= iteration <= options.warmup + options.most_draws * options.thin,

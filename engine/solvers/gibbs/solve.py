@@ -18,7 +18,8 @@ from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin, initial_point
 from .checkpoint import RunState, Snapshot, checkpoint_of, snapshot_of
 from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
 from .design.matrix import Design
-from .device.chains import REPORT, Settings
+from .device.chains import Settings
+from .device.records import CHAIN
 from .device.sampler import Sampler, validate_memory
 from .device.worker import Worker
 from .draws.convergence import CHECKS, check_points, mixing_of
@@ -205,7 +206,7 @@ def _new_state(design: Design, options: Options) -> RunState:
     chosen = _chosen(design.problem, options)
     most = options.most_draws
     draws = Draws(options.chains, quantities, most, chosen, options.max_kept)
-    reports = len(REPORT) + len(design.auxiliary_names())
+    reports = len(CHAIN.names) + len(design.auxiliary_names())
     statistics = Draws(options.chains, reports, most, None, 1 << 40)
     scales = None
     if options.keep_scales:
@@ -330,7 +331,8 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
     ``chains`` is a state, see :data:`engine.solvers.gibbs.device.chains.STATE`; the ``first`` columns are outside the
     horseshoe and never small.
     """
-    now = (np.abs(chains["beta"]) * np.sqrt(chains["whole"][:, :1]) < _SMALL).mean(axis=0)
+    tau_precision = CHAIN.view(chains["chain_state"])["tau_precision"]
+    now = (np.abs(chains["beta"]) * np.sqrt(tau_precision[:, None]) < _SMALL).mean(axis=0)
     now[:first] = 0.0
     return np.asarray(0.5 * (before + now) if len(before) else now)
 

@@ -42,8 +42,13 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Numbers a strip's sums take for one vector: the row, and 8 for what else is added up."""
+        """Numbers a strip's sums take for one vector: the row, and 8 from :attr:`total` on for other sums."""
         return self.stride + 8
+
+    @property
+    def total(self) -> int:
+        """Which of these numbers is the sum over rows: the log-likelihood, or the squares of the latent normals."""
+        return self.stride
 
 
 def layout_for(rows: int, columns: int) -> Layout:

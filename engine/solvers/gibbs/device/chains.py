@@ -10,22 +10,18 @@ from numpy.typing import NDArray
 from ....devices import Buffer, StreamEvent
 from ....devices.kernels.program import BoundKernel
 from ....numerics.memory import Memory
-from ..families import AUXILIARY
 from ..options import KernelName
 from ..priors import Prior
+from .records import AUXILIARIES, CHAIN
 from .rows import Rows
 
-__all__ = ["REPORT", "STATE", "WHOLE", "Chains", "DrawBuffer", "Recorded", "Settings"]
+__all__ = ["STATE", "Chains", "DrawBuffer", "Recorded", "Settings"]
 
-STATE = ("beta", "local_precision", "nu", "whole", "auxiliary")
-"""The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers;
-the family's own parameters among (chains, AUXILIARY)."""
+STATE = ("beta", "local_precision", "nu", "chain_state", "auxiliary")
+"""The state of a chain as arrays of float64: beta, lambda^-2 and nu^-1 of shape (chains, q); the fields of
+:data:`.records.CHAIN`; the family's own parameters among (chains, AUXILIARY)."""
 
-REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "slab_precision")
-"""The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself; c^-2 of the slab, which is
-part of the state with the prior ``regularized``. With the kernel ``hmc``, ``expansion`` is a trajectory's energy."""
-
-WHOLE = len(REPORT)
+_RECORDS = {"chain_state": CHAIN, "auxiliary": AUXILIARIES}
 
 Recorded = tuple[list[int], NDArray[np.float64], int]
 """Which iterations the rows are; draws of shape (rows, chains, numbers); factorisations that have failed so far."""
@@ -85,8 +81,8 @@ class Chains:
         self._rows, self.count = rows, settings.chains
         q, chains = rows.layout.columns, settings.chains
         self.beta, self.local_precision, self.nu = (memory.empty((chains, q)) for _ in range(3))
-        self.whole = memory.empty((chains, WHOLE))
-        self.auxiliary = memory.zeros((chains, AUXILIARY))
+        self.chain_state = memory.empty(chains, CHAIN.dtype)
+        self.auxiliary = memory.zeros(chains, AUXILIARIES.dtype)
         self.beta_f32 = memory.zeros((chains, rows.layout.stride), np.float32)
         self.iteration = memory.zeros(1, np.uint32)
         self._set_iteration: BoundKernel | None = None
@@ -100,7 +96,9 @@ class Chains:
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host; see :data:`STATE`."""
         for name in STATE:
-            self._rows.device.put(np.ascontiguousarray(state[name], np.float64), getattr(self, name))
+            numbers = np.ascontiguousarray(state[name], np.float64)
+            record = _RECORDS.get(name)
+            self._rows.device.put(numbers if record is None else record.view(numbers), getattr(self, name))
         self.round_beta()
 
     def round_beta(self) -> None:
@@ -112,7 +110,8 @@ class Chains:
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Every chain, on the host."""
-        return {name: self._rows.device.get(getattr(self, name)) for name in STATE}
+        found = {name: self._rows.device.get(getattr(self, name)) for name in STATE}
+        return found | {name: record.numbers(found[name]) for name, record in _RECORDS.items()}
 
 
 @dataclass
@@ -143,7 +142,7 @@ class DrawBuffer:
         self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings
         q, keep = rows.layout.columns, settings.keep_scales
         self._columns, self._auxiliaries = q, len(rows.design.auxiliary_names())
-        self.width = q + WHOLE + self._auxiliaries + (q if keep else 0)
+        self.width = q + len(CHAIN.names) + self._auxiliaries + (q if keep else 0)
         numbers = settings.batch * settings.chains * self.width
         self._batches = [
             _Batch(memory.empty(numbers), memory.pinned(numbers, np.float64), memory.pinned(1, np.int32))
@@ -162,7 +161,7 @@ class DrawBuffer:
         if batch.record_draw is None:
             batch.record_draw = self._programs.conditionals.record_draw.bind(
                 beta=chains.beta,
-                whole=chains.whole,
+                chain_state=chains.chain_state,
                 local_precision=chains.local_precision,
                 record=batch.record,
                 q=self._columns,

@@ -12,6 +12,7 @@ from ....devices.kernels.variants import unique_variants
 from ..design.layout import Layout, chain_groups
 from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from ..priors import Prior, PriorName
+from .records import records_of
 from .sparse_programs import sparse_variants
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
     "sweep_shape",
 ]
 
-Mode = Literal["draw", "score", "margins", "combine"]
+Mode = Literal["draw", "score", "margins"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
 
 STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
@@ -104,10 +105,10 @@ class SweepShape:
         chains : int
             Vectors at a time: 1, 2 or 4.
         storage : {"float32", "float16", "bfloat16"}
-        mode : {"draw", "score", "margins", "combine"}
+        mode : {"draw", "score", "margins"}
         family : str
         """
-        common = {"chains": chains, "storage": STORAGE[storage], "mode": mode, "family": family, "rows": self.rows}
+        common = {"chains": chains, "storage": STORAGE[storage], "mode": mode, "rows": self.rows, **_of_family(family)}
         if self.serial:
             return "gibbs/sweep_serial", {**common, "block": 1}
         return "gibbs/sweep", {
@@ -213,7 +214,7 @@ def conjugate_constants(block: int, chains: int, mode: str, storage: str, family
         Work-items of a group, and chains that share a pass.
     mode, storage, family : str
     """
-    return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], "family": family}
+    return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], **_of_family(family)}
 
 
 def _long_block(capabilities: Capabilities) -> int:
@@ -221,8 +222,12 @@ def _long_block(capabilities: Capabilities) -> int:
     return min(1024, capabilities.max_block) if capabilities.simt else 1
 
 
+def _of_family(family: str) -> dict[str, Any]:
+    return {"family": family, "records": records_of(family)}
+
+
 def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
-    return {"block": block, "family": family, "threshold_scale": THRESHOLD_SCALE}
+    return {"block": block, "threshold_scale": THRESHOLD_SCALE, **_of_family(family)}
 
 
 class Programs:
@@ -269,13 +274,13 @@ class Programs:
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
-        of_prior = self._of_prior = prior.constants()
+        of_prior = self._of_prior = {**prior.constants(), "records": records_of(family)}
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
         of_rows = {"family": family, **of_prior, **self._weighted}
         self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, **of_rows)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
         wide_family = family if family in WIDE_FAMILIES else "probit"
-        self.wide = device.program("gibbs/wide", block=blocks.vector, family=wide_family)
+        self.wide = device.program("gibbs/wide", block=blocks.vector, **_of_family(wide_family))
         self.wide_columns = blocks.vector if blocks.vector > 1 else _SERIAL_COLUMNS
         self.lines = device.program("gibbs/lines", block=blocks.lines, **of_rows)
         if FAMILIES[family].targeted:
@@ -341,7 +346,7 @@ class Programs:
 
         Parameters
         ----------
-        mode : {"draw", "score", "margins", "combine"}
+        mode : {"draw", "score", "margins"}
         betas : int
             How many vectors.
         strips : int
@@ -412,20 +417,20 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     blocks = _blocks(capabilities)
     yield "gibbs/precision", {"block": blocks.vector}
     for wide_family in WIDE_FAMILIES:
-        yield "gibbs/wide", {"block": blocks.vector, "family": wide_family}
+        yield "gibbs/wide", {"block": blocks.vector, **_of_family(wide_family)}
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):
         for block in (blocks.vector, _long_block(capabilities)):
-            yield "gibbs/conditionals", {"block": block, **constants}
+            yield "gibbs/conditionals", {"block": block, "records": records_of("probit"), **constants}
     for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
-        yield "gibbs/trajectory", {"block": blocks.vector, "family": family, **constants}
-        yield "gibbs/lines", {"block": blocks.lines, "family": family, **constants}
+        yield "gibbs/trajectory", {"block": blocks.vector, **_of_family(family), **constants}
+        yield "gibbs/lines", {"block": blocks.lines, **_of_family(family), **constants}
     for family in ("probit", "logit", "normal", "student"):
         for template in ("trajectory", "lines"):
-            yield f"gibbs/{template}", {"block": _long_block(capabilities), "family": family, **horseshoe}
+            yield f"gibbs/{template}", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
     for family in FAMILIES:
-        weighted = {"block": blocks.vector, "family": family, **horseshoe, "weighted": True}
+        weighted = {"block": blocks.vector, **_of_family(family), **horseshoe, "weighted": True}
         yield "gibbs/trajectory", weighted
         yield "gibbs/lines", {**weighted, "block": blocks.lines}
         if FAMILIES[family].targeted:
@@ -445,8 +450,6 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         (104, 16, 1, "float16", "score"),
         (64, 16, 4, "float32", "margins"),
         (64, 16, 4, "float16", "margins"),
-        (64, 16, 4, "float32", "combine"),
-        (5008, 16, 4, "float32", "combine"),
         (128, 32, 2, "bfloat16", "margins"),
         (10_008, 128, 4, "float32", "draw"),
     ]

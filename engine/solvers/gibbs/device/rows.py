@@ -92,7 +92,7 @@ class Rows:
         """What another kind of rows has beside."""
 
     def read_shape(self, shape: Buffer) -> None:
-        """Let the passes take the numbers of the chains' likelihoods from a buffer of shape (chains, AUXILIARY)."""
+        """Let the passes take the numbers of the chains' likelihoods from a buffer of a record a chain."""
         if self.design.family.targeted:
             self.programs.likelihood |= {"target": self.target, "shape": shape}
 
@@ -293,4 +293,4 @@ class Rows:
         self.sweep("score", vector, partial, 1)
         self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)
-        return sums[: layout.columns], float(sums[layout.stride])
+        return sums[: layout.columns], float(sums[layout.total])

@@ -25,6 +25,7 @@ from ..moves.conjugate import ConjugateMoves
 from ..moves.hamiltonian import HamiltonianMoves
 from ..moves.wide import WideMoves
 from .chains import Recorded, Settings
+from .records import AUXILIARIES
 from .worker import Worker
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
@@ -132,7 +133,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
 class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
-    A device that fails ends it: each has its share of the rows. Settings that are ``alone`` use the first device.
+    A device that fails ends it: each has its share of the rows. Settings of a ``single_device`` use the first device.
 
     Parameters
     ----------
@@ -320,7 +321,7 @@ class Sampler:
         Parameters
         ----------
         weight, curvature : ndarray of float32, shape (rows,)
-        control : ndarray of float64, shape (8,)
+        control : ndarray of float64, shape (6,)
         state : dict
             The rest of :meth:`adapted`.
         """
@@ -343,7 +344,7 @@ def _set_lines(worker: Worker, lines: Lines) -> None:
 def _set_auxiliary(worker: Worker, auxiliary: Floats) -> None:
     full = np.zeros((worker.settings.chains, AUXILIARY))
     full[:, : len(auxiliary)] = auxiliary
-    worker.device.put(full, worker.chains.auxiliary)
+    worker.device.put(AUXILIARIES.view(full), worker.chains.auxiliary)
     assert isinstance(worker.moves, HamiltonianMoves | WideMoves)
     worker.moves.auxiliary.prime()
 

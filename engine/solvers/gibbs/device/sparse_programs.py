@@ -13,10 +13,11 @@ from ..design.entries import SEGMENT, Entries, Segments
 from ..design.layout import SHARDS
 from ..design.matrix import Design
 from ..families import FAMILIES
+from .records import records_of
 
 __all__ = ["SparseMode", "SparsePrograms", "column_tiles", "sparse_variants"]
 
-SparseMode = Literal["draw", "score", "margins", "combine", "augment", "product"]
+SparseMode = Literal["draw", "score", "margins", "augment", "product"]
 
 _BLOCK = 128
 _MOST_TILES = 64
@@ -143,7 +144,7 @@ class SparsePrograms:
 def _row_constants(
     block: int, lanes: int, chains: int, mode: str, family: str, vector: str, shuffle: bool
 ) -> dict[str, Any]:
-    common = {"chains": chains, "mode": mode, "family": family, "vector": vector}
+    common = {"chains": chains, "mode": mode, "family": family, "records": records_of(family), "vector": vector}
     return {"block": block, "lanes": lanes, "shuffle": shuffle and lanes > 1, **common}
 
 
@@ -166,7 +167,6 @@ def sparse_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         ("margins", 1, 32, long),
         ("score", 1, 4, short),
         ("draw", 4, 4, long),
-        ("combine", 4, 4, short),
         ("augment", 4, 32, long),
         ("augment", 2, 4, short),
         ("product", 4, 16, long),

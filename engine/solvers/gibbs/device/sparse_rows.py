@@ -173,6 +173,7 @@ class SparseRows(Rows):
             strip_bounds=self.bounds,
             first=self.design.first,
             width=layout.width,
+            total=layout.total,
             first_shard=self.first_shard,
         )
         return of_rows, of_columns
@@ -182,7 +183,7 @@ class SparseRows(Rows):
 
         Parameters
         ----------
-        mode : {"draw", "score", "margins", "combine"}
+        mode : {"draw", "score", "margins"}
         beta : Buffer of float32, shape (betas, stride)
         out : Buffer
             Not used.
@@ -191,8 +192,7 @@ class SparseRows(Rows):
             What the mode needs; see :meth:`Programs.sweep`.
         """
         vectors = self.vectors("f32", betas)
-        if mode != "combine":
-            self.spread(vectors, "f32", beta, self.layout.stride)
+        self.spread(vectors, "f32", beta, self.layout.stride)
         self.pass_rows(mode, vectors, "f32", **arguments)
 
     def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ....numerics.blas_threads import one_thread
 from ....numerics.philox import uniform_float64_wide, uniform_words
 from ..design.matrix import Design
-from .chains import REPORT, WHOLE
+from .records import CHAIN
 from .sampler import Sampler
 from .worker import Worker
 
@@ -168,10 +168,11 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))
         beta[chain] = mode + spread * sampler.workers.first(Worker.solve_upper, normals)
-    whole = np.zeros((chains, WHOLE))
-    whole[:, 1] = 1.0
-    whole[:, REPORT.index("slab_precision")] = sampler.settings.prior.slab_scale**-2
-    whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
+    state = np.zeros(chains, CHAIN.dtype)
+    state["xi_rate"] = 1.0
+    state["slab_precision"] = sampler.settings.prior.slab_scale**-2
+    state["tau_precision"] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
     ones = np.ones((chains, q))
     auxiliary = sampler.state()["auxiliary"]
-    return {"beta": beta, "local_precision": ones, "nu": ones.copy(), "whole": whole, "auxiliary": auxiliary}
+    numbers = CHAIN.numbers(state)
+    return {"beta": beta, "local_precision": ones, "nu": ones.copy(), "chain_state": numbers, "auxiliary": auxiliary}

@@ -24,6 +24,7 @@ from ..moves.wide import DiagonalMatrices, WideMoves
 from .chains import Chains, DrawBuffer, Recorded, Settings
 from .conjugate_rows import ConjugateRows
 from .matrices import Matrices
+from .records import CHAIN
 from .rows import Rows
 from .sparse_rows import SparseRows
 
@@ -68,9 +69,10 @@ class Worker:
         self._memory = memory = Memory(device)
         shards = share_of(number, count)
         strips = layout.bounds[shards[1]] - layout.bounds[shards[0]]
-        most = {
+        most: dict[Any, int] = {
             np.float64: (SHARDS + 2) * settings.chains * layout.width,
             np.float32: settings.chains * strips * layout.strip_rows,
+            CHAIN.dtype: settings.chains,
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         kind_of_rows = SparseRows if design.storage == "sparse" else ConjugateRows if settings.kernel == "cg" else Rows

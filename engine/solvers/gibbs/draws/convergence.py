@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..device.chains import REPORT
+from ..device.records import CHAIN
 from .diagnostics import Diagnostics, diagnose
 from .store import Draws
 
@@ -66,13 +66,13 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
     draws : Draws
         Of the coefficients and the intercept.
     statistics : Draws
-        tau^-2 is the first; the family's own parameters are behind :data:`engine.solvers.gibbs.device.chains.REPORT`.
+        tau^-2 is the first; the family's own parameters are behind :data:`engine.solvers.gibbs.device.records.CHAIN`.
     watched : ndarray of int, optional
         Only these quantities; the number of quantities stands for log tau, the next ones for the family's own.
     """
     values = draws.all()
     reports = statistics.all()[:, :: draws.every]
-    log_tau, auxiliary = -0.5 * np.log(reports[:, :, :1]), reports[:, :, len(REPORT) :]
+    log_tau, auxiliary = -0.5 * np.log(reports[:, :, :1]), reports[:, :, len(CHAIN.names) :]
     count = min(values.shape[1], log_tau.shape[1])
     values = np.concatenate([values[:, :count], log_tau[:, :count], auxiliary[:, :count]], axis=2)
     chosen = np.arange(values.shape[2]) if watched is None or not len(watched) else watched

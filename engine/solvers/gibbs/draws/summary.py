@@ -13,7 +13,7 @@ from ....errors import ConvergenceWarning
 from ..checkpoint import RunState
 from ..choice import moves_latent
 from ..design.near_copies import missed_differences
-from ..device.chains import REPORT
+from ..device.records import CHAIN
 from ..families import constant_of_counts
 from ..notices import report_missed
 from ..options import Options
@@ -64,7 +64,7 @@ def posterior_of(
     kept = draws.all()
     log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
     design = state.design
-    others = design.family.reported(statistics.all()[:, :, len(REPORT) :], design.target_scale)
+    others = design.family.reported(statistics.all()[:, :, len(CHAIN.names) :], design.target_scale)
     behind = np.concatenate([log_tau[:, :, None], others], axis=2)  # the quantities behind the coefficients
     mean, sd = draws.overall()
     outside = 0.5 * (1 - options.interval)
@@ -106,12 +106,12 @@ def posterior_of(
     if options.kernel == "hmc" and not moves_latent(design, options):
         names_of["expansion"] = "energy"
     for name, published in names_of.items():
-        arrays[published] = statistics.all()[:, :, REPORT.index(name)]
+        arrays[published] = statistics.all()[:, :, CHAIN.names.index(name)]
     if "lp" in arrays:  # in the units of the target
         on_device = arrays["lp"]
         arrays["lp"] = arrays["lp"] - design.total_weight * np.log(design.target_scale)
         if problem.family == "counts":  # the devices leave the terms without the margin out
-            raw = statistics.all()[:, :, len(REPORT) :]
+            raw = statistics.all()[:, :, len(CHAIN.names) :]
             values, place = np.unique(problem.y, return_inverse=True)
             for value, repeats in zip(values, np.bincount(place, problem.weights), strict=True):
                 arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
@@ -119,7 +119,7 @@ def posterior_of(
             arrays["energy"] = arrays["energy"] + (on_device - arrays["lp"])
     if options.kernel == "hmc":
         arrays.update(_causes(state))
-        own = statistics.all()[:, :, len(REPORT) :].mean(axis=(0, 1))
+        own = statistics.all()[:, :, len(CHAIN.names) :].mean(axis=(0, 1))
         report_missed(run, missed_differences(design, state.lines, mean, own, options.degrees))
     if others.shape[2]:
         name = {"ordinal": "thresholds", "counts": "dispersion"}.get(problem.family, "sigma")
@@ -130,7 +130,7 @@ def posterior_of(
     if options.draws is None:
         arrays |= {"ess_target": np.array(options.ess), "r_hat_target": np.array(options.r_hat)}
     if options.prior == "regularized":
-        arrays["slab"] = statistics.all()[:, :, REPORT.index("slab_precision")] ** -0.5
+        arrays["slab"] = statistics.all()[:, :, CHAIN.names.index("slab_precision")] ** -0.5
     if state.scales is not None:
         arrays["log_lambda"] = state.scales.all()
     rows = len(arrays["names"]) - behind.shape[2]

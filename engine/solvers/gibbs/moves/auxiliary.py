@@ -14,6 +14,7 @@ from ....devices import Buffer, Launcher
 from ....numerics.memory import Memory
 from ..design.matrix import Design
 from ..device.chains import Chains, Settings
+from ..device.records import AUXILIARIES, records_of
 from ..device.rows import Rows
 from ..families import AUXILIARY
 
@@ -40,8 +41,8 @@ class AuxiliaryMoves:
     ----------
     count : int
         Parameters of a chain; 0 for probit and logit.
-    shape : Buffer of float32, shape (chains, AUXILIARY)
-        What the likelihoods read.
+    shape : Buffer, shape (chains,)
+        What the likelihoods read, where the family has a target.
     values : Buffer or None
         The different values of a target of counts.
     """
@@ -50,9 +51,10 @@ class AuxiliaryMoves:
         self._rows, self._chains, self._settings = rows, chains, settings
         design, layout = rows.design, rows.layout
         self.count = len(design.auxiliary_names())
-        self.shape = memory.zeros((chains.count, AUXILIARY), np.float32)
         if not design.family.targeted:
             return
+        shape = records_of(design.problem.family)["shape"]
+        self.shape = memory.zeros(chains.count, shape.dtype)
         rows.read_shape(self.shape)
         steps = np.zeros(AUXILIARY)
         problem = design.problem
@@ -65,8 +67,8 @@ class AuxiliaryMoves:
             **{name: weight for name, weight in rows.programs.likelihood.items() if name == "row_weight"},
             auxiliary=chains.auxiliary,
             auxiliary_step=memory.put(steps),
-            candidates=memory.empty((chains.count, _POINTS, AUXILIARY)),
-            candidate_shape=memory.zeros((chains.count, _POINTS, AUXILIARY), np.float32),
+            candidates=memory.empty((chains.count, _POINTS), AUXILIARIES.dtype),
+            candidate_shape=memory.zeros((chains.count, _POINTS), shape.dtype),
             chain_shape=self.shape,
             partial=memory.empty(self._parts * chains.count * _POINTS),
             margins=margins,
@@ -78,7 +80,7 @@ class AuxiliaryMoves:
             auxiliaries=self.count,
             degrees=settings.degrees,
             least=design.least_log_sigma,
-            offset=_offset(design.problem.family, settings.degrees),
+            log_peak=_log_peak(design.problem.family, settings.degrees),
             seed=settings.seed,
             iteration=chains.iteration,
             **different,
@@ -112,8 +114,8 @@ def _different(memory: Memory, design: Design) -> dict[str, Any]:
     return {**dict(zip(("values", "repeats"), buffers, strict=True)), "distinct": len(values)}
 
 
-def _offset(family: str, degrees: float) -> float:
-    """The constant of the log-likelihood of an error of sigma 1."""
+def _log_peak(family: str, degrees: float) -> float:
+    """The log-density of an error of 0, at sigma 1."""
     if family == "student":
         return math.lgamma(0.5 * degrees + 0.5) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees * math.pi)
     return -0.5 * math.log(2.0 * math.pi)

@@ -15,7 +15,7 @@ from ....devices import Buffer, Launcher
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
-from ..device.chains import WHOLE, Chains, Settings
+from ..device.chains import Chains, Settings
 from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
 from ..device.sparse_rows import SparseRows
@@ -107,7 +107,7 @@ class ConjugateMoves:
             margins=self._margins,
             signs=rows.signs if rows.design.first else memory.zeros(self._pitch + 8, np.float32),
             member_of_set=self._small,
-            part_narrow=self._part,
+            part_f32=self._part,
             part_margins=self._part_margins,
         )
 
@@ -149,7 +149,7 @@ class ConjugateMoves:
         self._sweep(self._chains.beta_f32, self._margins)
         self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE))
         if self.has_small:
-            self._launch(self._lines.narrow_set, *size)
+            self._launch(self._lines.round_set, *size)
             self._sweep(self._part, self._part_margins)
             self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1))
 
@@ -201,6 +201,6 @@ class ConjugateMoves:
         if peer is None:
             return
         q = self._rows.layout.columns
-        parts = [(chains.beta, q), (chains.local_precision, q), (chains.whole, WHOLE)]
+        parts = [(chains.beta, q), (chains.local_precision, q), (chains.chain_state, 1)]
         peer.exchange(*(Part(buffer, 0, chains.count * width * (peer.number == 0)) for buffer, width in parts))
         chains.round_beta()

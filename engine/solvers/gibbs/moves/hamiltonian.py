@@ -27,20 +27,18 @@ from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..design.lines import Lines
-from ..device.chains import WHOLE, Chains, Settings
+from ..device.chains import Chains, Settings
 from ..device.matrices import Group, Matrices, shared_arguments
+from ..device.records import CONTROL
 from ..device.rows import Rows
 from ..schema import MOST_STEPS
 from .auxiliary import AuxiliaryMoves
 from .wide import CollapsedMoves, LatentTrajectory
 
-__all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
+__all__ = ["FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = 1, 10, 11, 12, 14
 """Streams of random numbers; the scales and the lines take two each."""
-
-CONTROL = 8
-"""Numbers of the step-length controller; see ``kernels/gibbs/trajectory.mako``."""
 
 _TARGET = 0.8
 _FIRST_LENGTH = 0.5
@@ -92,7 +90,7 @@ class HamiltonianMoves:
         self._shards = memory.empty((SHARDS, count * layout.width))
         self._score = memory.empty((count, layout.width))
         self._origin, self._momentum = memory.empty((count, q)), memory.empty((count, q))
-        self._energy, self.control = memory.empty(count), memory.zeros(CONTROL)
+        self._energy, self.control = memory.empty(count), memory.zeros(1, CONTROL.dtype)
         self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
         self._small, self._part = memory.zeros(q, np.float32), memory.zeros((count, layout.stride), np.float32)
@@ -118,7 +116,7 @@ class HamiltonianMoves:
             signs=self.signs,
             control=self.control,
             member_of_set=self._small,
-            part_narrow=self._part,
+            part_f32=self._part,
             part_margins=self._ends,
             **self.auxiliary.arguments(),
         )
@@ -161,22 +159,24 @@ class HamiltonianMoves:
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
-        start = math.log(length)
-        self._device.put(np.array([start, start, 0.0, math.log(2.0 * length), 0.0, length, 0.0, 0.0]), self.control)
+        start, control = math.log(length), np.zeros(1, CONTROL.dtype)
+        control["log_length"] = control["mean_log_length"] = start
+        control["centre"], control["length"] = math.log(2.0 * length), length
+        self._device.put(control, self.control)
 
     def choose_steps(self, last: bool) -> None:
         """As many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
-        control: NDArray[np.float64] = self._device.get(self.control)
-        length = float(math.exp(control[1]) if last else control[5])
+        control = self._device.get(self.control)
+        length = float(math.exp(control["mean_log_length"][0]) if last else control["length"][0])
         self.steps = min(MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
         if last:
-            control[5] = length
+            control["length"] = length
             self._device.put(control, self.control)
             self.adapting = False
 
     def length(self) -> float:
         """The present length of the steps."""
-        return float(self._device.get(self.control)[5])
+        return float(self._device.get(self.control)["length"][0])
 
     def weigh_at(self, beta: NDArray[np.float64]) -> None:
         """Let W be the curvature at one beta."""
@@ -225,7 +225,7 @@ class HamiltonianMoves:
         return {
             "weight": device.get(self.weight)[: self._rows.count],
             "curvature": device.get(self._curvature)[: self._rows.count],
-            "control": device.get(self.control),
+            "control": CONTROL.numbers(device.get(self.control))[0],
             "averaged": self.averaged,
             "averaging": self.averaging,
             "adapting": self.adapting,
@@ -238,7 +238,7 @@ class HamiltonianMoves:
         Parameters
         ----------
         weight, curvature : ndarray of float32, shape (rows,)
-        control : ndarray of float64, shape (8,)
+        control : ndarray of float64, shape (6,)
         state : dict
             The rest of :meth:`adapted`.
         """
@@ -246,7 +246,7 @@ class HamiltonianMoves:
         if self._rows.count:
             self._device.put(weight[here], self.weight)
             self._device.put(curvature[here], self._curvature)
-        self._device.put(control, self.control)
+        self._device.put(CONTROL.view(control), self.control)
         self.averaged, self.averaging = state["averaged"], state["averaging"]
         self.adapting, self.steps = state["adapting"], state["steps"]
 
@@ -296,13 +296,13 @@ class HamiltonianMoves:
             self._share((chains.beta, self._rows.layout.columns))
             self._pass(chains.beta_f32, self._ends)
             matrices.each_group(self._step if number < self.steps - 1 else self._end)
-        self._share((chains.beta, self._rows.layout.columns), (chains.whole, WHOLE))
+        self._share((chains.beta, self._rows.layout.columns), (chains.chain_state, 1))
         if matrices.divided:
             matrices.share((self._score, self._rows.layout.width))
         self._keep_margins()
         if self.adapting:
             self._rows.programs.trajectory.adapt_step(
-                1, 1, control=self.control, whole=chains.whole, chains=chains.count, target=_TARGET
+                1, 1, control=self.control, chain_state=chains.chain_state, chains=chains.count, target=_TARGET
             )
 
     def _share(self, *values: tuple[Buffer, int]) -> None:
@@ -342,7 +342,7 @@ class HamiltonianMoves:
         kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
         self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE))
         if self.has_small:
-            self._launch(programs.lines.narrow_set, *size)
+            self._launch(programs.lines.round_set, *size)
             self._rows.sweep(
                 "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
             )

@@ -21,6 +21,7 @@ from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..device.chains import Chains, Settings
 from ..device.matrices import PriorBuffers, shared_arguments
+from ..device.records import TRIAL
 from ..device.rows import Rows
 from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
@@ -37,7 +38,6 @@ _MOVES = ((_SIGMA, 1.0), (_TAU, 0.15), (_TAU, 0.5), (_SIGMA, 3.0), (_TAU, 0.3), 
 Each takes a Cholesky factor, which is little beside X D X'; two steps instead of six leave a third of the effective
 draws of tau and sigma.
 """
-_TRIAL = 8  # numbers of a chain that are kept for it
 
 
 class DiagonalMatrices:
@@ -158,7 +158,7 @@ class WideMoves:
             self._launch.share(
                 target=rows.target,
                 spread=memory.empty((count, n)),
-                trial=memory.zeros((count, _TRIAL)),
+                trial=memory.zeros(count, TRIAL.dtype),
                 product=self._product,
                 trial_matrix=self._trial,
                 auxiliary=chains.auxiliary,
@@ -259,11 +259,10 @@ class WideMoves:
 
     def _draw_errors(self) -> None:
         """The targets, and how much larger the variance of each row's error is than sigma^2."""
-        wide, own = self._rows.programs.wide, {}
         if self._rows.design.problem.family == "student":
             self._multiply(self._chains.beta)
-            own = {"stream": self._settings.stream(STREAM_LATENT)}
-        self._each(wide.spread_target, self._latent.size, **own)
+        stream = self._settings.stream(STREAM_LATENT)
+        self._each(self._rows.programs.wide.spread_target, self._latent.size, stream=stream)
 
     def _move_scales(self) -> None:
         """M and its factor where the chains are; then sigma and tau with beta integrated out."""
