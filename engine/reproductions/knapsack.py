@@ -74,7 +74,7 @@ def _mean(measure: Callable[[Knapsack], float], problems: Sequence[Knapsack], se
 def _measure_sizes(study: Study, paper: Paper, one: Engine, two: Engine | None) -> Times:
     """Table I and Figure 5: time by size; the paper's kernel is ``rows``."""
     sizes: Sequence[int] = study.pick((1000, 2000), (1000, 2000, 5000, 10_000), paper.points["sizes"])
-    limit: float = study.pick(0.2, 2.0, 1.5)
+    limit: float = study.pick(0.2, 2.0, 0.5)
     study.section(
         "Table I and Figure 5: time by number of items",
         "w is uniform in [1, 1000], p = w + 50, and C is half the sum of the weights; the value only, without bounds "
