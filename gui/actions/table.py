@@ -23,6 +23,8 @@ class Action:
 
     Attributes
     ----------
+    shortcut : str
+        Key sequences, separated by spaces; the first is shown.
     name : str
         A controller has a handler of this name; ``-`` is a separator of the menu.
     needs : tuple of str
@@ -153,7 +155,7 @@ ACTIONS: tuple[Action, ...] = (
         "copy_python",
         "Copy P&ython snippet",
         "Run",
-        "Ctrl+Shift+P",
+        "Ctrl+Shift+Y",
         "copy",
         "The equivalent Python code",
         ("problem",),
@@ -205,7 +207,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("set_note", "N&ote…", "Runs", "", "rename", "A text kept with the run", ("one",)),
     Action("colours", "&Colour", "Runs"),
     Action(
-        "delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)
+        "delete",
+        "&Delete…",
+        "Runs",
+        "Del Shift+Del",
+        "delete",
+        "Delete the selected runs and their folders",
+        ("selected",),
     ),
     Action("undo_delete", "&Undo delete", "Runs", "Ctrl+Z", "reset", "Restore the runs deleted last", ("trashed",)),
     Action(_SEPARATOR, menu="Runs"),
@@ -231,7 +239,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme_dark", "Dar&k theme", "View", group="theme"),
     Action("switch_theme", "S&witch light and dark", "View", "Ctrl+T", "theme"),
     Action("full_screen", "&Full screen", "View", "F11", checkable=True),
-    Action("find_command", "&Command palette…", "Help", "Ctrl+K", "search", "Find any command, sample or run"),
+    Action(
+        "find_command", "&Command palette…", "Help", "Ctrl+Shift+P Ctrl+K", "search", "Find any command, sample or run"
+    ),
     Action("shortcuts", "Keyboard &shortcuts", "Help", "F1", "help"),
     Action("about", "&About Quintet", "Help"),
 )
@@ -248,7 +258,7 @@ def build_actions(owner: QWidget) -> dict[str, QAction]:
         qt.setObjectName(action.name)
         qt.setCheckable(action.checkable or bool(action.group))
         if action.shortcut:
-            qt.setShortcut(QKeySequence(action.shortcut))
+            qt.setShortcuts([QKeySequence(keys) for keys in action.shortcut.split()])
         if action.icon:
             set_icon(qt, action.icon)
         keys = f" ({qt.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})" if action.shortcut else ""

@@ -342,6 +342,7 @@ class Panel(Cleanup, QWidget):
             self.device_index(label)
         if event.resumed and self.started is not None:
             self.time = event.time
+            self._time_axes.resume(event.time)
             for name in self._last_tiles:  # of the session before; they would stay as they were
                 self.drop_tile(name)
             for figure in self._figures:

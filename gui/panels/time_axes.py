@@ -11,7 +11,7 @@ _LATE = 1.0  # seconds; a recording that begins later is of a run whose beginnin
 
 
 class TimeAxes:
-    """Lets all time axes begin where the work does, with its first values, which later compilations never change.
+    """Lets all time axes begin where the work does, with its earliest values: earlier still after a resume.
 
     What comes before, such as a first solution, holds from the left edge on. Plots of the devices begin with the run.
     """
@@ -33,10 +33,15 @@ class TimeAxes:
         self._place_all()
 
     def begin_work(self, time: float) -> None:
-        """The first values are there."""
-        if self._work is None:
+        """There are values of that time."""
+        if self._work is None or time < self._work:
             self._work = time if time > _SOON else 0.0
             self._place_all()
+
+    def resume(self, time: float) -> None:
+        """The run is resumed from a checkpoint, which may be older than the values that are there."""
+        if self._work is not None:
+            self.begin_work(time)
 
     def _place_all(self) -> None:
         for plot in self._plots:

@@ -59,7 +59,7 @@ class BoxPlot(RowPlot):
         self.hint("" if rows else "None of these runs has such a value.")
         if self.populated:
             self.plot.getAxis("bottom").set_title(x_title)
-        self.dirty = True
+        self.make_room(len(rows))
 
     def redraw(self) -> None:
         """Draw the boxes."""

@@ -114,7 +114,10 @@ class Figure(Cleanup, QFrame):
     def reserve_legend_height(self) -> None:
         """Keep the least height of the picture, however many lines the legend has."""
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
-        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + 132))
+        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + self.least_height))
+
+    least_height = 132
+    """Height that the picture needs with its axes, on the screen and in exports."""
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
@@ -199,7 +202,7 @@ class Figure(Cleanup, QFrame):
         if self.width() < 320 or self.height() < 200 or not shown:
             self.resize(self.size().expandedTo(_SIZE_IF_HIDDEN))
         if size is not None:
-            self.resize(size)
+            self.resize(size.expandedTo(QSize(0, self.minimumHeight())))
         if tabled:
             self.data_button.setChecked(False)
         self.view.setEnabled(True)  # creates the view

@@ -137,7 +137,7 @@ class Page(QScrollArea):
         for place in range(self._most):
             self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
         row = column = 0
-        for (widget, wanted, stretch), following in zip(shown, [*shown[1:], None], strict=True):
+        for (widget, wanted, stretch), following in zip(shown, [*shown, None][1:], strict=True):
             wide = min(wanted, self._columns)
             if column + wide > self._columns:
                 row, column = row + 1, 0
@@ -149,9 +149,10 @@ class Page(QScrollArea):
             column += wide
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use as many columns as fit."""
+        """Use as many columns as fit beside the scroll bar, whether it is there or not: it depends on the columns."""
         super().resizeEvent(event)
-        columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
+        room = self.width() - self.verticalScrollBar().sizeHint().width() - 6
+        columns = max(1, min(self._most, room // self.NARROWEST))
         if columns != self._columns:
             self._columns = columns
             self.arrange()

@@ -41,6 +41,7 @@ class RowPlot(Figure):
     """
 
     MOST = 60
+    _ROW = 14  # pixels
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
         self.x_title = x_title
@@ -60,18 +61,23 @@ class RowPlot(Figure):
         self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
 
     def lay_rows(self, names: Sequence[str], low: float, high: float) -> None:
-        """Show these names, as many as have room, and a range of numbers."""
+        """Show these names and a range of numbers."""
         low, high = next_range((math.nan, math.nan), (low, high))
-        step = max(1, math.ceil(len(names) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
         metrics = QFontMetricsF(axis.style["tickFont"] or small_font())
         most = max(20, int(0.45 * self.view.width() / metrics.averageCharWidth()))
         texts = [shortened(name, most) for name in names]
-        axis.setTicks([[(place + 0.5, text) for place, text in enumerate(texts) if place % step == 0]])
+        axis.setTicks([[(place + 0.5, text) for place, text in enumerate(texts)]])
         axis.setWidth(max(50, math.ceil(14 + max(metrics.horizontalAdvance(text) for text in texts))))
         if self._item is not None:
             self._item.set_bounds(QRectF(low, 0, high - low, len(names)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(names)), padding=0)
+
+    def make_room(self, rows: int) -> None:
+        """Be high enough for the names of so many rows, of :attr:`MOST` at most."""
+        self.least_height = max(Figure.least_height, 60 + self._ROW * min(rows, self.MOST))
+        self.reserve_legend_height()
+        self.dirty = True
 
     def paint_rows(self, painter: QPainter) -> None:
         """Paint the rows, in the coordinates of the plot."""
@@ -97,7 +103,7 @@ class IntervalPlot(RowPlot):
     def put(self, intervals: Sequence[Interval]) -> None:
         """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
         self._intervals = list(intervals)
-        self.dirty = True
+        self.make_room(len(intervals))
 
     def redraw(self) -> None:
         """Draw the intervals."""

@@ -6,6 +6,7 @@ An error is shown below its field, with the same message as on the command line.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -63,7 +64,7 @@ class HelpLine(QLabel):
 
     def show_help(self, title: str, text: str) -> None:
         """Show the help of a field."""
-        self.setText(f"<b>{title}</b><br>{text}")
+        self.setText(f"<b>{escape(title)}</b><br>{escape(text)}")
 
 
 class Form(QWidget):
@@ -205,7 +206,7 @@ class _Editor(QObject):
         self.widget.setAccessibleName(_title(name))
         description = model.model_fields[name].description or ""
         self.widget.setAccessibleDescription(f"{description} ({accepts})")
-        tip = f"<p><b>{_title(name)}</b> <span>({accepts})</span></p><p>{description}</p>"
+        tip = f"<p><b>{_title(name)}</b> <span>({escape(accepts)})</span></p><p>{escape(description)}</p>"
         self.widget.setToolTip(tip)
         self.label.setToolTip(tip)
         self.widget.setWhatsThis(tip)

@@ -83,6 +83,26 @@ class Gallery(QTreeWidget):
         """The recent files, newest first."""
         return list(self._recent)
 
+    def select(self, path: Path | None) -> None:
+        """Highlight the problem that is loaded; nothing where it is not listed."""
+        leaves = [leaf for leaf in self._leaves() if path is not None and leaf.data(0, _PATH) == (str(path), False)]
+        chosen = self.currentItem()
+        if leaves and chosen not in leaves:
+            self.setCurrentItem(leaves[0])
+        elif not leaves:
+            self.clearSelection()
+            self.setCurrentItem(None)
+
+    def _leaves(self) -> list[QTreeWidgetItem]:
+        groups = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))
+        return [
+            leaf
+            for group in groups
+            if group is not None
+            for place in range(group.childCount())
+            if (leaf := group.child(place)) is not None
+        ]
+
     def _group(self, title: str, first: bool = False) -> QTreeWidgetItem:
         group = QTreeWidgetItem([title])
         group.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
@@ -111,12 +131,8 @@ class Gallery(QTreeWidget):
     def set_theme(self, theme: Theme) -> None:
         """Colours of the gallery."""
         self._muted = QBrush(QColor(theme.muted))
-        for row in range(self.topLevelItemCount()):
-            group = self.topLevelItem(row)
-            leaves = [] if group is None else [group.child(place) for place in range(group.childCount())]
-            for leaf in leaves:
-                if leaf is not None:
-                    leaf.setForeground(1, self._muted)
+        for leaf in self._leaves():
+            leaf.setForeground(1, self._muted)
 
     def _on_item(self, item: QTreeWidgetItem) -> None:
         data = item.data(0, _PATH)

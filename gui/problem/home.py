@@ -1,8 +1,9 @@
-"""The first tab: the start page, or the preview of the problem that Run would solve."""
+"""The first tab: the start page, the preview of the problem that Run would solve, or why a file cannot be used."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.app.theme import Theme
 from gui.problem.preview import Preview
@@ -13,7 +14,7 @@ __all__ = ["Home"]
 
 
 class Home(QStackedWidget):
-    """Start page and preview.
+    """Start page, preview, and errors of files; ``open_requested()`` for the file dialog.
 
     Parameters
     ----------
@@ -21,12 +22,43 @@ class Home(QStackedWidget):
         The shortcut that runs the problem, for the preview.
     """
 
+    open_requested = Signal()
+
     def __init__(self, start_page: StartPage, theme: Theme, run_key: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.start_page, self.preview, self.theme = start_page, Preview(theme), theme
         self._run_key = run_key
         self.addWidget(start_page)
         self.addWidget(self.preview)
+        self._error = self._make_error()
+        self.addWidget(self._error)
+
+    def _make_error(self) -> QWidget:
+        page = QWidget()
+        page.setObjectName("page")
+        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.error_title, self.error = QLabel(), QLabel()
+        self.error_title.setObjectName("big")
+        again = QPushButton("Open another file…")
+        again.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        again.clicked.connect(self.open_requested)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(28, 30, 28, 24)
+        layout.setSpacing(12)
+        for widget in (self.error_title, self.error, again):
+            layout.addWidget(widget)
+        for label in (self.error_title, self.error):
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        layout.addStretch(1)
+        return page
+
+    def show_error(self, name: str, message: str) -> None:
+        """Say why a file cannot be used, and offer another one."""
+        self.error_title.setText(f"{name} cannot be used")
+        self.error.setText(message)
+        self.setCurrentWidget(self._error)
 
     def show_problem(self, data: PreviewData | None) -> None:
         """Show the preview of a problem; the start page without one."""
@@ -40,8 +72,8 @@ class Home(QStackedWidget):
     @property
     def title(self) -> str:
         """The title of the tab."""
-        shown = self.currentWidget() is self.preview
-        return f"Problem: {self.preview.title.text()}" if shown else "Start"
+        titles = {self.preview: f"Problem: {self.preview.title.text()}", self._error: self.error_title.text()}
+        return titles.get(self.currentWidget(), "Start")
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""

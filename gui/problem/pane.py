@@ -211,6 +211,7 @@ class ProblemPane(QWidget):
         """A file is being read."""
         self.title.setText(path.name)
         self.about.setText("Reading…")
+        self._show_path(path)
         self.error.hide()
 
     def show_error(
@@ -228,7 +229,7 @@ class ProblemPane(QWidget):
             self._forms.addStretch(1)
         self.title.setText(path.name)
         self.about.clear()
-        self.where.setText(str(path))
+        self._show_path(path)
         self._show_error(message)
 
     def show_instance(self, instance: Instance) -> None:
@@ -242,13 +243,12 @@ class ProblemPane(QWidget):
                 widget.deleteLater()
         self.form = self.run_form = self.read_form = self.read_button = None
         self.help.reset()
-        self.where.clear()
+        self._show_path(None)
         self.error.hide()
         if instance is not None:
             self.title.setText(instance.problem.name)
             self.about.setText(instance.problem.describe())
-            self.where.setText(elided(instance.source))
-            self.where.setToolTip(str(instance.source))
+            self._show_path(instance.source, instance.path)
             self.form = Form(type(instance.base), instance.base)
             self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
             if instance.reader is not None:
@@ -270,6 +270,12 @@ class ProblemPane(QWidget):
         if was_empty != (instance is None):  # other changes leave the user's sizes
             self._share_height()
         self._on_change()
+
+    def _show_path(self, path: Path | None, listed: Path | None = None) -> None:
+        """Say which file is meant, here and in the gallery, which may list it by the TOML file that names it."""
+        self.where.setText("" if path is None else elided(path))
+        self.where.setToolTip("" if path is None else str(path))
+        self.gallery.select(listed or path)
 
     def _add_read_form(
         self, path: Path, reader: type[ReadOptions], reading: Mapping[str, Any], names: list[str]

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
+    QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -27,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.util.text import gap_text, seconds_text, value_text
+from engine.util.text import counted, gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library
@@ -198,6 +199,10 @@ class RunList(QWidget):
         layout.setSpacing(4)
         top = QVBoxLayout()
         top.setContentsMargins(6, 6, 6, 0)
+        self.held = QPushButton()
+        self.held.setToolTip("Start queued runs again")
+        self.held.hide()
+        top.addWidget(self.held)
         top.addWidget(self.filter)
         layout.addLayout(top)
         layout.addWidget(self.empty, 1)
@@ -231,6 +236,11 @@ class RunList(QWidget):
     def update_run(self, note: RunNote) -> None:
         """Show the new numbers of a run, here and in other views of the runs."""
         self._model.update(note)
+
+    def show_held(self, waiting: int | None) -> None:
+        """Show that the queue is held, and how many runs wait in it; None if it is not."""
+        self.held.setVisible(waiting is not None)
+        self.held.setText(f"The queue is held, {counted(waiting or 0, 'run')} in it. Release")
 
     def count(self) -> int:
         """How many runs are shown."""

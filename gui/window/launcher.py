@@ -223,13 +223,23 @@ class Launcher(RunController):
     def _start_queued(self) -> None:
         """Start queued runs as far as is allowed."""
         started = False
+        self._show_queue()
         while self._queue and self._may_start():
             self._launch(self._queue.pop(0))
             started = True
         if started:
+            self._show_queue()
             self.changed.emit()
         if not self.standby.waiting:
             self.prepare()
+
+    def _show_queue(self) -> None:
+        """Say above the run list that the queue is held, and in the tabs of queued runs what they wait for."""
+        self._list.show_held(len(self._queue) if self.held else None)
+        others = len(self._tabs.running())
+        for place, entry in enumerate(self._queue):
+            if (tab := self._tabs.runs.get(entry.note.key)) is not None:
+                tab.explain_wait(self.held, others + place)
 
     def _may_start(self) -> bool:
         return self.accepting and not self.held and len(self._tabs.running()) < self.most_at_once

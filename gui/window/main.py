@@ -209,6 +209,9 @@ class MainWindow(QMainWindow):
         self.tool_bar.changed.connect(self.pane.show_text)
         self.tool_bar.changed.connect(self.launcher.prepare)
         self.problems.previewed.connect(self._on_preview)
+        self.problems.refused.connect(self._on_refusal)
+        self.home.open_requested.connect(self.problems.open_problem)
+        self.run_list.held.clicked.connect(self.actions_by_name["queue_hold"].trigger)
         self.run_list.open_requested.connect(self.runs.open_selected)
         self.run_list.selection_changed.connect(self._on_selection)
         for source in (self.run_list, self.all_runs):
@@ -308,6 +311,11 @@ class MainWindow(QMainWindow):
         start.setToolTip(f"Solve {name} with these options ({start.shortcut().toString()})" if name else plain("&Run"))
         if requested:
             self.run_tabs.show_home()
+
+    def _on_refusal(self, name: str, message: str) -> None:
+        """Show in the middle why a file cannot be used."""
+        self.home.show_error(name, message)
+        self.run_tabs.show_home()
 
     def _on_selection(self) -> None:
         selected = self.run_list.selected()
@@ -418,6 +426,8 @@ class MainWindow(QMainWindow):
         child = event.child()
         if not (event.polished() and isinstance(child, QWidget) and hasattr(self, "dock_layout")):
             return
+        if isinstance(child, QTabBar):
+            child.setAccessibleName("Panes in one place")
         if child.isWindow() or isinstance(child, QTabBar):
             set_style(child, self.theme)
             remove_button_icons(child)

@@ -41,7 +41,7 @@ class Problems(QObject):
     Signals: ``changed()`` when another problem is loaded, or is being loaded; ``previewed(data, requested)`` when the
     problem that Run would solve is another one (None if there is none), with whether the user asked for it;
     ``folder_requested(path, speed)`` when a run folder is to be shown; ``sweep_requested(sweep, name)`` when the runs
-    of a sweep are to be queued.
+    of a sweep are to be queued; ``refused(name, message)`` when a file cannot be used.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class Problems(QObject):
     previewed = Signal(object, bool)
     folder_requested = Signal(Path, float)
     sweep_requested = Signal(object, str)
+    refused = Signal(str, str)
 
     def __init__(
         self,
@@ -179,6 +180,7 @@ class Problems(QObject):
         """Say in the problem pane and in the log why a file cannot be used."""
         self.pane.show_error(path, str(error), reader, reading)
         self.previewed.emit(None, False)
+        self.refused.emit(path.name, str(error))
         self._dock.show()
         self._dock.raise_()
         self._log.add(str(error), "error")

@@ -95,8 +95,15 @@ class RunTab(Cleanup, QWidget):
     def show_queued(self) -> None:
         """Show that the run waits for another one to end."""
         self.summary.state = self.note.state = "queued"
-        self._waiting.setText("Queued. The run starts when another one has ended; Stop removes it from the queue.")
         self.state_changed.emit()
+
+    def explain_wait(self, held: bool, before: int) -> None:
+        """Say what a queued run waits for: the release of the queue, or the end of others."""
+        if held:
+            why = "Queued, and the queue is held: no run starts until Run > Hold the queue is switched off."
+        else:
+            why = f"Queued, after {counted(before, 'other run')}." if before else "Queued. It is the next to start."
+        self._waiting.setText(f"{why}\nStop removes it from the queue.")
 
     def cancel(self) -> None:
         """Show that the run was removed from the queue."""

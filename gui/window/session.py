@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QAbstractButton, QMainWindow, QMessageBox
 
@@ -27,6 +27,7 @@ from gui.window.tool_bar import ToolBar
 __all__ = ["Session"]
 
 _LAYOUT = 1  # of docks; raised when they change
+_SIZE, _FRAME = QSize(1440, 900), QSize(4, 32)  # at the first start; what window managers draw around
 _QUIT_PATIENCE = (3.0, 1.5)  # seconds
 
 
@@ -54,10 +55,11 @@ class Session:
 
     def restore_layout(self, layout: Layout) -> None:
         """Restore the size of the window and of its panes."""
-        self._window.resize(1440, 900)
         geometry, state = self._settings.value("geometry"), self._settings.value("state")
-        if isinstance(geometry, QByteArray):
-            self._window.restoreGeometry(geometry)
+        if not (isinstance(geometry, QByteArray) and self._window.restoreGeometry(geometry)):
+            self._window.resize(_SIZE)
+        room = self._window.screen().availableSize() - _FRAME
+        self._window.resize(self._window.size().boundedTo(room))
         if not (isinstance(state, QByteArray) and self._window.restoreState(state, _LAYOUT)):
             layout.resize()
         else:

@@ -34,10 +34,8 @@ class RunStatus:
         self.elapsed.setMinimumWidth(70)
         self.elapsed.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.elapsed.setContentsMargins(0, 0, 8, 0)
-        for widget in (self.state, self.progress, self.phase):
-            bar.addWidget(widget)
-        for widget in (self.rate, self.elapsed):
-            bar.addPermanentWidget(widget)
+        for widget in (self.state, self.progress, self.phase, self.rate, self.elapsed):
+            bar.addPermanentWidget(widget)  # beside the tips of menus and buttons, which hide other widgets
 
     def show_run(self, tab: RunTab | None) -> None:
         """Show the present numbers of a run; nothing without one."""

@@ -37,6 +37,6 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     assert window.focusWidget() is window.log.filter
     qtbot.keyClick(window, Qt.Key.Key_F1)
     keys = dict(window.help.sheet.rows)
-    assert (keys["F5"], keys["Ctrl+K"]) == ("Run", "Command palette")
+    assert (keys["F5"], keys["Ctrl+Shift+P"]) == ("Run", "Command palette")
     assert len(keys) == len(window.help.sheet.rows)
     window.help.sheet.close()

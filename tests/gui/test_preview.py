@@ -181,7 +181,7 @@ def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, cou
     assert start.iconText() == "Run strongly-1000"
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
-    assert (window.tabs.tabText(0), start.iconText()) == ("Start", "Run")
+    assert (window.tabs.tabText(0), start.iconText()) == ("bad.txt cannot be used", "Run")
 
 
 @pytest.mark.parametrize("width", [260, 900])

@@ -1,0 +1,145 @@
+"""What the window says of files, options, the queue and its own size is so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from engine.events import Metric, Started
+from engine.solvers import discover
+from gui.app.theme import LIGHT
+from gui.panels import RunInfo, panel_for
+from gui.plot.page import Page
+from gui.plot.rows import Interval, IntervalPlot
+from gui.problem.form import Form, HelpLine
+from tests.support.app import COUNTING, SAMPLES
+from tests.support.interaction import load
+
+STARTED = Started(
+    time=0.0,
+    solver="knapsack",
+    problem="Knapsack",
+    name="a",
+    description="a",
+    sense="maximize",
+    options={},
+    backend="opencl",
+    devices=["opencl:0"],
+    device_names=["one"],
+    seed=0,
+)
+
+
+def test_help_of_every_option_shows_its_whole_text(qtbot: Any) -> None:
+    models = {model for solver in discover().values() for model in solver.option_models}
+    for model in models:
+        form, line = Form(model), HelpLine(4)
+        qtbot.addWidget(form)
+        qtbot.addWidget(line)
+        for name in form.names:
+            title, text = form.help(name)
+            line.show_help(title, text)
+            for shown in (line.text(), form.editor(name).toolTip()):
+                document = QTextDocument()
+                document.setHtml(shown)
+                for bound in ("<", ">"):
+                    assert document.toPlainText().count(bound) >= title.count(bound), (model, name)
+
+
+def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("knapsack"), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed([STARTED, *(Metric(time=at, name="items_done", value=at) for at in (14.1, 20.0))])
+    panel.feed(
+        [STARTED.model_copy(update={"time": 3.9, "resumed": True}), Metric(time=5.2, name="items_done", value=1)]
+    )
+    assert panel.items.origin <= 5.2
+
+
+def test_every_row_of_a_forest_plot_has_its_name_on_the_screen_and_in_exports(qtbot: Any) -> None:
+    plot = IntervalPlot("Coefficients", theme=LIGHT)
+    qtbot.addWidget(plot)
+    plot.resize(500, 300)
+    plot.put([Interval(f"column {k}", 1.0 / (k + 1), (0.0, 1.0), (-1.0, 2.0)) for k in range(40)])
+    plot.show()
+    plot.refresh()
+    image = plot.to_image(1.0, QSize(700, 300))
+    ticks = plot.plot.getAxis("left")._tickLevels[0]
+    assert [text for _, text in ticks] == [f"column {k}" for k in range(40)]
+    assert min(plot.height(), image.height()) >= 40 * 13
+
+
+def test_a_window_opens_within_its_screen_and_tips_do_not_cover_the_progress(qtbot: Any, open_window: Any) -> None:
+    window = open_window(COUNTING)
+    room = QApplication.primaryScreen().availableSize()
+    assert (window.width() <= room.width(), window.height() <= room.height()) == (True, True)
+    bar, status = window.statusBar(), window.status
+    status.progress.show()
+    bar.showMessage("Pause or resume the run or the replay")
+    shown = [part for part in (status.progress, status.state) if part.isVisible()]
+    assert shown == [status.progress, status.state]
+
+
+def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(
+    qtbot: Any, open_window: Any, tmp_path: Path
+) -> None:
+    window = open_window()
+    gallery, pane = window.pane.gallery, window.pane
+    load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
+    assert [item.text(0) for item in gallery.selectedItems()] == ["strongly-1000"]
+    other = tmp_path / "mine.txt"
+    other.write_text((SAMPLES / "knapsack" / "strongly-1000.txt").read_text())
+    pane.show_loading(other)
+    assert (pane.where.toolTip(), gallery.selectedItems()) == (str(other), [])
+    load(qtbot, window, SAMPLES / "linprog.toml")
+    assert [item.text(0) for item in gallery.selectedItems()] == ["blend"]
+
+
+def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+    window = open_window(COUNTING)
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("hello\n")
+    window.problems.load(wrong)
+    qtbot.waitUntil(
+        lambda: window.tabs.currentWidget() is window.home and window.home.error.isVisible(), timeout=60_000
+    )
+    assert window.tabs.tabText(0) == window.home.error_title.text() == "wrong.txt cannot be used"
+    assert str(wrong) in window.home.error.text()
+
+
+def test_a_held_queue_is_seen_and_a_queued_run_says_so(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+    window = open_window(COUNTING)
+    load(qtbot, window, counting_files / "small.txt")
+    window.actions_by_name["queue_hold"].trigger()
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    tab = window.tabs.currentWidget()
+    assert (tab.note.state, "queue is held" in tab._waiting.text()) == ("queued", True)
+    assert window.run_list.held.isVisible()
+    assert "1 run" in window.run_list.held.text()
+    qtbot.mouseClick(window.run_list.held, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: tab.complete and not tab.live, timeout=60_000)
+    assert not window.run_list.held.isVisible()
+    assert not window.actions_by_name["queue_hold"].isChecked()
+
+
+def test_the_delete_key_asks_for_the_selected_run_by_name(qtbot: Any, open_window: Any) -> None:
+    window = open_window(COUNTING)
+    note = window.library.new("mine")
+    note.state = "optimal"
+    window.run_list.select(note)
+    qtbot.keyClick(window.run_list.view, Qt.Key.Key_Delete)
+    assert [box.text() for box in window.findChildren(QMessageBox)] == ["Delete “mine”?"]
+    window.findChild(QMessageBox).reject()
+
+
+def test_a_page_without_figures_can_become_narrow(qtbot: Any) -> None:
+    page = Page(columns=3)
+    qtbot.addWidget(page)
+    page.show()
+    for width in (900, 300):
+        page.resize(width, 300)
+    assert page._columns == 1
