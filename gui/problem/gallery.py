@@ -90,8 +90,7 @@ class Gallery(QTreeWidget):
         if leaves and chosen not in leaves:
             self.setCurrentItem(leaves[0])
         elif not leaves:
-            self.clearSelection()
-            self.setCurrentItem(None)
+            self.selectionModel().clear()
 
     def _leaves(self) -> list[QTreeWidgetItem]:
         groups = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))

@@ -72,8 +72,8 @@ class Home(QStackedWidget):
     @property
     def title(self) -> str:
         """The title of the tab."""
-        titles = {self.preview: f"Problem: {self.preview.title.text()}", self._error: self.error_title.text()}
-        return titles.get(self.currentWidget(), "Start")
+        titles = ("Start", f"Problem: {self.preview.title.text()}", self.error_title.text())
+        return titles[self.currentIndex()]
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
