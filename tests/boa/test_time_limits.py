@@ -81,7 +81,8 @@ def test_little_is_launched_after_a_time_limit(
     for allowed in (1, 3, 8, 20, 40):
         asked = 0
         result = running.solve(problem, target=1e6, **options)
-        assert result.status is engine.Status.TIME_LIMIT
+        solved = result.objective == result.bound  # launches that do everything may get so far
+        assert result.status is (engine.Status.OPTIMAL if solved else engine.Status.TIME_LIMIT)
         assert asked <= allowed + 3  # the last of a phase, and phases that have but one
         assert result.objective == problem.evaluate(result.solution[None])[0]
         assert result.counters["evaluations"] > 0

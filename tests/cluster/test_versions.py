@@ -52,17 +52,6 @@ def test_workers_with_other_versions_are_shown_and_refused(
             Connection(address)
 
 
-@pytest.mark.full
-def test_a_worker_without_quintet_is_named(address: str, tmp_path: Path) -> None:
-    with worker(tmp_path, address, "bare", WITHOUT_QUINTET):
-        await_workers(address, 1)
-        with pytest.raises(
-            ClusterError,
-            match=rf"^bare at tcp://\S+ cannot be used: it has no Quintet; install Quintet {version()} there$",
-        ):
-            Connection(address)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "fault"),

@@ -8,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import engine
-from engine.api.map import _groups
-from engine.base.batch import Batch, BatchControl, Item, items_of
+from engine.base.batch import Batch, BatchControl, Item
 from engine.base.result import Result, Status
 from engine.errors import InputError, OptionError, ProblemError
 from engine.events import Event, Progress
@@ -145,16 +143,3 @@ def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_
     with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
         found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
-
-
-_KNAPSACK = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
-
-
-def test_problems_with_other_long_arrays_as_options_are_not_solved_together() -> None:
-    first = np.arange(3000)
-    second = first.copy()
-    second[1500] = 0
-    items = items_of([_KNAPSACK] * 2, each=[{"initial": first}, {"initial": second}])
-    assert list(_groups([(item, item.problem) for item in items], {})) == []
-    same = items_of([_KNAPSACK] * 2, each=[{"initial": first}, {"initial": first.copy()}])
-    assert len(list(_groups([(item, item.problem) for item in same], {}))) == 1
