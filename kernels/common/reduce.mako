@@ -1,5 +1,12 @@
 <%doc>
-Sum, minimum, maximum and argmin of the values of a work-group:
+Sum, minimum, maximum and argmin of the values of a work-group, of each of several variables at once:
+
+    LOCAL_ARRAY(i64, part, ${2 * block});
+    ${reduce.group_reduce("part", "i64", block, [("best", "max"), ("total", "sum")])}
+
+leaves in the variables `best` and `total` of every work-item what those of all come to. They share the barriers of one tree, and
+take `block` elements of `part` each; with together=1 they go one after the other, through the same ones. `part` may be written again
+at once. A group of one does nothing. The reductions of an array that is there:
 
     <%namespace name="reduce" file="/common/reduce.mako"/>
     LOCAL_ARRAY(f32, part, ${block});
@@ -44,6 +51,29 @@ A NaN wins every minimum, maximum and argmin, so it cannot be lost. Among equals
         nan = f" || ({b} != {b} && ({a} == {a} || {j} < {i}))" if type in ("f32", "f64") else ""
         return f"{b} < {a} || ({b} == {a} && {j} < {i}){nan}"
 %>
+<%def name="group_reduce(part, type, block, values, together=None)">
+% for first in range(0, len(values) if block > 1 else 0, together or len(values)):
+<% present = list(enumerate(values[first:first + (together or len(values))])) %>\
+% for v, (name, operation) in present:
+    ${part}[LOCAL_ID + ${v * block}] = ${name};
+% endfor
+    BARRIER();
+% for half, pairs in halvings(block):
+    if (LOCAL_ID < ${pairs}) {
+% for v, (name, operation) in present:
+        const ${type} reduce_a${v} = ${part}[LOCAL_ID + ${v * block}];
+        const ${type} reduce_b${v} = ${part}[LOCAL_ID + ${v * block + half}];
+        ${part}[LOCAL_ID + ${v * block}] = ${combine(operation, type, f"reduce_a{v}", f"reduce_b{v}")};
+% endfor
+    }
+    BARRIER();
+% endfor
+% for v, (name, operation) in present:
+    ${name} = ${part}[${v * block}];
+% endfor
+    BARRIER();
+% endfor
+</%def>
 <%def name="block_reduce(operation, values, type, block, count=None)">
     BARRIER();
 % for half, pairs in halvings(count or block):

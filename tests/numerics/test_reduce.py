@@ -47,6 +47,28 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reduce_${type}_${count}(const GLOBAL ${type}* 
 % endfor
 }
 % endfor
+% for together in (1, 2, 3):
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) reduce_variables_${type}_${together}(const GLOBAL ${type}* RESTRICT values, i32 count,
+    GLOBAL ${type}* RESTRICT results)
+{
+    LOCAL_ARRAY(${type}, part, ${together * block});
+    ${type} total = 0;
+    ${type} least = values[0];
+    ${type} most = values[0];
+    for (i32 i = LOCAL_ID; i < count; i += ${block}) {
+        total += values[i];
+        least = values[i] < least || values[i] != values[i] ? values[i] : least;
+        most = values[i] > most || values[i] != values[i] ? values[i] : most;
+    }
+    ${reduce.group_reduce("part", type, block, [("total", "sum"), ("least", "min"), ("most", "max")], together)}
+    if (LOCAL_ID == ${block - 1}) {
+        results[0] = total;
+        results[1] = least;
+        results[2] = most;
+    }
+}
+% endfor
 % endfor
 """
 
@@ -93,3 +115,27 @@ def test_the_lowest_index_wins_a_tie_and_a_nan_wins_all(
     results, place = device.submit(reduced, template, 32, values).result()
     assert np.isnan(results).all()
     assert place == 40
+
+
+def variables_reduced(device: Device, template: str, block: int, values: NDArray[Any]) -> list[NDArray[Any]]:
+    type = next(name for name, dtype in TYPES.items() if values.dtype == dtype)
+    program = device.program(template, block=block, counts=COUNTS)
+    given, results, found = device.put(values), device.empty((3,), values.dtype), []
+    for together in (1, 2, 3):
+        kernel = getattr(program, f"reduce_variables_{type}_{together}")
+        kernel(1, block, values=given, count=values.size, results=results)
+        found.append(device.get(results))
+    return found
+
+
+def test_variables_of_all_work_items_are_reduced_at_once(
+    device: Member, trial_template: Callable[[str, str], str]
+) -> None:
+    template = trial_template("reduce_32", GROUPS)
+    for dtype in TYPES.values():
+        values = np.random.default_rng(2).integers(-1000, 1000, 100).astype(dtype)
+        for found in device.submit(variables_reduced, template, 32, values).result():
+            assert found.tolist() == [values.sum(), values.min(), values.max()]
+    values[7] = np.nan
+    for found in device.submit(variables_reduced, template, 32, values).result():
+        assert np.isnan(found[1:]).all()
