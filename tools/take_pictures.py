@@ -96,15 +96,15 @@ class Camera:
         self.window.library.rescan(lambda _note: False, 10.0)
 
     def _sweep(self) -> None:
-        """Runs of BOA with two scores and several seeds."""
+        """Runs of BOA with two shares of selected individuals and several seeds."""
         import engine
 
-        for score in ("k2", "bic"):
+        for share in (0.3, 0.5):
             for seed in SEEDS:
-                folder = self.home / "runs" / f"trap-{score}-{seed}"
+                folder = self.home / "runs" / f"trap-{share}-{seed}"
                 if not folder.exists():
                     problem = engine.BOA("trap-5", 100)
-                    options = {"score": score, "local_search": "none"}
+                    options = {"selection_fraction": share, "local_search": "none"}
                     engine.solve(problem, backend="opencl", seed=seed, run_folder=folder, **options)
         self._list_runs()
 

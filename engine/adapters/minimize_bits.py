@@ -528,12 +528,11 @@ def _checked_samples(noise: bool | int, budget: int | None) -> int:
 def _defaults(n: int, budget: int | None, samples: int) -> dict[str, Any]:
     """Options for few evaluations.
 
-    Small populations learn little that is certain, so that structure is penalised (bic). Without noise the best
-    individual of every generation is improved by single flips.
+    Without noise the best individual of every generation is improved by single flips.
     """
     options: dict[str, Any] = {"population": _population(n, budget, samples)}
     if budget is not None and samples == 1:
-        options |= {"score": "bic", "local_search": "first"}
+        options["local_search"] = "first"
     return options
 
 

@@ -17,11 +17,9 @@ class BOAOptions(TypedDict, total=False):
     """Options of BOA."""
 
     counting: Literal["auto", "popcount", "tensor", "histogram"]
-    equivalent_sample_size: float
     flips: int | None
     initial: Sequence[int] | NDArray[Any] | None
     islands: Literal["devices"] | int
-    linkage: Literal["none", "problem"]
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
     local_search_share: float | None
     max_evaluations: int | None
@@ -30,22 +28,14 @@ class BOAOptions(TypedDict, total=False):
     migration_fraction: float
     migration_interval: int
     mixing: Literal["auto", "none", "partition"]
-    niching: Literal["worst", "rtr"]
-    offspring_fraction: float | None
     patience: int | None
-    permutation: Literal["fresh", "fixed"]
     population: Literal["auto"] | int
     probabilities: Literal["frequency", "laplace"]
     restarts: int
-    score: Literal["k2", "bic", "bdeu"]
     search: Literal["auto", "network", "pyramid"]
-    selection: Literal["truncation", "tournament"]
     selection_fraction: float | None
     share: Literal["auto", "always"]
-    structure_generations: int
     target: float | None
-    tournament_size: int
-    window: int | None
 
 
 class LinearProgramOptions(TypedDict, total=False):
@@ -86,7 +76,6 @@ class AnyOptions(TypedDict, total=False):
     counting: Literal["auto", "popcount", "tensor", "histogram"]
     degrees: float
     draws: int | None
-    equivalent_sample_size: float
     ess: float
     flips: int | None
     granularity: Literal["half", "speed"]
@@ -109,7 +98,6 @@ class AnyOptions(TypedDict, total=False):
     keep_scales: bool
     kernel: Literal["auto", "gibbs", "px", "hmc", "cg"]
     linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
-    linkage: Literal["none", "problem"]
     local_degrees: float
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
     local_search_share: float | None
@@ -125,11 +113,8 @@ class AnyOptions(TypedDict, total=False):
     minimum_share: int | None
     mip_gap: float
     mixing: Literal["auto", "none", "partition"]
-    niching: Literal["worst", "rtr"]
-    offspring_fraction: float | None
     patience: int | None
     pdhg_iterations: int
-    permutation: Literal["fresh", "fixed"]
     population: Literal["auto"] | int
     presolve: bool
     prior: Literal["horseshoe", "regularized", "half_t", "lasso", "ridge"]
@@ -141,9 +126,7 @@ class AnyOptions(TypedDict, total=False):
     reduce: bool
     restarts: int
     scale: bool
-    score: Literal["k2", "bic", "bdeu"]
     search: Literal["auto", "network", "pyramid"]
-    selection: Literal["truncation", "tournament"]
     selection_fraction: float | None
     share: Literal["auto", "always"]
     sharing: Literal["farmer", "symmetric"]
@@ -155,12 +138,10 @@ class AnyOptions(TypedDict, total=False):
     storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]
     strategy: Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"]
     streaming: Literal["auto", "never", "always"]
-    structure_generations: int
     target: float | None
     tau_scale: float
     thin: int
     tolerance: float
-    tournament_size: int
     upper_bound: int | None
     variant: Literal[
         "auto", "pte", "pte_peb", "dense", "rows", "tiles", "classes", "sparse", "bits", "search", "table", "highs"

@@ -7,12 +7,11 @@ References
 M. Pelikan, D. E. Goldberg, E. Cantu-Paz, "BOA: the Bayesian optimization algorithm", GECCO 1999, 525-532.
 A. Munawar, M. Wahib, M. Munetomo, K. Akama, "Theoretical and empirical analysis of a GPU based parallel Bayesian
 optimization algorithm", PDCAT 2009, 457-462.
-M. Pelikan, D. E. Goldberg, "Escaping hierarchical traps with competent genetic algorithms", GECCO 2001 (restricted
-tournament replacement).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +27,8 @@ from ..solvers.boa.options import (
     STREAM_INITIAL,
     STREAM_OFFSPRING,
     STREAM_PERMUTATION,
-    STREAM_TOURNAMENT,
-    STREAM_WINDOW,
     Parameters,
 )
-from ..solvers.boa.scores import ScoreTables, score_tables
 from .boa_partition import partition_child
 
 __all__ = [
@@ -46,7 +42,6 @@ __all__ = [
     "permutation",
     "probabilities",
     "sample",
-    "tournament_winners",
 ]
 
 Bits = NDArray[np.uint8]
@@ -55,8 +50,7 @@ Keys = NDArray[np.int64]
 
 def permutation(parameters: Parameters, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
-    step = parameters.structure_step(generation)
-    words = uniform_words(parameters.seed, STREAM_PERMUTATION, step, 0, parameters.n, chain=parameters.chain)
+    words = uniform_words(parameters.seed, STREAM_PERMUTATION, generation, 0, parameters.n, chain=parameters.chain)
     return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
 
 
@@ -77,37 +71,6 @@ def best_first(keys: Keys) -> NDArray[np.int64]:
     return np.argsort(-keys, kind="stable")
 
 
-def tournament_winners(parameters: Parameters, keys: Keys, generation: int) -> NDArray[np.int32]:
-    """S winners of tournaments between individuals drawn with replacement.
-
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (N,)
-    """
-    drawn = []
-    for attempt in range(-(-parameters.tournament_size // 4)):
-        words = uniform_words(
-            parameters.seed,
-            STREAM_TOURNAMENT,
-            generation,
-            0,
-            parameters.selected,
-            chain=parameters.chain,
-            attempt=attempt,
-        )
-        drawn.append(words)
-    entrants = _scaled(np.concatenate(drawn, axis=1)[:, : parameters.tournament_size], len(keys))
-    rank = np.empty(len(keys), np.int64)
-    rank[best_first(keys)] = np.arange(len(keys))
-    winners = entrants[np.arange(len(entrants)), np.argmin(rank[entrants], axis=1)]
-    return np.asarray(winners, np.int32)
-
-
-def _scaled(words: NDArray[np.uint32], below: int) -> NDArray[np.int64]:
-    """Random words as whole numbers from 0 to ``below - 1``."""
-    return ((words.astype(np.uint64) * np.uint64(below)) >> np.uint64(32)).astype(np.int64)
-
-
 @dataclass(frozen=True)
 class Learned:
     """A network over genes in sampling order.
@@ -121,13 +84,7 @@ class Learned:
     counts: list[NDArray[np.int64]]
 
 
-def learn(
-    chosen: Bits,
-    order: NDArray[np.int32],
-    max_parents: int,
-    tables: ScoreTables,
-    links: NDArray[np.uint8] | None = None,
-) -> Learned:
+def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int) -> Learned:
     """Greedy edge additions under a permutation, each node by itself.
 
     Parameters
@@ -136,15 +93,13 @@ def learn(
         The selected individuals.
     order : ndarray of int32, shape (n,)
         Gene of each rank.
-    links : ndarray, shape (n, n), optional
-        Which genes may be joined by an edge; all, if not given.
 
     Returns
     -------
     Learned
         A parent is added if it raises the score, the best first, of equals the one of the lower rank.
     """
-    ranked = chosen[:, order].astype(np.float64)
+    ranked, factorials = chosen[:, order].astype(np.float64), _log_factorials(len(chosen))
     parents: list[list[int]] = []
     counts: list[NDArray[np.int64]] = []
     for node in range(len(order)):
@@ -156,13 +111,10 @@ def learn(
             rows = 2 << level
             ones = (code == np.arange(rows)[:, None]).astype(np.float64) @ ranked[:, :node]
             with_one = np.rint(ones).astype(np.int64)
-            score = _score(tables, level, totals[0::2], totals[1::2])
-            gains = -np.full(node, score) - tables.prices[level]
+            gains = -np.full(node, _score(factorials, totals[0::2], totals[1::2]))
             for part in (with_one, totals[:, None] - with_one):
-                gains += _score(tables, level + 1, part[0::2], part[1::2])
+                gains += _score(factorials, part[0::2], part[1::2])
             gains[own] = np.iinfo(np.int64).min
-            if links is not None:
-                gains[links[order[node], order[:node]] == 0] = np.iinfo(np.int64).min
             best = int(np.argmax(gains))
             if gains[best] <= 0:
                 break
@@ -174,10 +126,15 @@ def learn(
     return Learned(order, parents, counts)
 
 
-def _score(tables: ScoreTables, level: int, zeros: NDArray[np.int64], ones: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sum over configurations (the first axis) of L(zeros, ones)."""
-    leaf, total = tables.leaf[level], tables.total[level]
-    return np.asarray((leaf[zeros] + leaf[ones] - total[zeros + ones]).sum(axis=0))
+def _log_factorials(selected: int) -> NDArray[np.int64]:
+    """Logarithms of i! for i up to ``selected + 1``: multiples of a power of 1/2, so that 31 bits hold any score."""
+    bits = min(14, int(30.5 - math.log2(max(2.0, selected * math.log(2)))))
+    return np.array([round(math.lgamma(i + 1) * 2**bits) for i in range(selected + 2)], np.int64)
+
+
+def _score(factorials: NDArray[np.int64], zeros: NDArray[np.int64], ones: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The K2 score: a sum over configurations (the first axis) of ln zeros! + ln ones! - ln (zeros + ones + 1)!."""
+    return np.asarray((factorials[zeros] + factorials[ones] - factorials[zeros + ones + 1]).sum(axis=0))
 
 
 def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]:
@@ -217,7 +174,7 @@ def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
         code = np.zeros(32 * columns, np.int64)
         for place, parent in enumerate(learned.parents[rank]):
             code += ranked[:, parent].astype(np.int64) << place
-        ranked[:, rank] = number < probabilities(learned.counts[rank], parameters.probabilities == "laplace")[code]
+        ranked[:, rank] = number < probabilities(learned.counts[rank], parameters.laplace)[code]
     made = np.empty((parameters.offspring, parameters.n), np.uint8)
     made[:, learned.order] = ranked[: parameters.offspring]
     return made
@@ -261,8 +218,6 @@ def _improve_one(
             around = np.roll(np.arange(n), -origin)
             if search.rule == "tabu":
                 around = around[(last[around] <= number) | (gains[around] > best_value - value)]
-            elif search.rule == "first":
-                around = around[gains[around] > 0][:1]
             else:
                 around = around[gains[around] > 0]
             if not len(around):
@@ -377,55 +332,20 @@ class ReferenceRun:
         self.bits = initial_population(parameters)
         self.keys = evaluate(self.bits)
         self.learned: Learned | None = None
-        self._tables = score_tables(
-            parameters.score, parameters.selected, parameters.max_parents, parameters.equivalent_sample_size
-        )
 
     def select(self) -> NDArray[np.int32]:
         """Individuals to learn from."""
-        parameters = self.parameters
-        if parameters.selection == "tournament":
-            return tournament_winners(parameters, self.keys, self.generation)
-        return np.sort(best_first(self.keys)[: parameters.selected]).astype(np.int32)
+        return np.sort(best_first(self.keys)[: self.parameters.selected]).astype(np.int32)
 
     def step(self) -> None:
         """One generation."""
         parameters, generation = self.parameters, self.generation
         chosen = self.bits[self.select()]
-        if parameters.learns(generation) or self.learned is None:
-            order = permutation(parameters, generation)
-            self.learned = learn(chosen, order, parameters.max_parents, self._tables)
-        else:
-            self.learned = _counted(chosen, self.learned)
+        self.learned = learn(chosen, permutation(parameters, generation), parameters.max_parents)
         offspring = sample(parameters, self.learned, generation)
-        keys = self._evaluate(offspring)
-        if parameters.replacement == "worst":
-            slots = np.sort(best_first(self.keys)[parameters.population - parameters.offspring :])
-            self.bits[slots], self.keys[slots] = offspring, keys
-        else:
-            self._replace_nearest(offspring, keys)
+        slots = np.sort(best_first(self.keys)[parameters.selected :])
+        self.bits[slots], self.keys[slots] = offspring, self._evaluate(offspring)
         self.generation += 1
-
-    def _replace_nearest(self, offspring: Bits, keys: Keys) -> None:
-        """Restricted tournaments, all against the population as it was; the best rival for a slot takes it."""
-        parameters = self.parameters
-        ones = self.bits.astype(np.float32)
-        winner: dict[int, int] = {}
-        blocks = -(-parameters.window // 4)
-        for rival in range(len(offspring)):
-            start = rival * blocks
-            words = uniform_words(
-                parameters.seed, STREAM_WINDOW, self.generation, start, blocks, chain=parameters.chain
-            ).reshape(-1)
-            window = _scaled(words[: parameters.window], parameters.population)
-            distance = np.abs(ones[window] - offspring[rival]).sum(axis=1)
-            nearest = int(window[np.lexsort((window, distance))[0]])
-            if keys[rival] > self.keys[nearest]:
-                former = winner.get(nearest)
-                if former is None or keys[rival] > keys[former]:
-                    winner[nearest] = rival
-        for slot, rival in winner.items():
-            self.bits[slot], self.keys[slot] = offspring[rival], keys[rival]
 
 
 def migrate(references: Sequence[ReferenceRun], count: int) -> None:
@@ -437,15 +357,3 @@ def migrate(references: Sequence[ReferenceRun], count: int) -> None:
     for reference, (bits, keys) in zip(references, groups[-1:] + groups[:-1], strict=True):
         worst = np.sort(best_first(reference.keys)[len(reference.keys) - count :])
         reference.bits[worst], reference.keys[worst] = bits, keys
-
-
-def _counted(chosen: Bits, learned: Learned) -> Learned:
-    """The same network, with the counts of these individuals."""
-    ranked = chosen[:, learned.order].astype(np.int64)
-    counts = []
-    for node, own in enumerate(learned.parents):
-        code = ranked[:, node].copy()
-        for place, parent in enumerate(own):
-            code += ranked[:, parent] << (place + 1)
-        counts.append(np.bincount(code, minlength=2 << len(own)).reshape(-1, 2).T.astype(np.int64))
-    return Learned(learned.order, learned.parents, counts)

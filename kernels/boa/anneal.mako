@@ -14,28 +14,25 @@ local_genes  size of the arrays in local memory; 0: they are in the global array
 <%
     space = "LOCAL" if local_genes else "GLOBAL"
 %>\
-// improve: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first .. last - 1.
+// rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first .. last - 1.
 // A long search is a sequence of launches, each of the sweeps first_sweep .. last_sweep - 1; the rows are its state.
 // Class c is order[class_starts[c]] .. order[class_starts[c + 1] - 1]: multiples of 4, filled up with -1.
 // Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220 (1983) 671-680.
 // Launch: any number of groups of ${block} work-items; group w takes the individuals first + w, first + w + GROUP_COUNT, ...
+${status.declaration()}
 typedef ${sum} sum_t;
 #define BIT_OF(words, gene) (((words)[(gene) >> 5] >> ((gene) & 31)) & 1u)
 ${philox.functions()}
-KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream, u32 step,
-    GLOBAL i64* status, i32 work_field, const GLOBAL sum_t* RESTRICT linear, const GLOBAL i32* RESTRICT neighbour_starts,
-    const GLOBAL i32* RESTRICT neighbours, const GLOBAL sum_t* RESTRICT couplings, const GLOBAL i32* RESTRICT order,
-    const GLOBAL i32* RESTRICT class_starts, i32 classes, const GLOBAL i64* RESTRICT temperatures, i32 first_sweep, i32 last_sweep,
-    const GLOBAL i32* RESTRICT quantiles, i32 shift\
-% if not local_genes:
-, GLOBAL u32* scratch, i32 scratch_words\
-% endif
-)
+KERNEL LAUNCH_BOUNDS(${block}, 1) anneal_individuals(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
+    u32 step, GLOBAL status_t* status, GLOBAL u32* scratch, i32 scratch_words, const GLOBAL sum_t* RESTRICT linear,
+    const GLOBAL i32* RESTRICT neighbour_starts, const GLOBAL i32* RESTRICT neighbours, const GLOBAL sum_t* RESTRICT couplings,
+    const GLOBAL i32* RESTRICT order, const GLOBAL i32* RESTRICT class_starts, i32 classes,
+    const GLOBAL i64* RESTRICT temperatures, i32 first_sweep, i32 last_sweep, const GLOBAL i32* RESTRICT quantiles, i32 shift)
 {
 % if block > 1:
     LOCAL_ARRAY(i64, part, ${block});
 % endif
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;
 % if local_genes:
@@ -75,15 +72,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
             row[w] = bits[w];
         BARRIER();
     }
-% if block == 1:
-    if (work)
-        ATOMIC_ADD_U64((GLOBAL u64*)&status[work_field], (u64)work);
-% else:
-    part[LOCAL_ID] = work;
-    ${reduce.block_sum("part", "i64", block)}
-    if (LOCAL_ID == 0 && part[0])
-        ATOMIC_ADD_U64((GLOBAL u64*)&status[work_field], (u64)part[0]);
-% endif
+    ${reduce.group_reduce("part", "i64", block, [("work", "sum")])}
+    if (LOCAL_ID == 0 && work)
+        ATOMIC_ADD_U64((GLOBAL u64*)&status->flips, (u64)work);
 }
 <%def name="attempt(place)">\
 {

@@ -5,6 +5,7 @@
 // Source: Munawar, Wahib, Munetomo, Akama (2009), section IV-A (the BD kernel); its fixed lists in shared memory are not
 // copied, so n is not limited.
 // Launch: a group of ${block} work-items a node; level 0 counts pairs, level s the subsets with p_s.
+${status.declaration()}
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_${mode}(${rows.row_arguments()},
@@ -16,10 +17,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_${mode}(${rows.row_arguments()},
     const i32 slot = GROUP_ID;
     const i32 node = slot;
     const i32 candidates = node + 1;
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
 % else:
-    if (status[0] != 0 || GROUP_ID >= active[0])
+    if (status->reason != 0 || GROUP_ID >= active[0])
         return;
     const i32 slot = active[1 + GROUP_ID];
     const i32 node = first_node + slot;

@@ -2,11 +2,12 @@
 // Counting by AND and popcount, for devices whose work-items are best one to a core: see rows.mako for what is counted.
 //
 // Launch: a group of one work-item a row; it goes through the candidates ${candidates_each} at a time.
+${status.declaration()}
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 length = words / 2;
 % if mode == "pairs":

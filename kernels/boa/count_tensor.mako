@@ -9,6 +9,7 @@
 // Launch: 256 work-items for each tile of 128 rows x 128 candidates; a warp has 64 x 32 of it. Planes come through local
 // memory, 16 words (four chunks of 16 bytes) of each row at a time and ${stages} times ahead. Chunk c of line r stands at
 // c ^ (r / 2 % 4), so that the eight lines that ldmatrix reads at once lie in different banks.
+${status.declaration()}
 #if defined(__CUDA_ARCH__)
 #if __CUDA_ARCH__ >= 800
 #define TENSOR_CORES
@@ -58,11 +59,11 @@ KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
 % if mode == "pairs":
     const i32 total = n;
     const i32 last_node = MIN(first_row + 127, n - 1);
-    const i32 needed = status[0] == 0 && first_candidate <= last_node;
+    const i32 needed = status->reason == 0 && first_candidate <= last_node;
 % else:
     const i32 total = active[0] * per;
     const i32 last = MIN(first_row + 127, total - 1);
-    const i32 needed = status[0] == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
+    const i32 needed = status->reason == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
 % endif
     if (!needed)
         return;

@@ -4,6 +4,7 @@
 //
 // Launch: a group of 256 work-items (16 x 16) for each tile of ${edge} rows x ${edge} candidates, of which a work-item has
 // ${each} x ${each}; tiles without a candidate return at once. Planes come through local memory, ${depth} words at a time.
+${status.declaration()}
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
@@ -16,11 +17,11 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
 % if mode == "pairs":
     const i32 total = n;
     const i32 last_node = MIN(first_row + ${edge - 1}, n - 1);
-    const i32 needed = status[0] == 0 && first_candidate <= last_node;
+    const i32 needed = status->reason == 0 && first_candidate <= last_node;
 % else:
     const i32 total = active[0] * per;
     const i32 last = MIN(first_row + ${edge - 1}, total - 1);
-    const i32 needed = status[0] == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
+    const i32 needed = status->reason == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
 % endif
     if (!needed)
         return;

@@ -5,6 +5,7 @@
 // Launch: one work-item an individual; of evaluate_flips one a flip: item i is individual i / each, its gene flipped[i]
 // flipped. It reads the genes from the left and closes a block as soon as it is full, so it
 // keeps only how many symbols (`held`), ones (`ones`) and gaps (`gaps`) the open block of each level has.
+${status.declaration()}
 % if flips:
 KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate_flips(const GLOBAL u32* RESTRICT planes, i32 stride, i32 count, i32 each,
     const GLOBAL i32* RESTRICT flipped, GLOBAL i64* RESTRICT keys, i32 n)
@@ -14,10 +15,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate_flips(const GLOBAL u32* RESTRICT plan
         return;
     const i64 individual = item / each;
 % else:
-KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count, GLOBAL i64* RESTRICT keys,
-    const GLOBAL i64* RESTRICT status, i32 n)
+KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
+    GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, i32 n)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i64 individual = first + GLOBAL_ID;
     const i64 item = individual;

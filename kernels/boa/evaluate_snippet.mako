@@ -2,6 +2,7 @@
 //
 // Launch: one work-item an individual; of evaluate_flips one a flip: item i is individual i / each, its gene flipped[i]
 // flipped.
+${status.declaration()}
 #define N ${n}
 % if flips:
 FUNCTION i32 gene_of_it(const GLOBAL u32* RESTRICT genes_of_it, i32 stride, i32 bit_of_it, i32 flipped_gene, i64 gene)
@@ -34,10 +35,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate_flips(const GLOBAL u32* RESTRICT plan
         keys[item] = ${sign} users_fitness(planes + individual / 32, stride, individual & 31, flipped[item]);
 }
 % else:
-KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count, GLOBAL i64* RESTRICT keys,
-    const GLOBAL i64* RESTRICT status)
+KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
+    GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i64 individual = first + GLOBAL_ID;
     if (individual < count)

@@ -8,13 +8,14 @@ function; on CPUs the one work-item of a group takes all 32, function by functio
 //
 // Launch: a group of ${block} work-items for each word of 32 individuals from `first` to `count`.
 // planes[g * stride + w]; scope_starts[f] .. scope_starts[f + 1] - 1 index `genes`; table_starts[f] indexes `tables`.
+${status.declaration()}
 typedef ${sum} sum_t;
 <% slices = block // 32 %>
-KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count, GLOBAL i64* RESTRICT keys,
-    const GLOBAL i64* RESTRICT status, const GLOBAL i32* RESTRICT genes, const GLOBAL i32* RESTRICT scope_starts,
-    const GLOBAL i32* RESTRICT table_starts, const GLOBAL sum_t* RESTRICT tables, i32 functions, i64 base_key)
+KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
+    GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, const GLOBAL i32* RESTRICT genes,
+    const GLOBAL i32* RESTRICT scope_starts, const GLOBAL i32* RESTRICT table_starts, const GLOBAL sum_t* RESTRICT tables, i32 functions, i64 base_key)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const GLOBAL u32* column = planes + first / 32 + GROUP_ID;
     const i32 base = first + 32 * GROUP_ID;

@@ -16,12 +16,14 @@ padded by one, so that work-items of neighbouring words read different banks.
 </%def>
 // gather_planes: out[r][c] = planes[order[r]][columns[c]], zero past the last column: the chosen individuals, their genes
 // in the order of ranks.
-// Launch: a group of ${block} work-items for each of ${"tiles"} tiles of ${tile} words, from first_tile on, and each ${genes} genes.
-KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 count,
-    const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out, i32 out_stride, i32 first_tile,
-    i32 tiles, const GLOBAL i64* RESTRICT status)
+// Launch: a group of ${block} work-items for each of ${"tiles"} tiles of ${tile} words, from first_tile on, and each ${genes}
+// genes.
+${status.declaration()}
+KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT planes, i32 stride,
+    const GLOBAL i32* RESTRICT columns, i32 count, const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out,
+    i32 out_stride, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 tile_index = first_tile + GROUP_ID % tiles;
     const i32 first_gene = GROUP_ID / tiles * ${genes};
@@ -46,9 +48,9 @@ ${load_numbers("columns", "count")}
 // Launch: as above.
 KERNEL LAUNCH_BOUNDS(${block}, 1) merge_planes(GLOBAL u32* RESTRICT population, i32 stride, GLOBAL i64* RESTRICT keys, i32 count,
     const GLOBAL u32* RESTRICT offspring, i32 offspring_stride, const GLOBAL i64* RESTRICT offspring_keys,
-    const GLOBAL i32* RESTRICT source, i32 n, i32 first_tile, i32 tiles, const GLOBAL i64* RESTRICT status)
+    const GLOBAL i32* RESTRICT source, i32 n, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 tile_index = first_tile + GROUP_ID % tiles;
     const i32 first_gene = GROUP_ID / tiles * ${genes};

@@ -7,31 +7,29 @@ active[1], active[2], ..., ascending, as slots from first_node on.
 
 pair_table  whether `pairs` has the counts of all pairs; else it has those of single genes, and rows.mako says where pairs are
 </%doc>
+<%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="scan" file="/common/scan.mako"/>
-<% cells = 2 << level %>
+<%
+    cells = 2 << level
+    row_of_rest = "(1 << top) - 1 - top + rest - (1 << top) - 1" if pair_table else "rest - 1"
+%>
 // choose_parents: adds to each open node of ${level} parents the candidate that raises its score most, if any does.
 //
-// gain(j) = sum over configurations c of the parents and of j of L(zeros, ones) - score - price
-% if linked:
-// Candidates are the genes that the problem links to the node's: bit g % 32 of links[gene link_words + g / 32].
-% endif
-// L(a, b) = leaf[a] + leaf[b] - total[a + b]; all modulo 2^32, as only differences matter. Equal gains: the lower rank.
-// Launch: a group of ${block} work-items a node. leaf and total begin at their row for ${level + 1} parents.
-#define L(a, b) (leaf[a] + leaf[b] - total[(a) + (b)])
-KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pairs, const GLOBAL i32* RESTRICT counts, i32 n, i32 rows,
-    i32 first_node, i32 selected, const GLOBAL i32* RESTRICT active, GLOBAL i32* RESTRICT parents, GLOBAL i32* RESTRICT parent_count,
-    GLOBAL u32* RESTRICT scores, GLOBAL i32* RESTRICT totals, const GLOBAL u32* RESTRICT tables, i32 leaf_start,
-    i32 total_start, i32 row_length, i32 price, const GLOBAL i64* RESTRICT status\
-% if linked:
-, const GLOBAL u32* RESTRICT links, i32 link_words, const GLOBAL i32* RESTRICT order\
-% endif
-)
+// gain(j) = sum over configurations c of the parents and of j of L(zeros, ones) - score, the node's score so far
+// L(a, b) = ln a! + ln b! - ln (a + b + 1)!; all modulo 2^32, as only differences matter. Equal gains: the lower rank.
+// Launch: a group of ${block} work-items a node.
+${status.declaration()}
+#define L(a, b) (log_factorials[a] + log_factorials[b] - log_factorials[(a) + (b) + 1])
+KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pairs, const GLOBAL i32* RESTRICT counts, i32 n,
+    i32 rows, i32 first_node, i32 selected, const GLOBAL i32* RESTRICT active, GLOBAL i32* RESTRICT parents,
+    GLOBAL i32* RESTRICT parent_count, GLOBAL u32* RESTRICT scores, GLOBAL i32* RESTRICT totals,
+    const GLOBAL u32* RESTRICT log_factorials, const GLOBAL status_t* RESTRICT status)
 {
     LOCAL_ARRAY(i64, best_of, ${block});
     LOCAL_ARRAY(i32, whole, ${cells});
     LOCAL_ARRAY(i32, member, ${level + 1});
     LOCAL_ARRAY(u32, before, 1);
-    if (status[0] != 0 || GROUP_ID >= active[0])
+    if (status->reason != 0 || GROUP_ID >= active[0])
         return;
     const i32 slot = active[1 + GROUP_ID];
     const i32 node = first_node + slot;
@@ -42,8 +40,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
         own_totals[0] = selected - ones;
         own_totals[1] = ones;
         parent_count[node] = 0;
-        const GLOBAL u32* leaf = tables + leaf_start;
-        const GLOBAL u32* total = tables + total_start;
         before[0] = L(selected - ones, ones);
 % else:
         before[0] = scores[node];
@@ -57,8 +53,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
 % if block > 1:
     BARRIER();
 % endif
-    const GLOBAL u32* leaf = tables + leaf_start + row_length;
-    const GLOBAL u32* total = tables + total_start + row_length;
     const GLOBAL i32* own = counts + (i64)slot * rows * n;
 % for i in range(level + 1):
     const i32 member${i} = member[${i}];
@@ -67,30 +61,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
 % endif
 % endfor
     i64 best = 0;
-% if linked:
-    const GLOBAL u32* linked_to = links + (i64)order[node] * link_words;
-% endif
     for (i32 j = LOCAL_ID; j < node; j += ${block}) {
-% if linked:
-        if (!((linked_to[order[j] >> 5] >> (order[j] & 31)) & 1u))
-            continue;
-% endif
 % if level:
         if (${" || ".join(f"j == member{i}" for i in range(1, level + 1))})
             continue;
 % endif
         i32 v[${cells}];
-        v[0] = ${ones('j')};
-% for m in range(1, cells):
-<% top = m.bit_length() - 1 %>\
-% if not pair_table:
-        v[${m}] = own[(i64)${m - 1} * n + j];
-% elif m == 1 << top:
-        v[${m}] = pair${top}[j];
-% else:
-        v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
-% endif
-% endfor
+${counts_with_one()}
 % for i in range(level + 1):
 % for m in range(cells):
 % if not m >> i & 1:
@@ -102,36 +79,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
 % for m in range(0, cells, 2):
         score += L(v[${m}], v[${m + 1}]) + L(whole[${m}] - v[${m}], whole[${m + 1}] - v[${m + 1}]);
 % endfor
-        const i32 gain = (i32)(score - before[0] - (u32)price);
+        const i32 gain = (i32)(score - before[0]);
         if (gain > 0) {
             const i64 key = ((i64)gain << 32) | (u32)(n - j);
             best = MAX(best, key);
         }
     }
-% if block > 1:
-    best_of[LOCAL_ID] = best;
-    BARRIER();
-    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
-        if (LOCAL_ID < reach)
-            best_of[LOCAL_ID] = MAX(best_of[LOCAL_ID], best_of[LOCAL_ID + reach]);
-        BARRIER();
-    }
-    best = best_of[0];
-% endif
+    ${reduce.group_reduce("best_of", "i64", block, [("best", "max")])}
     if (LOCAL_ID == 0 && best > 0) {
         const i32 j = n - (i32)(best & 0x7FFFFFFF);
         i32 v[${cells}];
-        v[0] = ${ones('j')};
-% for m in range(1, cells):
-<% top = m.bit_length() - 1 %>\
-% if not pair_table:
-        v[${m}] = own[(i64)${m - 1} * n + j];
-% elif m == 1 << top:
-        v[${m}] = pair${top}[j];
-% else:
-        v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
-% endif
-% endfor
+${counts_with_one()}
         for (i32 i = 0; i <= ${level}; ++i)
             for (i32 m = 0; m < ${cells}; ++m)
                 if (!(m >> i & 1))
@@ -142,16 +100,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
         }
         parents[(i64)node * ${max_parents} + ${level}] = j;
         parent_count[node] = ${level + 1};
-        scores[node] = before[0] + (u32)(i32)(best >> 32) + (u32)price;
+        scores[node] = before[0] + (u32)(i32)(best >> 32);
     }
 }
 
 // open_nodes: all slots at level 0 and, later, those that have just been given a parent and have a candidate left.
 // Launch: one group.
 KERNEL LAUNCH_BOUNDS(${group}, 1) open_nodes(i32 level, i32 slots, i32 first_node, const GLOBAL i32* RESTRICT parent_count,
-    GLOBAL i32* RESTRICT active, const GLOBAL i64* RESTRICT status)
+    GLOBAL i32* RESTRICT active, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     LOCAL_ARRAY(i32, part, ${group});
     i32 before = 0;
@@ -180,9 +138,9 @@ ${scan.block_inclusive("part", "i32", group)}
 // Launch: work-items share the words of all rows.
 KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL u32* RESTRICT masks,
     const GLOBAL i32* RESTRICT active, const GLOBAL i32* RESTRICT parents, i32 level, i32 per, i32 base, i32 rows,
-    i32 first_node, const GLOBAL i64* RESTRICT status)
+    i32 first_node, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i64 lines = (i64)active[0] * per;
     const i32 wide = words / 16;
@@ -202,7 +160,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes
         if (rest == 1 << top)
             others = planes + (i64)(top == 0 ? node : parents[(i64)node * ${max_parents} + top - 1]) * words + start;
         else if (rest)
-            others = masks + ((i64)slot * rows + ${"(1 << top) - 1 - top + rest - (1 << top) - 1" if pair_table else "rest - 1"}) * words + start;
+            others = masks + ((i64)slot * rows + ${row_of_rest}) * words + start;
         GLOBAL u32* target = masks + ((i64)slot * rows + base + place) * words + start;
         for (i32 w = 0; w < 16; ++w)
             target[w] = newest[w] & others[w];
@@ -212,25 +170,30 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes
 // count_ones: how many of the selected have each gene at one.
 // Launch: a group of ${block} work-items a gene.
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_ones(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL i32* RESTRICT pairs,
-    const GLOBAL i64* RESTRICT status)
+    const GLOBAL status_t* RESTRICT status)
 {
     LOCAL_ARRAY(i32, part, ${block});
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const GLOBAL u32* plane = planes + (i64)GROUP_ID * words;
     i32 sum = 0;
     for (i32 w = LOCAL_ID; w < words; w += ${block})
         sum += COUNT_BITS_U32(plane[w]);
-    part[LOCAL_ID] = sum;
-% if block > 1:
-    BARRIER();
-    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
-        if (LOCAL_ID < reach)
-            part[LOCAL_ID] += part[LOCAL_ID + reach];
-        BARRIER();
-    }
-% endif
+    ${reduce.group_reduce("part", "i32", block, [("sum", "sum")])}
     if (LOCAL_ID == 0)
-        pairs[GROUP_ID] = part[0];
+        pairs[GROUP_ID] = sum;
 }
 <%def name="ones(gene)">${f"pairs[(i64){gene} * n + {gene}]" if pair_table else f"pairs[{gene}]"}</%def>
+<%def name="counts_with_one()">\
+        v[0] = ${ones('j')};
+% for m in range(1, cells):
+<% top = m.bit_length() - 1 %>\
+% if not pair_table:
+        v[${m}] = own[(i64)${m - 1} * n + j];
+% elif m == 1 << top:
+        v[${m}] = pair${top}[j];
+% else:
+        v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
+% endif
+% endfor
+</%def>

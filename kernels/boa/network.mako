@@ -3,12 +3,13 @@ From a learned structure to what sampling needs. Nodes are ranks; all arrays as 
 </%doc>
 // count_configurations: totals of a structure that is already there, from the selected individuals.
 // Launch: a group of ${block} work-items a node.
+${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_configurations(const GLOBAL u32* RESTRICT planes, i32 words, i32 selected,
     const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count, GLOBAL i32* RESTRICT totals,
-    const GLOBAL i64* RESTRICT status)
+    const GLOBAL status_t* RESTRICT status)
 {
     LOCAL_ARRAY(i32, histogram, ${2 << max_parents});
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 node = GROUP_ID;
     const i32 degree = parent_count[node];
@@ -38,10 +39,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_configurations(const GLOBAL u32* RESTRIC
 // make_probabilities: thresholds[node 2^max_parents + c] = chance of a one in configuration c of the parents, in 2^-31,
 //   ${"(ones + 1) / (zeros + ones + 2)" if laplace else "ones / (zeros + ones), or 1/2 where both are zero"}
 // Launch: work-items share all configurations of all nodes.
-KERNEL LAUNCH_BOUNDS(${block}, 1) make_probabilities(const GLOBAL i32* RESTRICT totals, const GLOBAL i32* RESTRICT parent_count, i32 n,
-    GLOBAL u32* RESTRICT thresholds, const GLOBAL i64* RESTRICT status)
+KERNEL LAUNCH_BOUNDS(${block}, 1) make_probabilities(const GLOBAL i32* RESTRICT totals, const GLOBAL i32* RESTRICT parent_count,
+    i32 n, GLOBAL u32* RESTRICT thresholds, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     for (i64 item = GLOBAL_ID; item < (i64)n << ${max_parents}; item += GLOBAL_SIZE) {
         const i64 node = item >> ${max_parents};
@@ -63,10 +64,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) make_probabilities(const GLOBAL i32* RESTRICT 
 // levels[0] is their number; nodes of depth d are schedule[levels[1 + d]] .. schedule[levels[2 + d] - 1], in any order.
 // Launch: one group; depth and levels hold n and n + 2 numbers.
 KERNEL LAUNCH_BOUNDS(${group}, 1) plan_levels(const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count, i32 n,
-    GLOBAL i32* depth, GLOBAL i32* levels, GLOBAL i32* RESTRICT schedule, const GLOBAL i64* RESTRICT status)
+    GLOBAL i32* depth, GLOBAL i32* levels, GLOBAL i32* RESTRICT schedule, const GLOBAL status_t* RESTRICT status)
 {
     LOCAL_ARRAY(i32, changed, 1);
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     for (i32 node = LOCAL_ID; node < n; node += ${group})
         depth[node] = 0;

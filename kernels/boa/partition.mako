@@ -7,67 +7,27 @@ Genes that differ between two individuals and share a table are linked; the link
 table has differing genes of two components, so each component can be taken from either individual by itself: the
 better one of 2^components combinations is found by one look at each component. The child is at least as good as both.
 
-pairs     in every block of 32 individuals, individual i and i ^ mask are a pair, with a random mask for the block
-selected  each individual and a random one of those that the network was learned from
-own       each individual and what it was before its last search
-
-The child replaces the first individual of a pair, unless it would be a copy of the second one, its partner (of ``own``: always).
+The child replaces the first individual of a pair, unless it would be a copy of the second one, its partner.
 </%doc>
-// combine_pairs, combine_selected, combine_own: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first (a multiple of 32)
-// .. last - 1.
+// rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first (a multiple of 32) .. last - 1.
 // Source: D. Whitley, F. Chicano, B. W. Goldman, "Gray box optimization for Mk landscapes (NK landscapes and MAX-kSAT)",
 // Evolutionary Computation 24 (2016) 491-519.
 // Launch: any number of groups of ${block} work-items; a group takes pairs GROUP_ID, GROUP_ID + GROUP_COUNT, ... and has
 // n labels, n gains and a row for the partner in global memory. Labels are the least gene of a component found so far.
 // The population is in planes[g * stride + i / 32], bit i % 32; columns are its selected individuals.
+${status.declaration()}
 typedef ${sum} sum_t;
 % if symmetric:
 // The function has the same value for the complement of an individual, so the nearer of the two is combined with.
 % endif
 ${philox.functions()}
-% for mode in ("pairs", "selected", "own"):
-
-KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
-% if mode == "own":
-    const GLOBAL u32* RESTRICT before,
-% else:
-    u64 seed, u32 stream, u32 step,
-% endif
-% if mode == "selected":
-    const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 selected,
-% endif
-    const GLOBAL i32* RESTRICT genes, const GLOBAL i32* RESTRICT scope_starts,
-    const GLOBAL i32* RESTRICT table_starts, const GLOBAL sum_t* RESTRICT tables, i32 functions, GLOBAL i32* all_labels,
-    GLOBAL i64* all_gains, GLOBAL u32* all_partners, const GLOBAL i64* RESTRICT status)
+// combine_pairs: in every block of 32 individuals, individual i and i ^ mask are a pair, with a random mask for the block.
+KERNEL LAUNCH_BOUNDS(${block}, 1) combine_pairs(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
+    u32 step,
+${tables()})
 {
-    LOCAL_ARRAY(i32, part, ${block});
-    LOCAL_ARRAY(i32, changed, 1);
-    if (status[0] != 0)
-        return;
-    const i32 row_words = (n + 31) / 32;
-% if mode == "pairs":
+${begin()}
     const i32 blocks = (last - first + 31) / 32;
-% endif
-    GLOBAL i32* labels = all_labels + (i64)GROUP_ID * n;
-    GLOBAL i64* gains = all_gains + (i64)GROUP_ID * n;
-    GLOBAL u32* partner = all_partners + (i64)GROUP_ID * row_words;
-% if mode == "selected":
-    for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
-        const philox_words_t words = philox_words(seed, stream, step, (i64)own, 0);
-        const i32 column = columns[MULTIPLY_HIGH_U32(words.w0, (u32)selected)];
-        for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
-            u32 word = 0;
-            for (i32 b = 0; b < MIN(32, n - 32 * w); ++b)
-                word |= ((planes[(i64)(32 * w + b) * stride + (column >> 5)] >> (column & 31)) & 1u) << b;
-            partner[w] = word;
-        }
-        const i32 has_partner = 1;
-% elif mode == "own":
-    for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
-        for (i32 w = LOCAL_ID; w < row_words; w += ${block})
-            partner[w] = before[(i64)(own - first) * row_words + w];
-        const i32 has_partner = 1;
-% else:
     for (i32 pair = GROUP_ID; pair < 16 * blocks; pair += GROUP_COUNT) {
         const i32 block_number = first / 32 + pair / 16;
         const philox_words_t words = philox_words(seed, stream, step, (i64)block_number, 0);
@@ -83,19 +43,67 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
         const i32 has_partner = other < last;
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})
             partner[w] = rows[(i64)(has_partner ? other : first) * row_words + w];
-% endif
         GLOBAL u32* row = rows + (i64)(has_partner ? own : first) * row_words;
+${combine("has_partner")}
+    }
+}
+
+// combine_selected: each individual and a random one of those that the network was learned from.
+KERNEL LAUNCH_BOUNDS(${block}, 1) combine_selected(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
+    u32 step, const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 selected,
+${tables()})
+{
+${begin()}
+    for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
+        const philox_words_t words = philox_words(seed, stream, step, (i64)own, 0);
+        const i32 column = columns[MULTIPLY_HIGH_U32(words.w0, (u32)selected)];
+        for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
+            u32 word = 0;
+            for (i32 b = 0; b < MIN(32, n - 32 * w); ++b)
+                word |= ((planes[(i64)(32 * w + b) * stride + (column >> 5)] >> (column & 31)) & 1u) << b;
+            partner[w] = word;
+        }
+        GLOBAL u32* row = rows + (i64)own * row_words;
+${combine("1")}
+    }
+}
+
+// combine_own: each individual and what it was before its last search; the child always replaces it.
+KERNEL LAUNCH_BOUNDS(${block}, 1) combine_own(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
+    const GLOBAL u32* RESTRICT before,
+${tables()})
+{
+${begin()}
+    for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
+        for (i32 w = LOCAL_ID; w < row_words; w += ${block})
+            partner[w] = before[(i64)(own - first) * row_words + w];
+        GLOBAL u32* row = rows + (i64)own * row_words;
+${combine("1", keeps_copies=True)}
+    }
+}
+<%def name="tables()">
+    const GLOBAL i32* RESTRICT genes, const GLOBAL i32* RESTRICT scope_starts, const GLOBAL i32* RESTRICT table_starts,
+    const GLOBAL sum_t* RESTRICT tables, i32 functions, GLOBAL i32* all_labels, GLOBAL i64* all_gains, GLOBAL u32* all_partners,
+    const GLOBAL status_t* RESTRICT status</%def>
+<%def name="begin()">
+    LOCAL_ARRAY(i32, part, ${block});
+    LOCAL_ARRAY(i32, changed, 1);
+    if (status->reason != 0)
+        return;
+    const i32 row_words = (n + 31) / 32;
+    GLOBAL i32* labels = all_labels + (i64)GROUP_ID * n;
+    GLOBAL i64* gains = all_gains + (i64)GROUP_ID * n;
+    GLOBAL u32* partner = all_partners + (i64)GROUP_ID * row_words;
+</%def>
+<%def name="combine(has_partner, keeps_copies=False)">
         BARRIER();
         u32 complement = 0;
 % if symmetric:
         i32 distance = 0;
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})
             distance += (i32)COUNT_BITS_U32(row[w] ^ partner[w]);
-        part[LOCAL_ID] = distance;
-        BARRIER();
-        ${reduce.block_sum("part", "i32", block)}
-        complement = part[0] > n - part[0] ? 0xFFFFFFFFu : 0u;
-        BARRIER();
+        ${reduce.group_reduce("part", "i32", block, [("distance", "sum")])}
+        complement = distance > n - distance ? 0xFFFFFFFFu : 0u;
 % endif
         for (i32 g = LOCAL_ID; g < n; g += ${block}) {
             labels[g] = (((row[g >> 5] ^ partner[g >> 5] ^ complement) >> (g & 31)) & 1u) ? g : -1;
@@ -158,18 +166,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
 % endif
         }
         BARRIER();
-% if mode == "own":
-        const i32 is_new = has_partner;
+% if keeps_copies:
+        const i32 is_new = ${has_partner};
 % else:
         // Where all components are better in the partner, the child would be a copy of it.
         i32 kept = 0;
         for (i32 g = LOCAL_ID; g < n; g += ${block})
             kept |= labels[g] >= 0 && gains[labels[g]] <= 0;
-        part[LOCAL_ID] = kept;
-        BARRIER();
-        ${reduce.block_sum("part", "i32", block)}
-        const i32 is_new = has_partner && part[0] > 0;
-        BARRIER();
+        ${reduce.group_reduce("part", "i32", block, [("kept", "max")])}
+        const i32 is_new = ${has_partner} && kept;
 % endif
         for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
             u32 taken = 0;
@@ -181,9 +186,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) combine_${mode}(GLOBAL u32* RESTRICT rows, i32
                 row[w] ^= taken;
         }
         BARRIER();
-    }
-}
-% endfor
+</%def>
 <%def name="lower(cell, value)">\
 % if block == 1:
 ${cell} = MIN(${cell}, ${value})\

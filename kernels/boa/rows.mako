@@ -16,4 +16,7 @@ first of which is row `base` of its node.
 Where the pair counts of many genes would take too much memory, there are none. A subset of one member has a row then,
 too: subset m is row m - 1, `per` is 2^s, and the rows of level 0 are the nodes' own planes.
 </%doc>
-<%def name="row_arguments()">const GLOBAL u32* RESTRICT planes, i32 words, i32 n, GLOBAL i32* RESTRICT pairs, const GLOBAL u32* RESTRICT masks, GLOBAL i32* RESTRICT counts, const GLOBAL i32* RESTRICT active, i32 level, i32 per, i32 base, i32 rows, i32 first_node, const GLOBAL i64* RESTRICT status</%def>
+<%def name="row_arguments()">
+    const GLOBAL u32* RESTRICT planes, i32 words, i32 n, GLOBAL i32* RESTRICT pairs, const GLOBAL u32* RESTRICT masks,
+    GLOBAL i32* RESTRICT counts, const GLOBAL i32* RESTRICT active, i32 level, i32 per, i32 base, i32 rows, i32 first_node,
+    const GLOBAL status_t* RESTRICT status</%def>

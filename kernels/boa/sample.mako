@@ -8,13 +8,14 @@
 // Launch: a group of ${block} work-items for ${columns} words of individuals. It takes the nodes of one depth after those of
 // the depth before, which it has written itself.
 // offspring[g * stride + w]; parents, thresholds, order, levels and schedule as in network.mako, by rank.
+${status.declaration()}
 ${philox.functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count,
     const GLOBAL u32* RESTRICT thresholds, const GLOBAL i32* RESTRICT order, const GLOBAL i32* RESTRICT levels,
     const GLOBAL i32* RESTRICT schedule, i32 first_word, i32 last_word, GLOBAL u32* offspring, i32 stride, i32 count,
-    u64 seed, u32 stream, u32 step, const GLOBAL i64* RESTRICT status)
+    u64 seed, u32 stream, u32 step, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 begin = first_word + GROUP_ID * ${columns};
     const i32 width = MIN(last_word - begin, ${columns});

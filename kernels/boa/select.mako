@@ -1,16 +1,16 @@
 <%namespace name="scan" file="/common/scan.mako"/>
-<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
 // select_best: the `wanted` best of `count` individuals; of equals, those with the lower numbers.
 //
 // The key of the last one in is found by digits of 8 bits from the top, each by a histogram of the keys that share the
 // digits before it; then one ordered pass writes chosen[] (ascending) and source[i]: -1 for the chosen, and for the
 // others 0, 1, ... in order, the offspring that will take their place.
 // Launch: one group.
-${philox.functions()}
+${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) select_best(const GLOBAL i64* RESTRICT keys, i32 count, i32 wanted, GLOBAL i32* RESTRICT chosen,
-    GLOBAL i32* RESTRICT source, const GLOBAL i64* RESTRICT status)
+    GLOBAL i32* RESTRICT source, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     LOCAL_ARRAY(i64, part, ${block});
     LOCAL_ARRAY(i32, histogram, 256);
@@ -23,19 +23,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) select_best(const GLOBAL i64* RESTRICT keys, i
         low = MIN(low, key);
         high = MAX(high, key);
     }
-% if block > 1:
-% for name, better in (("low", "MIN"), ("high", "MAX")):
-    part[LOCAL_ID] = ${name};
-    BARRIER();
-    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
-        if (LOCAL_ID < reach)
-            part[LOCAL_ID] = ${better}(part[LOCAL_ID], part[LOCAL_ID + reach]);
-        BARRIER();
-    }
-    ${name} = part[0];
-    BARRIER();
-% endfor
-% endif
+    ${reduce.group_reduce("part", "i64", block, [("low", "min"), ("high", "max")], together=1)}
 
     const u64 range = (u64)high - (u64)low;
     i32 shift = 0;
@@ -114,34 +102,5 @@ ${scan.block_inclusive("part", "i64", block)}
             equal += offset == prefix;
         }
         BARRIER();
-    }
-}
-
-// run_tournaments: each of `wanted` parents is the best of ${tournament} individuals drawn with replacement.
-// Launch: one work-item a parent.
-KERNEL LAUNCH_BOUNDS(${block}, 1) run_tournaments(const GLOBAL i64* RESTRICT keys, i32 count, i32 wanted, GLOBAL i32* RESTRICT chosen,
-    u64 seed, u32 stream, u32 step, const GLOBAL i64* RESTRICT status)
-{
-    if (status[0] != 0)
-        return;
-    for (i64 parent = GLOBAL_ID; parent < wanted; parent += GLOBAL_SIZE) {
-        i32 best = -1;
-        i64 best_key = 0;
-% for attempt in range(0, tournament, 4):
-        {
-            const philox_words_t words = philox_words(seed, stream, step, parent, ${attempt // 4});
-% for place in range(min(4, tournament - attempt)):
-            {
-                const i32 entrant = (i32)MULTIPLY_HIGH_U32(words.w${place}, (u32)count);
-                const i64 key = keys[entrant];
-                if (best < 0 || key > best_key || (key == best_key && entrant < best)) {
-                    best = entrant;
-                    best_key = key;
-                }
-            }
-% endfor
-        }
-% endfor
-        chosen[parent] = best;
     }
 }

@@ -3,10 +3,11 @@
 
 // turn_planes: rows of the individuals first .. last - 1.
 // Launch: work-items share the words of the rows.
+${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) turn_planes(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n, i32 first, i32 last,
-    GLOBAL u32* RESTRICT rows, const GLOBAL i64* RESTRICT status)
+    GLOBAL u32* RESTRICT rows, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;
     const i32 count = last - first;
@@ -25,10 +26,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) turn_planes(const GLOBAL u32* RESTRICT planes,
 // turn_rows: the words of the planes that hold the individuals first (a multiple of 32) .. last - 1; bits past the last
 // become zero.
 // Launch: work-items share the squares of 32 individuals x 32 genes.
-KERNEL LAUNCH_BOUNDS(${block}, 1) turn_rows(const GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, GLOBAL u32* RESTRICT planes,
-    i32 stride, const GLOBAL i64* RESTRICT status)
+KERNEL LAUNCH_BOUNDS(${block}, 1) turn_rows(const GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
+    GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL status_t* RESTRICT status)
 {
-    if (status[0] != 0)
+    if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;
     const i32 columns = (last - first + 31) / 32;

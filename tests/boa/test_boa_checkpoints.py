@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+import engine
 from engine.base.context import Checkpoint
 from engine.base.result import Status
-from engine.errors import AuditError, RunFolderError
+from engine.devices import Member
+from engine.errors import AuditError, OptionError, RunFolderError
 from engine.runs.run import Run
 from engine.solvers.boa.checkpoint import audit, restore
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import PopulationState
+from engine.solvers.boa.device.state import STATUS, PopulationState
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Options, resolve
@@ -27,9 +30,9 @@ PARAMETERS = resolve(Options(max_parents=2), 6, 40, seed=1)
 
 
 def state() -> PopulationState:
-    status = np.zeros(len(HISTORY_FIELDS), np.int64)
+    status = np.zeros((), STATUS.dtype)
     keys = np.arange(40)
-    status[HISTORY_FIELDS.index("best")] = status[HISTORY_FIELDS.index("individual")] = 39
+    status["best"] = status["individual"] = 39
     parents = np.array([[0, 0], [0, 0], [1, 0], [2, 0], [3, 0], [4, 0]], np.int32)
     network = Network(parents, np.array([0, 1, 2, 1, 0, 2], np.int32), np.zeros((6, 8), np.int32))
     return PopulationState(np.zeros((6, 16), np.uint32), keys, status, network)
@@ -37,7 +40,7 @@ def state() -> PopulationState:
 
 def with_status(name: str, value: int) -> Callable[[PopulationState], PopulationState]:
     def changed(given: PopulationState) -> PopulationState:
-        given.status[HISTORY_FIELDS.index(name)] = value
+        given.status[name] = value
         return given
 
     return changed
@@ -55,7 +58,12 @@ KEY = int(FITNESS.keys(BEST[None])[0])
 def restored(record: Record, stagnant: str = "stagnant", **changed: Any) -> None:
     counts = {"step": 3, stagnant: 1, "evaluations": 8, "flips": 0, "generations": 1, "populations": 1}
     given = CheckpointState(**({"best_key": KEY, "before": 1, "population": 4, "islands": 1} | counts | changed))
-    arrays = {"best": BEST, "rows": np.zeros((0, 11)), "numbers": np.zeros(0, np.int64)}
+    arrays = {
+        "best": BEST,
+        "rows": np.zeros((0, 11)),
+        "numbers": np.zeros(0, np.int64),
+        "status": np.zeros((0, 11), np.int64),
+    }
     restore(cast(Run, SimpleNamespace(restored=Checkpoint(arrays, given, 0.0))), record, 9)
 
 
@@ -110,3 +118,20 @@ def test_a_consistent_state_is_accepted() -> None:
 def test_an_impossible_state_is_refused(change: Callable[[PopulationState], PopulationState], message: str) -> None:
     with pytest.raises(RunFolderError, match=message):
         audit(PARAMETERS, {3: change(state())}, 9)
+
+
+def test_folders_with_options_that_are_gone_are_read_where_they_make_no_difference(
+    device: Member, tmp_path: Path
+) -> None:
+    recorded = Path(__file__).resolve().parents[2] / "samples" / "recorded" / "boa"
+    folder = shutil.copytree(recorded, tmp_path / "run")
+    assert 'niching = "worst"' in (folder / "run.toml").read_text()
+    with engine.Engine(devices=[device.info.id]) as owner:
+        assert owner.resume(folder).objective == engine.load(folder).objective
+    text = (folder / "run.toml").read_text().replace('niching = "worst"', 'niching = "rtr"')
+    (folder / "run.toml").write_text(text)
+    with (
+        engine.Engine(devices=[device.info.id]) as owner,
+        pytest.raises(OptionError, match="unknown option 'niching' of boa"),
+    ):
+        owner.resume(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ from engine.references.boa import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.device.programs import Shapes, shapes_for
 from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet, landscapes
+from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.fitness import tables as functions
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Counting, Parameters
-from engine.solvers.boa.scores import score_tables
 from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -29,17 +27,8 @@ BASE = Parameters(
     n=30,
     population=1000,
     selected=333,
-    offspring=667,
     max_parents=3,
-    selection="truncation",
-    tournament_size=2,
-    replacement="worst",
-    window=20,
-    score="k2",
-    equivalent_sample_size=1.0,
-    probabilities="frequency",
-    permutation="fresh",
-    structure_generations=1,
+    laplace=False,
     seed=7,
 )
 
@@ -72,20 +61,17 @@ def follow(
         for generation in range(generations):
             worker.put_orders(permutation(parameters, generation)[None])
             worker.select(generation, 0)
-            if parameters.learns(generation):
-                worker.learner.learn(0, parameters.n)
-            else:
-                worker.learner.recount()
+            worker.learn(0, parameters.n)
             network = worker.learner.network()
             worker.sample(generation, 0, words)
             worker.evaluate(0, words)
-            worker.replace(generation)
+            worker.replace()
             worker.summarise(generation + 1, 0, NEVER)
             reference.step()
             assert reference.learned is not None
             same_network(network, reference.learned.parents, reference.learned.counts)
             same_population(worker, reference)
-            row = dict(zip(("reason", "generation", "best", "individual"), worker.history(1)[0].tolist(), strict=False))
+            row = worker.history(1)[0]
             best = int(reference.keys.max())
             assert (row["best"], row["individual"]) == (best, int(np.argmax(reference.keys)))
             assert np.array_equal(worker.best(), reference.bits[row["individual"]])
@@ -107,22 +93,11 @@ def same_network(network: Network, parents: list[list[int]], counts: list[np.nda
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "bic": {"score": "bic"},
-    "bdeu-laplace": {"score": "bdeu", "probabilities": "laplace", "max_parents": 4},
+    "laplace": {"laplace": True, "max_parents": 4},
     "univariate": {"max_parents": 0},
     "one-parent": {"max_parents": 1},
-    "six-parents": {"max_parents": 6, "population": 300, "selected": 100, "offspring": 200, "n": 20},
-    "tournament": {"selection": "tournament", "selected": 1000, "offspring": 500},
-    "rtr": {
-        "selection": "tournament",
-        "selected": 1000,
-        "offspring": 999,
-        "replacement": "rtr",
-        "tournament_size": 5,
-    },
-    "kept-structure": {"structure_generations": 2},
-    "fixed-order": {"permutation": "fixed"},
-    "few-offspring": {"offspring": 100},
+    "six-parents": {"max_parents": 6, "population": 300, "selected": 100, "n": 20},
+    "few-offspring": {"selected": 900},
     "another-chain": {"chain": 3},
 }
 
@@ -178,7 +153,7 @@ def test_networks_without_a_table_of_all_pairs_are_the_same(
 ) -> None:
     require_counting(device, counting)
     monkeypatch.setattr("engine.solvers.boa.device.memory._MOST_PAIR_BYTES", 0)
-    for variant in ("plain", "six-parents", "one-parent", "kept-structure"):
+    for variant in ("plain", "six-parents", "one-parent"):
         if variant != "plain" and counting == "histogram":
             continue
         parameters = dataclasses.replace(BASE, **VARIANTS[variant])
@@ -218,10 +193,8 @@ def test_networks_of_awkward_populations_are_those_of_the_reference(device: Memb
             bits[:, gene] = random.integers(0, 2)
         elif kind <= 2:
             bits[:, gene] = bits[:, random.integers(0, n)] ^ (kind == 2)
-    parameters = dataclasses.replace(
-        BASE, n=n, population=selected + 1, selected=selected, offspring=33, max_parents=k, seed=seed
-    )
-    expected = learn(bits, permutation(parameters, 0), k, score_tables("k2", selected, k))
+    parameters = dataclasses.replace(BASE, n=n, population=selected + 1, selected=selected, max_parents=k, seed=seed)
+    expected = learn(bits, permutation(parameters, 0), k)
 
     def learned(device: Device) -> Network:
         worker = DevicePopulation(
@@ -250,8 +223,8 @@ def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
     second = np.where(first, random.random(4000) < 0.9, random.random(4000) < 0.2)
     third = (first ^ second) ^ (random.random(4000) < 0.1)
     bits = np.stack([first, second, third], axis=1).astype(np.uint8)
-    parameters = dataclasses.replace(BASE, n=3, population=10_000, selected=4000, offspring=60_000, max_parents=2)
-    network = learn(bits, permutation(parameters, 0), 2, score_tables("k2", 4000, 2))
+    parameters = dataclasses.replace(BASE, n=3, population=64_000, selected=4000, max_parents=2)
+    network = learn(bits, permutation(parameters, 0), 2)
     assert sum(map(len, network.parents)) == 3
     weights = np.array([1, 2, 4])
     expected = np.bincount(bits @ weights, minlength=8) / 4000 * 60_000  # a complete network is the joint distribution
@@ -260,44 +233,10 @@ def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
     assert chi_square < 24.3  # the 0.999 quantile for 7 degrees of freedom
 
 
-def test_linkage_of_the_problem_limits_the_network_as_in_the_reference(device: Member) -> None:
-    fitness = landscapes.random_nk(40, 2, 2, seed=3)
-    expected = np.zeros((40, 40), bool)  # by definition: one step or two in the graph of shared functions
-    scopes = [fitness.genes[start:end] for start, end in itertools.pairwise(fitness.scope_starts)]
-    for scope in scopes:
-        for other in scopes:
-            if set(scope) & set(other):
-                expected[np.ix_(scope, other)] = True
-    assert np.array_equal(fitness.links(), expected)
-    parameters = dataclasses.replace(BASE, n=40, linked=True)
-    bits = ReferenceRun(parameters, fitness.keys).bits[:333]
-    order = permutation(parameters, 0)
-    reference = learn(bits, order, 3, score_tables("k2", 333, 3), expected.astype(np.uint8))
-
-    def learned(device: Device) -> Network:
-        worker = DevicePopulation(
-            device, shapes_for(device.capabilities), parameters, fitness, "popcount", parameters.n, 1
-        )
-        try:
-            worker.draw(np.concatenate([bits, np.zeros((667, 40), np.uint8)]))
-            worker.set_keys(np.r_[np.ones(333, np.int64), np.zeros(667, np.int64)])
-            worker.put_orders(order[None])
-            worker.select(0, 0)
-            worker.learner.learn(0, 40)
-            return worker.learner.network()
-        finally:
-            worker.close()
-
-    same_network(device.submit(learned).result(), reference.parents, reference.counts)
-    free = learn(bits, order, 3, score_tables("k2", 333, 3))
-    assert free.parents != reference.parents
-
-
 def test_learning_does_not_depend_on_how_genes_are_numbered() -> None:
     reference = ReferenceRun(BASE, functions.trap(30, 5).keys)
     chosen, order = reference.bits[reference.select()], permutation(BASE, 0)
-    tables = score_tables("k2", BASE.selected, 3)
     shuffled = np.random.default_rng(1).permutation(30)
     place = np.argsort(shuffled)
-    again = learn(chosen[:, shuffled], place[order].astype(np.int32), 3, tables)
-    assert again.parents == learn(chosen, order, 3, tables).parents
+    again = learn(chosen[:, shuffled], place[order].astype(np.int32), 3)
+    assert again.parents == learn(chosen, order, 3).parents

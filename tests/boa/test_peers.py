@@ -68,15 +68,6 @@ def test_devices_that_read_each_other_take_the_way_of_one(
         assert len(generations) == count * shared.counters["generations"]
 
 
-@pytest.mark.usefixtures("reading")
-@pytest.mark.parametrize("options", [{"niching": "rtr", "selection": "tournament"}, {"structure_generations": 2}])
-def test_other_rules_take_the_way_of_one_too(device: Member, options: dict[str, Any]) -> None:
-    given = {**OPTIONS, "local_search": "none", **options}
-    problem = engine.BOA("trap-5", 40)
-    alone = engine_of(device).solve(problem, **given)
-    assert history(engine_of(device, 2).solve(problem, share="always", **given)) == history(alone)
-
-
 @pytest.mark.few(2)
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("at_launch", [3, 20, 40, 61, 63, 66, 68, 70, 73])

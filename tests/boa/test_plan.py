@@ -31,13 +31,7 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"counting": "tensor"}, [PROCESSOR], OptionError, "counting = tensor needs an NVIDIA GPU"),
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
         (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "given by tables; got hiff"),
-        (
-            engine.BOA("hiff", 64),
-            {"linkage": "problem"},
-            [BIG],
-            OptionError,
-            "linkage = problem needs a function given",
-        ),
+        (TRAP, {"local_search": "first"}, [BIG], OptionError, "known by evaluation only; use steepest"),
         (
             engine.BOA("trap-5", 20, seeds=np.zeros((50, 20), int)),
             {"population": 40},
@@ -77,7 +71,7 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
         finally:
             memory.release()
 
-    for options in ({"max_parents": 3}, {"niching": "rtr", "selection": "tournament"}, {"local_search": "none"}):
+    for options in ({"max_parents": 3}, {"selection_fraction": 0.5}, {"local_search": "none"}):
         parameters = parameters_for(TRAP, Options(**options), 20_000, 0)
         real = device.submit(allocated, parameters, TRAP.fitness).result()
         assert required_bytes(parameters, 7) == pytest.approx(real, rel=0.02)

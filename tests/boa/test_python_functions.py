@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
-from engine.solvers.boa.device.programs import HISTORY_FIELDS
-from engine.solvers.boa.device.state import MOST_GENERATIONS, Slice
+from engine.solvers.boa.device.state import MOST_GENERATIONS, STATUS, Slice
 from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
@@ -101,7 +100,7 @@ def test_a_run_counts_the_evaluations_of_local_search_and_keeps_its_limit(device
 
 def test_a_long_slice_of_an_island_counts_the_evaluations_of_every_generation() -> None:
     def advance(count: int) -> Callable[[], Slice]:
-        rows = np.zeros((count, len(HISTORY_FIELDS)), np.int64)
+        rows = np.zeros(count, STATUS.dtype)
         return lambda: Slice(rows, means=[0.5] * count, extra=[3] * count)
 
     total = _advanced(cast(Any, SimpleNamespace(reason=0, advance=advance)), MOST_GENERATIONS + 6)

@@ -51,7 +51,7 @@ def test_little_work_is_launched_at_once_and_much_in_parts(device: Member) -> No
 CASES: dict[str, tuple[engine.BOA, dict[str, Any]]] = {
     "trap": (engine.BOA("trap-5", 200), {"local_search": "none", "population": 2000}),
     "formula": (random_formula(150, 900), {"population": 500, "flips": 20}),
-    "hierarchy": (engine.BOA("hiff", 64), {"population": 1000, "niching": "rtr"}),
+    "hierarchy": (engine.BOA("hiff", 64), {"population": 1000}),
 }
 
 

@@ -46,12 +46,9 @@ def divided(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Res
     "given",
     [
         {"islands": 3, "population": 64, "migration_interval": 2, "local_search": "none"},
-        pytest.param(
-            {"islands": 4, "population": 48, "migration_interval": 5, "niching": "rtr", "selection": "tournament"},
-            marks=pytest.mark.full,
-        ),
+        pytest.param({"islands": 4, "population": 48, "migration_interval": 5}, marks=pytest.mark.full),
     ],
-    ids=["truncation", "rtr"],
+    ids=["paper", "local search"],
 )
 def test_islands_have_the_trajectory_of_one_machine(cpu: str, alone: engine.Engine, given: dict[str, Any]) -> None:
     problem = engine.BOA("trap-5", 40)

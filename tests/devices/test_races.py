@@ -11,7 +11,8 @@ import pytest
 
 from engine.devices.kernels.variants import CUDA_GPU, GPU
 from engine.solvers.boa.device.local_search import gain_arrays, improve_program
-from engine.solvers.boa.device.programs import improve_spec, shapes_for
+from engine.solvers.boa.device.programs import improve_kernel, improve_spec, shapes_for
+from engine.solvers.boa.device.state import STATUS
 from engine.solvers.boa.fitness.formulas import max_sat
 from engine.solvers.boa.options import Improvement
 from engine.solvers.gibbs.device.programs import sweep_shape
@@ -177,23 +178,21 @@ def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> N
     bits = random.integers(0, 2, (individuals, n))
     state_words = 2 * -(-(6 + words + n) // 2)
     given: dict[str, Any] = {name: np.ascontiguousarray(a) for name, a in gain_arrays(fitness, program).items()}
-    if rule == "walk":
-        given["functions"] = program.functions
+    given |= {"functions": program.functions} if rule == "walk" else {"tenure": 5, "tenure_spread": 5}
     found, after = races(
-        *(tmp_path, f"boa/{template}", constants, "improve", 1, 64),
+        *(tmp_path, f"boa/{template}", constants, improve_kernel(program), 1, 64),
         rows=packed(bits),
         n=n,
         first=0,
         last=individuals,
         first_flip=0,
         last_flip=flips,
-        tenure=5,
-        tenure_spread=5,
+        scratch=np.zeros(1, np.uint32),
+        scratch_words=0,
         seed=1,
         stream=6,
         step=0,
-        status=np.zeros(11, np.int64),
-        work_field=10,
+        status=np.zeros(1, STATUS.dtype),
         states=np.zeros((individuals, state_words), np.uint32),
         state_words=state_words,
         keeps_state=1,

@@ -163,9 +163,9 @@ def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window:
     window.actions_by_name["new_sweep"].trigger()
     dialog = window.findChild(SweepDialog)
     assert "variant" not in dialog.options.placeholderText()
-    assert "selection = truncation, tournament" in dialog.options.placeholderText()
+    assert "probabilities = frequency, laplace" in dialog.options.placeholderText()
     dialog.seeds.setText("1")
-    dialog.options.setPlainText("local_search = none, steepest\nmixing = none\nlinkage = none")
+    dialog.options.setPlainText("local_search = none, steepest\nmixing = none\nprobabilities = frequency")
     assert dialog.message.text() == "2 runs"
     dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
     qtbot.waitUntil(lambda: all_ended(window, 2), timeout=240_000)

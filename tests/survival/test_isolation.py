@@ -128,7 +128,7 @@ def test_a_stop_is_heard_however_many_events_there_are() -> None:
 def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
-    arguments: dict[str, Any] = {"population": 800, "seed": 3, "local_search": "none", "niching": "rtr"}
+    arguments: dict[str, Any] = {"population": 800, "seed": 3, "local_search": "none"}
     with engine.Engine(devices=CPUS[:1]) as owner:
         whole = owner.solve(snippet(slow, 40), **arguments)
         seen: list[Any] = []

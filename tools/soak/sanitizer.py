@@ -186,10 +186,8 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "atsp, cheapest arcs": _atsp(bound="cheapest_arcs", variant="pte_peb", initial="infinity"),
     "atsp, partial": _atsp(bound="partial", strategy="adapt", initial="infinity"),
     "boa tables": _boa(lambda: engine.BOA("trap", 30)),
-    "boa popcount, tournaments": _boa(
-        lambda: engine.BOA("deceptive-3", 33), counting="popcount", selection="tournament", niching="rtr"
-    ),
-    "boa histogram": _boa(lambda: engine.BOA("onemax", 40), counting="histogram", score="bic", max_parents=2),
+    "boa popcount": _boa(lambda: engine.BOA("deceptive-3", 33), counting="popcount"),
+    "boa histogram": _boa(lambda: engine.BOA("onemax", 40), counting="histogram", max_parents=2),
     "boa tensor": _boa(lambda: engine.BOA("onemax", 64), counting="tensor"),
     "boa hierarchy": _boa(lambda: engine.BOA("hiff", 32)),
     "boa snippet": _boa(lambda: engine.BOA.snippet(SNIPPET, 30)),

@@ -158,7 +158,7 @@ def _check(device: Device, console: Console) -> bool:
             worker.learner.learn(0, n)
             worker.sample(0, 0, words)
             worker.evaluate(0, words)
-            worker.replace(0)
+            worker.replace()
             network, (_, keys) = worker.learner.network(), worker.population()
             worker.close()
             reference = ReferenceRun(parameters, trap(n, 5).keys)

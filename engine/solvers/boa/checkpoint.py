@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ...base.context import RunContext
 from ...errors import RunFolderError
-from .device.programs import HISTORY_FIELDS
-from .device.state import PopulationState
+from .device.state import STALLED, STATUS, PopulationState
 from .fitness import Fitness, Function, Snippet
 from .islands import Islands
 from .network import Network
@@ -21,7 +20,6 @@ from .schema import CheckpointState
 
 __all__ = ["audit", "restore", "save"]
 
-_STATE = ("planes", "keys", "status")
 _NETWORK = ("parents", "parent_count", "totals")
 
 
@@ -36,8 +34,9 @@ def save(run: RunContext, record: Record, islands: Islands) -> None:
     """
     states = islands.states()
     arrays: dict[str, NDArray[Any]] = {"numbers": np.array(list(states), np.int64)}
-    for name in _STATE:
+    for name in ("planes", "keys"):
         arrays[name] = np.stack([getattr(state, name) for state in states.values()])
+    arrays["status"] = np.stack([STATUS.numbers(state.status) for state in states.values()])
     for name in _NETWORK:
         arrays[name] = np.stack([getattr(state.network, name) for state in states.values()])
     run.save_checkpoint(arrays | record.arrays(), record.state(islands.step).model_dump())
@@ -72,9 +71,12 @@ def restore(run: RunContext, record: Record, populations: int) -> tuple[int, dic
         raise RunFolderError(
             f"the checkpoint is of population {state.populations + 1}; the run has at most {populations}"
         )
+    if arrays["status"].shape[1] != len(STATUS.names):
+        raise RunFolderError(f"the status in the checkpoint must have {len(STATUS.names)} fields")
     states = {}
     for place, island in enumerate(numbers):
-        planes, keys, status = (arrays[name][place] for name in _STATE)
+        planes, keys = arrays["planes"][place], arrays["keys"][place]
+        status = STATUS.view(np.ascontiguousarray(arrays["status"][place]))
         parents, parent_count, totals = (arrays[name][place] for name in _NETWORK)
         states[island] = PopulationState(planes, keys, status, Network(parents, parent_count, totals))
     return state.step, states
@@ -119,16 +121,12 @@ def audit(parameters: Parameters, states: Mapping[int, PopulationState], step: i
 
 def _fault(parameters: Parameters, state: PopulationState, step: int) -> str | None:
     """What is wrong with a restored population, or None."""
-    n, network, status = parameters.n, state.network, dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=False))
+    n, network, status = parameters.n, state.network, dict(zip(STATUS.names, state.status.tolist(), strict=True))
     if state.keys.shape != (parameters.population,) or state.planes.shape[0] != n:
         return f"its population must have {parameters.population} individuals of {n} genes"
     if state.planes.shape[1] != padded_words(parameters.population):
         return "its bit planes are too short or too long"
-    if (
-        len(state.status) != len(HISTORY_FIELDS)
-        or not 0 <= status["reason"] <= 3
-        or not 0 <= status["generation"] <= step
-    ):
+    if not 0 <= status["reason"] <= STALLED or not 0 <= status["generation"] <= step:
         return "its status is unknown"
     individual = status["individual"]
     if not 0 <= individual < parameters.population or int(state.keys[individual]) < status["best"]:

@@ -22,7 +22,6 @@ from ...base.result import Result
 from ...devices import DevicePool
 from ...devices.pool.slices import SliceLength
 from .device.memory import SAMPLE_WORDS
-from .device.programs import HISTORY_FIELDS
 from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
 from .host import choose_host_improvement
 from .islands import ISLAND_STRIDE, Islands
@@ -36,8 +35,7 @@ __all__ = ["IslandTasks", "one_island", "refusal", "solve_divided", "task_runner
 
 T = TypeVar("T")
 
-_REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
-_GENERATION, _INDIVIDUAL = HISTORY_FIELDS.index("generation"), HISTORY_FIELDS.index("individual")
+_KNOWN = ("generation", "reason", "best")
 _ROUND_SECONDS = 30.0
 
 
@@ -153,8 +151,7 @@ class RemotePopulation:
             assert done is not None
             if len(done.history):
                 last = done.history[-1]
-                self.generation = int(last[_GENERATION])
-                self.reason, self.best_key = int(last[_REASON]), int(last[_BEST])
+                self.generation, self.reason, self.best_key = (int(last[name]) for name in _KNOWN)
             return done
 
         return finish
@@ -188,8 +185,7 @@ class RemotePopulation:
     def restore(self, state: PopulationState) -> None:
         """See :meth:`Population.restore`."""
         self._state, self._emigrants = state, None
-        status = state.status.tolist()
-        self.reason, self.generation, self.best_key = status[_REASON], status[_GENERATION], status[_BEST]
+        self.generation, self.reason, self.best_key = (int(state.status[name]) for name in _KNOWN)
 
     def state(self) -> PopulationState:
         """See :meth:`Population.state`."""
@@ -199,7 +195,7 @@ class RemotePopulation:
     def best(self) -> NDArray[np.uint8]:
         """See :meth:`Population.best`."""
         state = self.state()
-        individual = int(state.status[_INDIVIDUAL])
+        individual = int(state.status["individual"])
         bits = (state.planes[:, individual // 32] >> np.uint32(individual % 32)) & np.uint32(1)
         genes: NDArray[np.uint8] = bits.astype(np.uint8)
         return genes

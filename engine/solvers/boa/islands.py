@@ -22,23 +22,17 @@ from numpy.typing import NDArray
 from ...devices import DevicePool, Member
 from ...devices.pool.slices import SLICE_SECONDS, SliceLength
 from ...errors import DeviceError, DeviceLost
-from .device.programs import HISTORY_FIELDS
-from .device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
+from .device.state import MOST_GENERATIONS, STATUS, TARGET, Ending, PopulationState, Slice
 from .fitness import Fitness
 from .host import HostEvaluation
 from .options import Counting, Migration, Parameters
 from .plan import memory_by_member, nodes_at_once
 from .population import Population, Snapshot
 
-__all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Round"]
-
-TARGET, CONVERGED, STALLED = 1, 2, 3
-"""Why a population ends; 0 while it does not."""
+__all__ = ["ISLAND_STRIDE", "TARGET", "Islands", "Round"]
 
 ISLAND_STRIDE = 32
 """Island i of the population with chain c has the chain ``c + i * ISLAND_STRIDE``."""
-
-_REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
 
 T = TypeVar("T")
 
@@ -52,7 +46,7 @@ class Round:
     known, and the evaluations that went into it.
     """
 
-    history: NDArray[np.int64]
+    history: NDArray[np.void]
     islands: NDArray[np.int64]
     means: NDArray[np.float64] | None
     extra: NDArray[np.int64] | None = None
@@ -115,7 +109,7 @@ class Islands:
         one = pool.members if share else pool.members[:1]
         device_groups = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
         slots = _slots(pool, parameters, device_groups)
-        counting_of = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
+        counting_of = {member.label: kind for member, kind in zip(pool.members, counting, strict=True)}
         # A user's function may fail, so that what came before is reported at once; and the evaluations of a local
         # search that the host directs are known after each generation only.
         self._most = MOST_GENERATIONS if host is None else 1
@@ -246,18 +240,18 @@ class Islands:
         """Rows by generation, then island; without what came after an island had reached the target."""
         if not parts:  # the devices of all that went on have failed
             none = np.zeros(0, np.int64)
-            return Round(np.zeros((0, len(HISTORY_FIELDS)), np.int64), none, None)
+            return Round(np.zeros(0, STATUS.dtype), none, None)
         lengths = [len(part.history) for part in parts.values()]
         islands = np.repeat(list(parts), lengths)
         steps = np.concatenate([np.arange(length) for length in lengths])
         history = np.concatenate([part.history for part in parts.values()])
-        reached = steps[history[:, _REASON] == TARGET]
+        reached = steps[history["reason"] == TARGET]
         kept = steps <= (reached.min() if reached.size else len(steps))
         order = np.lexsort((islands, steps))
         order = order[kept[order]]
         means = np.concatenate([part.means for part in parts.values()])
         extra = np.concatenate([np.array(part.extra, np.int64) for part in parts.values()])
-        np.maximum.at(self._best_keys, islands[order], history[order, _BEST])
+        np.maximum.at(self._best_keys, islands[order], history["best"][order])
         interrupted = any(part.is_interrupted for part in parts.values())
         left = next((part for part in parts.values() if part.best is not None), None)
         seconds: dict[str, float] = {}

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from types import MappingProxyType
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from ...base.solver import SolverOptions
 from ...errors import OptionError
-from .scores import Score
 
 __all__ = [
     "GENE_STRIDE",
     "MOST_INDIVIDUALS",
     "MOST_ISLANDS",
     "PHASES",
-    "RULES",
     "STREAM_IMPROVE",
     "STREAM_IMPROVE_INITIAL",
     "STREAM_INITIAL",
@@ -25,8 +24,6 @@ __all__ = [
     "STREAM_OFFSPRING",
     "STREAM_PAIRS",
     "STREAM_PERMUTATION",
-    "STREAM_TOURNAMENT",
-    "STREAM_WINDOW",
     "Counting",
     "Improvement",
     "Migration",
@@ -40,11 +37,9 @@ __all__ = [
 Counting = Literal["popcount", "histogram", "tensor"]
 
 Rule = Literal["steepest", "first", "tabu", "anneal", "walk"]
+"""Of local search; first improvement is only for functions that are not given by tables."""
 
-RULES: tuple[Rule, ...] = get_args(Rule)
-"""The rules of local search."""
-
-STREAM_INITIAL, STREAM_PERMUTATION, STREAM_TOURNAMENT, STREAM_OFFSPRING, STREAM_WINDOW = range(1, 6)
+STREAM_INITIAL, STREAM_PERMUTATION, STREAM_OFFSPRING = 1, 2, 4
 STREAM_IMPROVE_INITIAL, STREAM_IMPROVE, STREAM_MIX, STREAM_PAIRS = 6, 7, 8, 9
 """Streams of random words: one for each kind of draw."""
 
@@ -63,6 +58,19 @@ MOST_ISLANDS = 64
 class Options(SolverOptions):
     """Options of the BOA solver."""
 
+    retired = MappingProxyType(
+        {
+            "selection": "truncation",
+            "tournament_size": 2,
+            "niching": "worst",
+            "score": "k2",
+            "equivalent_sample_size": 1.0,
+            "permutation": "fresh",
+            "linkage": "none",
+            "structure_generations": 1,
+        }
+    )
+
     search: Literal["auto", "network", "pyramid"] = Field(
         "auto",
         description="network: the algorithm of the paper, with the options below; pyramid: the parameter-less "
@@ -77,43 +85,12 @@ class Options(SolverOptions):
     max_parents: int = Field(
         3, ge=0, le=6, description="maximum number of parents of a gene in the network; 0 learns no network (UMDA)"
     )
-    selection: Literal["truncation", "tournament"] = Field("truncation", description="selection method")
     selection_fraction: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="selected individuals per individual; default 0.3 for truncation (0.5 in the paper), else 1",
+        None, gt=0, lt=1, description="selected individuals per individual; default 0.3 (0.5 in the paper)"
     )
-    tournament_size: int = Field(2, ge=2, le=8, description="number of individuals in a tournament")
-    offspring_fraction: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="offspring per individual and generation; default: all that truncation does not select, 0.5 for "
-        "tournaments, 1 for rtr",
-    )
-    niching: Literal["worst", "rtr"] = Field(
-        "worst", description="replacement: of the worst individuals, or by restricted tournaments (rtr) of similar ones"
-    )
-    window: int | None = Field(
-        None,
-        ge=1,
-        description="window of a restricted tournament; default: the number of genes, at most population / 20",
-    )
-    score: Literal["k2", "bic", "bdeu"] = Field("k2", description="score that the network maximizes")
-    equivalent_sample_size: float = Field(1.0, gt=0, description="prior weight of bdeu, in individuals")
     probabilities: Literal["frequency", "laplace"] = Field(
         "frequency", description="conditional probabilities: relative frequencies, or with Laplace's correction"
     )
-    permutation: Literal["fresh", "fixed"] = Field(
-        "fresh", description="order of the genes that edges follow: new in each generation, or fixed"
-    )
-    linkage: Literal["none", "problem"] = Field(
-        "none",
-        description="edges that the network may have: all (none), as in the paper, or only those between genes that "
-        "are in one table together, or each in one with the same third gene (problem)",
-    )
-    structure_generations: int = Field(1, ge=1, description="number of generations that use the same network structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
         "auto",
         description="how pairs are counted, with the same result: popcount, 1-bit tensor cores (NVIDIA, compute "
@@ -121,9 +98,9 @@ class Options(SolverOptions):
     )
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"] = Field(
         "auto",
-        description="local search that improves individuals: steepest (steepest ascent), first (first improvement), "
-        "tabu, anneal (simulated annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as "
-        "in the paper. Functions that are not given by tables can have steepest and first, where each flip costs an "
+        description="local search that improves individuals: steepest (steepest ascent), tabu, anneal (simulated "
+        "annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as in the paper. Functions "
+        "that are not given by tables can have steepest and first (first improvement), where each flip costs an "
         "evaluation. auto: by the kind of function; without tables first for Python functions that take individuals "
         "one by one in one process, else none",
     )
@@ -161,7 +138,7 @@ class Options(SolverOptions):
         None,
         ge=1,
         description="generations without improvement after which a population ends; default: max(10, sqrt(genes)), "
-        "three times that for rtr, and 15 for annealing with partition crossover",
+        "and 15 for annealing with partition crossover",
     )
     restarts: int = Field(12, ge=1, le=18, description="maximum number of populations that auto tries")
     islands: int | Literal["devices"] = Field(
@@ -196,8 +173,6 @@ class Options(SolverOptions):
             raise ValueError(f"population must be auto, or from 8 to {MOST_INDIVIDUALS}; got {self.population}")
         if isinstance(self.islands, int) and not 1 <= self.islands <= MOST_ISLANDS:
             raise ValueError(f"islands must be devices, or from 1 to {MOST_ISLANDS}; got {self.islands}")
-        if self.selection == "truncation" and self.selection_fraction == 1:
-            raise ValueError("selection_fraction must be below 1 for truncation, which selects nobody otherwise")
         return self
 
 
@@ -244,41 +219,32 @@ class Parameters:
     ----------
     n : int
         Genes.
-    population, selected, offspring : int
-        N individuals; S of them are learned from; M new ones are sampled each generation.
+    population, selected : int
+        N individuals, of which the S best are learned from, and the others are replaced in each generation.
     max_parents : int
         k, the most edges into a node.
+    laplace : bool
+        Whether probabilities have Laplace's correction.
     seed, chain : int
         Key of every draw; ``chain`` numbers independent runs of one seed.
+    mixes : bool
+        Whether there is partition crossover.
     """
 
     n: int
     population: int
     selected: int
-    offspring: int
     max_parents: int
-    selection: Literal["truncation", "tournament"]
-    tournament_size: int
-    replacement: Literal["worst", "rtr"]
-    window: int
-    score: Score
-    equivalent_sample_size: float
-    probabilities: Literal["frequency", "laplace"]
-    permutation: Literal["fresh", "fixed"]
-    structure_generations: int
+    laplace: bool
     seed: int
     chain: int = 0
     improvement: Improvement | None = None
-    linked: bool = False
     mixes: bool = False
 
-    def structure_step(self, generation: int) -> int:
-        """The generation whose permutation and network a generation uses."""
-        return 0 if self.permutation == "fixed" else generation - generation % self.structure_generations
-
-    def learns(self, generation: int) -> bool:
-        """Whether the network is learned anew in this generation; else only its probabilities are."""
-        return generation % self.structure_generations == 0
+    @property
+    def offspring(self) -> int:
+        """Individuals sampled in each generation."""
+        return self.population - self.selected
 
 
 def padded_words(count: int) -> int:
@@ -295,57 +261,19 @@ def resolve(
     improvement: Improvement | None = None,
     mixes: bool = False,
 ) -> Parameters:
-    """Sizes and rules of a run with a given population.
-
-    Parameters
-    ----------
-    options : Options
-    n : int
-        Genes.
-    population : int
-    seed, chain : int
-    improvement : Improvement, optional
-    mixes : bool
-        Whether there is partition crossover.
-
-    Raises
-    ------
-    OptionError
-        If the fractions leave nobody to learn from, or nobody to replace.
-    """
-    truncation = options.selection == "truncation"
-    fraction = options.selection_fraction or (0.3 if truncation else 1.0)
+    """Sizes and rules of a run with a given population; ``OptionError`` if nobody is left to be replaced."""
+    fraction = options.selection_fraction or 0.3
     selected = max(1, math.floor(fraction * population + 0.5))
-    rest = options.offspring_fraction
-    if rest is None and truncation and options.niching == "worst":
-        offspring = population - selected
-    else:
-        offspring = math.floor((rest or (1.0 if options.niching == "rtr" else 0.5)) * population + 0.5)
-    if options.niching == "worst":
-        offspring = min(offspring, population - 1)
-    if selected >= population and truncation:
+    if selected >= population:
         raise OptionError(f"selection_fraction {fraction:g} of {population} individuals selects all of them")
-    if offspring < 1:
-        raise OptionError(f"offspring_fraction {rest:g} of {population} individuals makes none")
-    window = options.window or max(1, min(n, population // 20))
     return Parameters(
         n=n,
         population=population,
         selected=selected,
-        offspring=offspring,
         max_parents=options.max_parents,
-        selection=options.selection,
-        tournament_size=options.tournament_size,
-        replacement=options.niching,
-        window=min(window, population),
-        score=options.score,
-        equivalent_sample_size=options.equivalent_sample_size,
-        probabilities=options.probabilities,
-        permutation=options.permutation,
-        structure_generations=options.structure_generations,
+        laplace=options.probabilities == "laplace",
         seed=seed,
         chain=chain,
         improvement=improvement,
-        linked=options.linkage == "problem",
         mixes=mixes,
     )

@@ -42,7 +42,7 @@ _SMALLEST, _FEWEST = 64, 8  # first populations: where evaluations are not limit
 _HOST_MEMORY = 512e6
 _SHARED_BITS = 5e9  # of a population, from which GPUs that read each other's memory share it
 
-_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "anneal": 0.125}
+_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "tabu": 0.25, "anneal": 0.125}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
 
 _MIXED_PER_GENE, _MOST_MIXED = 1.0, 1024
@@ -165,8 +165,6 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
     _check_local_search(problem, options)
     if options.mixing == "partition" and choose_improvement(problem.fitness, options) is None:
         raise OptionError("mixing = partition needs a function given by tables, and local search")
-    if options.linkage == "problem" and not isinstance(problem.fitness, Decomposable):
-        raise OptionError(f"linkage = problem needs a function given by tables; got {problem.fitness.text}")
     initial_individuals(problem, options)
     for info in devices:
         counting_for(options, info)
@@ -199,6 +197,8 @@ def _check_local_search(problem: BOA, options: Options) -> None:
             raise OptionError(f"local_search = {rule} is not for sequences of low autocorrelation; use tabu or auto")
         return
     if isinstance(fitness, Decomposable):
+        if rule == "first":
+            raise OptionError("local_search = first is for functions that are known by evaluation only; use steepest")
         if rule == "anneal" and not is_pairwise(fitness):
             raise OptionError(
                 "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
@@ -292,7 +292,7 @@ def first_population(problem: BOA, options: Options) -> int:
                 most = _MOST_SEARCHED
             elif improvement.rule == "anneal":
                 most = max(_LEAST_ANNEALED, int(_ANNEALED_PER_GENE * problem.n)) if mixes else _MOST_SEARCHED
-            elif improvement.rule in ("steepest", "first") and mixes:
+            elif improvement.rule == "steepest" and mixes:
                 each, most = _MIXED_PER_GENE, _MOST_MIXED
         size = max(_SMALLEST, min(int(each * problem.n), most))
         if isinstance(problem.fitness, Autocorrelation):

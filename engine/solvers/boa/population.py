@@ -21,8 +21,8 @@ from ...errors import DeviceLost
 from ...numerics.philox import philox4x32, stream_word
 from .balance import Balance, Share
 from .device.peers import Rank, finish_by_peers, offspring_by_peers
-from .device.programs import HISTORY_FIELDS, shapes_for
-from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice, Snapshot
+from .device.programs import shapes_for
+from .device.state import MOST_GENERATIONS, STATUS, Ending, Migrants, PopulationState, Slice, Snapshot
 from .device.worker import DevicePopulation
 from .fitness import Bits, Fitness, Function, Keys
 from .host import Evaluated, HostEvaluation
@@ -31,8 +31,6 @@ from .options import PHASES, STREAM_PERMUTATION, Counting, Parameters
 
 __all__ = ["Population", "Snapshot", "permutations"]
 
-_REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
-_FLIPS = HISTORY_FIELDS.index("flips")
 _HOST = -1  # in place of a member's index
 
 P = ParamSpec("P")
@@ -49,10 +47,9 @@ def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.i
     parameters : Parameters
     first, count : int
     """
-    steps = [parameters.structure_step(generation) for generation in range(first, first + count)]
     counters = np.zeros((count, parameters.n, 4), np.uint32)
     counters[:, :, 0] = np.arange(parameters.n)
-    counters[:, :, 2] = np.array(steps)[:, None]
+    counters[:, :, 2] = np.arange(first, first + count)[:, None]
     counters[:, :, 3] = stream_word(STREAM_PERMUTATION, parameters.chain)
     words = philox4x32(counters, (parameters.seed & 0xFFFFFFFF, parameters.seed >> 32))
     return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
@@ -228,12 +225,12 @@ class Population:
         self._group.each(DevicePopulation.set_planes, planes[0])
         return False not in finished
 
-    def _with_all_flips(self, rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def _with_all_flips(self, rows: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
         """The first device's row of the history, with the flips of all devices, also of those that have failed."""
         for index, row in zip(self._group.alive, rows, strict=True):
-            self._flips[index] = int(row[-1, _FLIPS])
+            self._flips[index] = int(row["flips"][-1])
         row = rows[0].copy()
-        row[-1, _FLIPS] = sum(self._flips.values())
+        row["flips"][-1] = sum(self._flips.values())
         return row
 
     def _repeated(self, step: Callable[[], T]) -> T:
@@ -246,10 +243,9 @@ class Population:
 
     def restore(self, state: PopulationState) -> None:
         """Continue from a state."""
-        total = int(state.status[_FLIPS])
+        total = int(state.status["flips"])
         self._repeated(lambda: self._restore_shared(state, total))
-        status = dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=True))
-        self.reason, self.generation, self.best_key = status["reason"], status["generation"], status["best"]
+        self._note(state.status)
 
     def _restore_shared(self, state: PopulationState, flips: int) -> None:
         """Give the state to all devices; the flips so far count as the first one's."""
@@ -263,7 +259,7 @@ class Population:
         """Everything needed to continue from here."""
         state = self._repeated(lambda: self._group.first(DevicePopulation.state))
         if not self._is_alone:
-            state.status[_FLIPS] = sum(self._flips.values())
+            state.status["flips"] = sum(self._flips.values())
         return state
 
     def best(self) -> NDArray[np.uint8]:
@@ -326,10 +322,12 @@ class Population:
     def _noted(self, done: Slice) -> Slice:
         if not len(done.history):
             return done
-        last = done.history[-1]
-        self.generation = int(last[HISTORY_FIELDS.index("generation")])
-        self.reason, self.best_key = int(last[_REASON]), int(last[_BEST])
+        self._note(done.history[-1])
         return done
+
+    def _note(self, status: NDArray[np.void]) -> None:
+        self.reason, self.generation = int(status["reason"]), int(status["generation"])
+        self.best_key = int(status["best"])
 
     def _means(self) -> list[float]:
         """The mean value, if rows of the history do not have it."""
@@ -360,7 +358,7 @@ class Population:
         seconds["replacement"] = time.perf_counter() - began
         return Slice(self._with_all_flips(rows), self._means(), self._extra(), seconds)
 
-    def _finished_rows(self) -> list[NDArray[np.int64]]:
+    def _finished_rows(self) -> list[NDArray[np.void]]:
         """Replacement on every device, and its row of the history."""
         if not self._peers:
             return self._group.each(DevicePopulation.finish, self.generation, self._ending)
@@ -435,7 +433,7 @@ class Population:
 
         None if it was interrupted.
         """
-        if not self.parameters.learns(generation) or self.parameters.max_parents == 0:
+        if self.parameters.max_parents == 0:
             self._group.each(DevicePopulation.recount)
             return [0.0] * len(self._group)
         seconds = self._shared(DevicePopulation.learn_share, generation, nodes=True)
@@ -477,7 +475,7 @@ class Population:
 
 def _left_undone(offspring: Evaluated | None) -> Slice:
     """Of a generation that was interrupted: the best of its offspring, if they are known, and their evaluations."""
-    done = Slice(np.zeros((0, len(HISTORY_FIELDS)), np.int64), is_interrupted=True)
+    done = Slice(np.zeros(0, STATUS.dtype), is_interrupted=True)
     if offspring is not None:
         place = int(offspring.keys.argmax())
         done.best, done.best_key = offspring.bits[place], int(offspring.keys[place])

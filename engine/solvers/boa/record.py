@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ...base.context import RunContext
 from ...base.result import Result, Status
 from ...errors import AuditError
-from .device.programs import HISTORY_FIELDS
-from .device.state import PopulationState
+from .device.state import STATUS, PopulationState
 from .fitness import Fitness, Function, Snippet
 from .fitness.reduction import Reduced
 from .fitness.tables import Decomposable
@@ -30,7 +29,6 @@ __all__ = ["Record", "gene_entropies"]
 _SNAPSHOT_SECONDS, _SNAPSHOT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in snapshots
 _SNAPSHOT_INDIVIDUALS = 64
 _ISLAND = SCHEMA.column_index("island")
-_FLIPS = HISTORY_FIELDS.index("flips")
 _COUNTS = tuple(name for name in CheckpointState.model_fields if name != "step")
 
 
@@ -127,7 +125,7 @@ class Record:
             return
         parameters, fitness = islands.parameters, self.fitness
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
-            values = dict(zip(HISTORY_FIELDS, row, strict=True))
+            values = dict(zip(STATUS.names, row, strict=True))
             self.evaluations += parameters.offspring if values["generation"] else parameters.population
             self.evaluations += 0 if done.extra is None else int(done.extra[place])
             self.generations += values["generation"] > 0
@@ -145,7 +143,7 @@ class Record:
                     *(island, self.flips),
                 ]
             )
-        best = int(done.history[:, HISTORY_FIELDS.index("best")].max())
+        best = int(done.history["best"].max())
         if self.best_key is None or best > self.best_key:
             self.best_key, self.best = best, islands.best()
             self._report_best(run)
@@ -251,7 +249,7 @@ class Record:
 
     def continue_from(self, states: Mapping[int, PopulationState]) -> None:
         """Count on from the flips that the populations of a checkpoint have made."""
-        self._island_flips = {island: int(state.status[_FLIPS]) for island, state in states.items()}
+        self._island_flips = {island: int(state.status["flips"]) for island, state in states.items()}
 
     # --- the answer ---------------------------------------------------------------------------------------------
 

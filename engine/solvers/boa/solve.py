@@ -160,8 +160,6 @@ def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
         found.append((f"local search ({improvement.rule}, at most {improvement.flips:,} flips each)", "local_search"))
     if mixes:
         found.append(("partition crossover of the offspring", "mixing"))
-    if options.linkage == "problem":
-        found.append(("edges only between genes that the problem links", "linkage"))
     return found
 
 
@@ -173,8 +171,6 @@ def _advice(problem: BOA, options: Options, status: Status) -> str:
         return "population = auto, or a larger population"
     if status is Status.TIME_LIMIT:
         return "a longer time_limit"
-    if options.niching == "worst":
-        return "niching = rtr with selection = tournament"
     return "higher values of max_evaluations, max_generations and restarts"
 
 
@@ -229,7 +225,7 @@ def _populations(
     if improvement is not None and improvement.rule == "anneal" and mixes_parts(fitness, options):
         patience = options.patience or _PATIENCE_OF_ROUNDS
     else:
-        patience = options.patience or max(10, math.isqrt(n)) * (3 if options.niching == "rtr" else 1)
+        patience = options.patience or max(10, math.isqrt(n))
     auto = options.population == "auto"
     may_be_out_of_reach = options.target is None and (fitness.best_key is None or fitness.best_is_bound)
     size = first_population(problem, options)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....numerics.memory import Memory
 from ..fitness import Fitness
 from ..fitness.tables import Decomposable
@@ -46,6 +46,7 @@ class Evaluation:
         self._memory = memory
         self._programs = programs
         self._parameters = parameters
+        self._launch = Launcher(status=memory.status, **memory.fitness_arguments)
         self.known = self.missing = 0
         steps = 2 * len(fitness.genes) if isinstance(fitness, Decomposable) else parameters.n
         unit = 32 if programs.fitness is None else max(32, programs.fitness_individuals)
@@ -85,17 +86,9 @@ class Evaluation:
         assert evaluate is not None
 
         def launch(begin: int, end: int) -> None:
-            evaluate.evaluate(
-                -(-(end - begin) // programs.fitness_individuals),
-                programs.fitness_block,
-                planes=planes,
-                stride=stride,
-                first=begin,
-                count=end,
-                keys=keys,
-                status=self._memory.status,
-                **self._memory.fitness_arguments,
-            )
+            groups = -(-(end - begin) // programs.fitness_individuals)
+            part = {"planes": planes, "stride": stride, "first": begin, "count": end, "keys": keys}
+            self._launch(evaluate.evaluate, groups, programs.fitness_block, **part)
 
         return self._parts.launch(launch, first, last)
 
@@ -117,15 +110,14 @@ class Evaluation:
         buffers = Memory(device)
         try:
             keys = buffers.empty(genes.size, np.int64)
-            self._programs.flips.evaluate_flips(
-                *(-(-genes.size // block), block),
+            self._launch(
+                *(self._programs.flips.evaluate_flips, -(-genes.size // block), block),
                 planes=buffers.put(bit_planes(bits, words).ravel()),
                 stride=words,
                 count=genes.size,
                 each=genes.shape[1],
                 flipped=buffers.put(genes.astype(np.int32).ravel()),
                 keys=keys,
-                **self._memory.fitness_arguments,
             )
             return device.get(keys).reshape(genes.shape)
         finally:

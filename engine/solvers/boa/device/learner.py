@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....devices import Launcher
 from ..network import Network
 from ..options import Parameters
 from .memory import PopulationMemory
@@ -16,16 +17,7 @@ _WORDS_A_STEP = 8  # words that are counted in the time of a look-up in a table
 
 
 class Learner:
-    """Learns on one device from the individuals that are selected there.
-
-    Parameters
-    ----------
-    memory : PopulationMemory
-    programs : Programs
-    parameters : Parameters
-    interrupted : callable
-        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
-    """
+    """Learns on one device from the individuals that are selected there; ``interrupted``: whether the run is to end."""
 
     def __init__(
         self,
@@ -39,15 +31,27 @@ class Learner:
         self._parameters = parameters
         steps = max(1, memory.rows) * parameters.n * memory.chosen_words / _WORDS_A_STEP
         self._parts = Parts(memory.device, steps, interrupted, most=memory.slots)
+        self._launch = Launcher(
+            planes=memory.chosen,
+            words=memory.chosen_words,
+            n=parameters.n,
+            selected=parameters.selected,
+            max_parents=memory.depth,
+            pairs=memory.pairs,
+            masks=memory.masks,
+            counts=memory.counts,
+            rows=memory.rows,
+            active=memory.active,
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            scores=memory.scores,
+            totals=memory.totals,
+            log_factorials=memory.log_factorials,
+            status=memory.status,
+        )
 
     def learn(self, first: int, last: int) -> bool:
-        """The parents of nodes first .. last - 1, and their counts; False if it was interrupted.
-
-        Parameters
-        ----------
-        first, last : int
-            Nodes by rank, in the present order of the genes.
-        """
+        """The parents of nodes first .. last - 1 (by rank), and their counts; False if it was interrupted."""
         if self._parameters.max_parents == 0:
             self.recount()
             return True
@@ -61,56 +65,17 @@ class Learner:
 
     def _add_parents(self, first_node: int, slots: int, level: int) -> None:
         """Give each of some nodes with ``level`` parents one more, where that raises its score."""
-        memory, program, shapes = self._memory, self._programs.learn[level], self._programs.shapes
-        program.open_nodes(
-            *(1, shapes.group),
-            level=level,
-            slots=slots,
-            first_node=first_node,
-            parent_count=memory.parent_count,
-            active=memory.active,
-            status=memory.status,
-        )
+        memory, programs, shapes = self._memory, self._programs, self._programs.shapes
+        program = programs.learn[level]
+        self._launch(program.open_nodes, 1, shapes.group, level=level, slots=slots, first_node=first_node)
         per, base = self._rows(level)
         if per:
-            program.extend_masks(
-                min(slots * per * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
-                shapes.node_block,
-                planes=memory.chosen,
-                words=memory.chosen_words,
-                masks=memory.masks,
-                active=memory.active,
-                parents=memory.parents,
-                level=level,
-                per=per,
-                base=base,
-                rows=memory.rows,
-                first_node=first_node,
-                status=memory.status,
-            )
-            self._count("rows", slots if self._programs.by_node else slots * per, level, first_node)
-        depths = memory.depth + 1
-        program.choose_parents(
-            *(slots, shapes.node_block),
-            pairs=memory.pairs,
-            counts=memory.counts,
-            n=self._parameters.n,
-            rows=memory.rows,
-            first_node=first_node,
-            selected=self._parameters.selected,
-            active=memory.active,
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            scores=memory.scores,
-            totals=memory.totals,
-            tables=memory.tables,
-            leaf_start=level * memory.table_row,
-            total_start=(depths + level) * memory.table_row,
-            row_length=memory.table_row,
-            price=memory.prices[level],
-            status=memory.status,
-            **memory.link_arguments,
-        )
+            groups = min(slots * per * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups)
+            place = {"level": level, "per": per, "base": base, "first_node": first_node}
+            self._launch(program.extend_masks, groups, shapes.node_block, **place)
+            lines = slots if programs.by_node else slots * per
+            self._launch(*programs.count("rows", lines, self._parameters.n), **place)
+        self._launch(program.choose_parents, slots, shapes.node_block, first_node=first_node)
 
     def _rows(self, level: int) -> tuple[int, int]:
         """How many rows a node has at a level, and which is the first; see rows.mako."""
@@ -120,55 +85,16 @@ class Learner:
 
     def count_pairs(self) -> None:
         """How many of the selected have both of all pairs of genes; without a table of pairs, each gene at one."""
-        memory = self._memory
-        if memory.has_pair_table:
-            self._count("pairs", self._parameters.n, 0, 0)
-            return
-        self._programs.learn[0].count_ones(
-            *(self._parameters.n, self._programs.shapes.node_block),
-            planes=memory.chosen,
-            words=memory.chosen_words,
-            pairs=memory.pairs,
-            status=memory.status,
-        )
-
-    def _count(self, mode: str, lines: int, level: int, first_node: int) -> None:
-        memory, n = self._memory, self._parameters.n
-        arguments = {
-            "planes": memory.chosen,
-            "words": memory.chosen_words,
-            "n": n,
-            "pairs": memory.pairs,
-            "masks": memory.masks,
-            "counts": memory.counts,
-            "active": memory.active,
-            "level": level,
-            "per": self._rows(level)[0],
-            "base": self._rows(level)[1],
-            "rows": memory.rows,
-            "first_node": first_node,
-            "status": memory.status,
-        }
-        histogram = {
-            "parents": memory.parents,
-            "max_parents": memory.depth,
-            "selected": self._parameters.selected,
-        }
-        self._programs.count(mode, lines, n, arguments, histogram)
+        programs, n = self._programs, self._parameters.n
+        if self._memory.has_pair_table:
+            per, base = self._rows(0)
+            self._launch(*programs.count("pairs", n, n), level=0, per=per, base=base, first_node=0)
+        else:
+            self._launch(programs.learn[0].count_ones, n, programs.shapes.node_block)
 
     def recount(self) -> None:
         """The counts of the present structure among the individuals selected now."""
-        memory = self._memory
-        self._programs.network.count_configurations(
-            *(self._parameters.n, self._programs.shapes.node_block),
-            planes=memory.chosen,
-            words=memory.chosen_words,
-            selected=self._parameters.selected,
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            totals=memory.totals,
-            status=memory.status,
-        )
+        self._launch(self._programs.network.count_configurations, self._parameters.n, self._programs.shapes.node_block)
 
     def network(self) -> Network:
         """The network learned, as far as this device has it."""

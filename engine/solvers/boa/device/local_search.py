@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....devices.pool.slices import SliceLength
 from ....numerics.philox import stream_word
 from ..fitness import Fitness
@@ -24,14 +24,13 @@ from ..options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Optio
 from .annealing import FEW_NEIGHBOURS, annealing_arrays
 from .memory import PopulationMemory
 from .partition import PartitionCrossover
-from .programs import HISTORY_FIELDS, Form, LocalSearchProgram, Programs, improve_bytes
+from .programs import SEARCH, Form, LocalSearchProgram, Programs, improve_bytes, needs_scratch
 
 __all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
 
 _MOST_FLIPS = (1 << 24) - 1
 _PART_WORK, _LEAST_PART = 1 << 22, 16  # gains to look through in the first of several launches; flips in each
-_STATE_HEADER = 6  # words of an individual's state before its genes, see improve.mako
-_FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "first": 4, "tabu": 20, "anneal": 1000, "walk": 20}
+_FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "tabu": 20, "anneal": 1000, "walk": 20}
 _FLIPS_OF_SEQUENCES = 20  # per element
 _LARGE, _SPARSE = 500, 64  # genes, and mean neighbours of a gene: what annealing is chosen for
 
@@ -45,11 +44,6 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     neighbours each, annealing, whose steps take no search for the best gene. Others, such as NK landscapes: steepest
     ascent, whose many cheap local optima inform the network and partition crossover better than few good ones (all
     measured; see BENCHMARKS.md).
-
-    Parameters
-    ----------
-    fitness : Fitness
-    options : Options
     """
     rule = options.local_search
     n = fitness.n
@@ -100,13 +94,7 @@ def _share_of_maxima(fitness: Decomposable) -> float:
 
 
 def improve_program(fitness: Decomposable | Autocorrelation, improvement: Improvement) -> LocalSearchProgram:
-    """What the kernel is compiled for.
-
-    Parameters
-    ----------
-    fitness : Decomposable or Autocorrelation
-    improvement : Improvement
-    """
+    """What the kernel is compiled for."""
     if isinstance(fitness, Autocorrelation):
         return LocalSearchProgram("tabu", "autocorrelation", False, fitness.n, 0)
     form: Form = "pairs" if is_pairwise(fitness) and improvement.rule != "walk" else "tables"
@@ -115,14 +103,7 @@ def improve_program(fitness: Decomposable | Autocorrelation, improvement: Improv
 
 
 def gain_arrays(fitness: Decomposable | Autocorrelation, program: LocalSearchProgram) -> dict[str, NDArray[Any]]:
-    """The kernel's arrays by the names of its parameters.
-
-    Parameters
-    ----------
-    fitness : Decomposable
-    program : LocalSearchProgram
-        Of this fitness.
-    """
+    """The kernel's arrays by the names of its parameters."""
     if isinstance(fitness, Autocorrelation):
         return {}
     sums = np.int64 if program.wide else np.int32
@@ -152,18 +133,7 @@ def gain_arrays(fitness: Decomposable | Autocorrelation, program: LocalSearchPro
 
 
 class LocalSearch:
-    """Improves individuals on one device; made and used on its thread.
-
-    Parameters
-    ----------
-    memory : PopulationMemory
-    programs : Programs
-    parameters : Parameters
-    fitness : Decomposable
-    program : LocalSearchProgram
-    interrupted : callable
-        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
-    """
+    """Improves individuals on one device; ``interrupted``: whether the run is to end, so the rest is left undone."""
 
     def __init__(
         self,
@@ -182,7 +152,16 @@ class LocalSearch:
         self._improvement = parameters.improvement
         self._block = programs.shapes.improve_block(fitness.n)
         arrays = gain_arrays(fitness, program)
-        self._arguments: dict[str, Any] = {name: memory.put(array) for name, array in arrays.items()}
+        self._launch = Launcher(
+            rows=memory.population_rows,
+            n=parameters.n,
+            seed=parameters.seed,
+            status=memory.status,
+            tenure=self._improvement.tenure,
+            tenure_spread=self._improvement.tenure_spread,
+            functions=program.functions,
+            **{name: memory.put(array) for name, array in arrays.items()},
+        )
         self._temperatures: dict[int, Buffer] = {}
         self._span = ("first_sweep", "last_sweep") if program.rule == "anneal" else ("first_flip", "last_flip")
         self._whole = self._improvement.flips
@@ -192,13 +171,8 @@ class LocalSearch:
         self._before: Buffer | None = None
         if program.rule == "anneal":
             self._whole = self._add_annealing(arrays)
-        else:
-            improvement = parameters.improvement
-            self._arguments |= {"tenure": improvement.tenure, "tenure_spread": improvement.tenure_spread}
-        self._state_words = 2 * -(-(_STATE_HEADER + -(-fitness.n // 32) + fitness.n) // 2)
+        self._state_words = 2 * -(-(SEARCH.dtype.itemsize // 4 + -(-fitness.n // 32) + fitness.n) // 2)
         self._states: Buffer | None = None
-        if program.rule == "walk":
-            self._arguments["functions"] = program.functions
         self._crossover = None
         if parameters.mixes and isinstance(fitness, Decomposable):
             self._crossover = PartitionCrossover(memory, programs, parameters, fitness)
@@ -211,11 +185,11 @@ class LocalSearch:
         # A walk's launch begins with the gains of all genes, which takes as long as a flip of each on one work-item.
         shortest = max(_LEAST_PART, fitness.n // (4 * self._block)) if program.rule == "walk" else _LEAST_PART
         self._part = SliceLength(start=max(shortest, work // fitness.n), least=shortest)
-        if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
+        words = 0
+        if needs_scratch(programs.shapes, program):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups
-            self._arguments["scratch"] = memory.empty(self._groups * words, np.uint32)
-            self._arguments["scratch_words"] = words
+        self._launch.share(scratch=memory.empty(max(1, self._groups * words), np.uint32), scratch_words=words)
 
     def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> int:
         """The arguments that annealing takes besides; returns its number of sweeps."""
@@ -227,19 +201,12 @@ class LocalSearch:
             STREAM_IMPROVE_INITIAL: self._memory.put(found.pop("temperatures")),
             STREAM_IMPROVE: self._memory.put(found.pop("temperatures_offspring")),
         }
-        self._arguments |= {
-            name: self._memory.put(value) if isinstance(value, np.ndarray) else value for name, value in found.items()
-        }
+        for name, value in found.items():
+            self._launch.share(**{name: self._memory.put(value) if isinstance(value, np.ndarray) else value})
         return sweeps
 
     def improve_population(self, first: int, last: int) -> bool:
-        """Improve words first .. last - 1 of the initial population; False if the search was interrupted.
-
-        Parameters
-        ----------
-        first, last : int
-            Words of 32 individuals.
-        """
+        """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.population
         return self._improve(
             *(memory.population, memory.words, 32 * first, min(32 * last, count), count),
@@ -247,15 +214,7 @@ class LocalSearch:
         )
 
     def improve_offspring(self, generation: int, first: int, last: int) -> bool:
-        """Improve words first .. last - 1 of the offspring; False if the search was interrupted.
-
-        Parameters
-        ----------
-        generation : int
-            Number of the generation, part of the key of every draw.
-        first, last : int
-            Words of 32 individuals.
-        """
+        """Improve words first .. last - 1 of the offspring; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.offspring
         return self._improve(
             *(memory.offspring, memory.offspring_words, 32 * first, min(32 * last, count), count),
@@ -264,40 +223,22 @@ class LocalSearch:
 
     def _improve(self, planes: Buffer, stride: int, first: int, last: int, count: int, stream: int, step: int) -> bool:
         """Improve those of the individuals first .. last - 1 of ``count`` that are to be improved."""
-        memory, parameters, shapes = self._memory, self._parameters, self._programs.shapes
+        parameters, shapes, transpose = self._parameters, self._programs.shapes, self._programs.transpose
         end = min(last, self._improvement.count(count))
         if end <= first:
             return True
         row_words = -(-parameters.n // 32)
-        transpose = self._programs.transpose
-        transpose.turn_planes(
-            shapes.spread((last - first) * row_words, shapes.block),
-            shapes.block,
-            planes=planes,
-            stride=stride,
-            n=parameters.n,
-            first=first,
-            last=last,
-            rows=memory.population_rows,
-            status=memory.status,
-        )
-        finished = self._launch(first, end, stream, step)
+        part = {"planes": planes, "stride": stride, "first": first, "last": last}
+        groups = shapes.spread((last - first) * row_words, shapes.block)
+        self._launch(transpose.turn_planes, groups, shapes.block, **part)
+        finished = self._search(first, end, stream, step)
         if finished and stream == STREAM_IMPROVE and self._crossover is not None:
             self._crossover.combine(first, end, step)
-        transpose.turn_rows(
-            shapes.spread(-(-(last - first) // 32) * row_words, shapes.block),
-            shapes.block,
-            rows=memory.population_rows,
-            n=parameters.n,
-            first=first,
-            last=last,
-            planes=planes,
-            stride=stride,
-            status=memory.status,
-        )
+        groups = shapes.spread(-(-(last - first) // 32) * row_words, shapes.block)
+        self._launch(transpose.turn_rows, groups, shapes.block, **part)
         return finished
 
-    def _launch(self, first: int, end: int, stream: int, step: int) -> bool:
+    def _search(self, first: int, end: int, stream: int, step: int) -> bool:
         """Improve rows first .. end - 1, so many at a time that the search can be interrupted; False if it was.
 
         Where the few rows that a device works on at once take long, they get a part of their flips at a time.
@@ -382,18 +323,6 @@ class LocalSearch:
                 "state_words": self._state_words if in_parts else 0,
                 "keeps_state": int(end < self._whole),
             }
-        improve.improve(
-            min(last - first, self._groups),
-            self._block,
-            rows=memory.population_rows,
-            n=parameters.n,
-            first=first,
-            last=last,
-            seed=parameters.seed,
-            stream=stream_word(stream, parameters.chain),
-            step=step,
-            status=memory.status,
-            work_field=HISTORY_FIELDS.index("flips"),
-            **self._arguments,
-            **varying,
-        )
+        stream = stream_word(stream, parameters.chain)
+        place = {"first": first, "last": last, "stream": stream, "step": step}
+        self._launch(improve, min(last - first, self._groups), self._block, **place, **varying)

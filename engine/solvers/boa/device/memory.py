@@ -9,11 +9,10 @@ from ....numerics.memory import Memory
 from ..fitness import Fitness, Hierarchy
 from ..fitness.tables import Decomposable
 from ..options import Parameters, padded_words
-from ..scores import entropy_table, score_tables
-from .programs import HISTORY_FIELDS
+from ..scores import entropy_table, log_factorials
+from .state import STATUS
 
 __all__ = [
-    "FIELDS",
     "SAMPLE_WORDS",
     "PopulationMemory",
     "has_pair_table",
@@ -21,9 +20,6 @@ __all__ = [
     "node_bytes",
     "required_bytes",
 ]
-
-FIELDS = len(HISTORY_FIELDS)
-"""Numbers in a row of the history, and in the status."""
 
 SAMPLE_WORDS = 2
 """Words of individuals that are shown of a population."""
@@ -62,17 +58,11 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
     planes = 4 * n * words
     rows = _node_rows(parameters)
     network = 4 * n * (k + (3 << k) + 8)
-    row_bytes, rows_of_genes = 4 * -(-n // 32), 0
-    if parameters.replacement == "rtr" or parameters.improvement is not None:
-        rows_of_genes = parameters.population * row_bytes
-    if parameters.replacement == "rtr":
-        rows_of_genes += parameters.offspring * row_bytes + 4 * (parameters.population + parameters.offspring)
+    rows_of_genes = parameters.population * 4 * -(-n // 32) if parameters.improvement is not None else 0
     keys = 8 * (parameters.population + parameters.offspring) + 4 * (2 * parameters.population + parameters.selected)
-    tables = (8 * (k + 1) + 4) * (parameters.selected + 2)
-    links = n * row_bytes if parameters.linked else 0
+    tables = 8 * (parameters.selected + 2)
     return (
-        links
-        + planes
+        planes
         + 4 * _pair_counts(parameters)
         + node_bytes(parameters) * slots * (rows > 0)
         + network
@@ -144,34 +134,15 @@ class PopulationMemory(Memory):
         self.level_of = empty(n, np.int32)
         self.levels = empty(n + 2, np.int32)
         self.schedule = empty(n, np.int32)
-        self.status = empty(FIELDS, np.int64)
-        self.history = empty(history * FIELDS, np.int64)
+        self.status = empty(1, STATUS.dtype)
+        self.history = empty(history, STATUS.dtype)
         self.genes = empty(n, np.uint8)
         self.sample = empty(SAMPLE_WORDS * n, np.uint32)
         self.entropies = self.put(entropy_table(parameters.selected))
-        tables = score_tables(parameters.score, parameters.selected, self.depth, parameters.equivalent_sample_size)
-        self.tables = self.put(tables.wrapped().ravel())
-        self.table_row = parameters.selected + 2
-        self.prices = tables.prices
-        row_words = -(-n // 32)
-        if parameters.replacement == "rtr" or parameters.improvement is not None:
-            self.population_rows = empty(parameters.population * row_words, np.uint32)
-        if parameters.replacement == "rtr":
-            self.offspring_rows = empty(parameters.offspring * row_words, np.uint32)
-            self.heads = empty(parameters.population, np.uint32)
-            self.next = empty(parameters.offspring, np.uint32)
-            device.zero(self.heads)
+        self.log_factorials = self.put(log_factorials(parameters.selected))
+        if parameters.improvement is not None:
+            self.population_rows = empty(parameters.population * -(-n // 32), np.uint32)
         self.fitness_arguments = self._fitness_buffers(fitness)
-        self.link_arguments: dict[str, Buffer | int] = {}
-        if parameters.linked and isinstance(fitness, Decomposable):
-            padded = np.zeros((n, 32 * row_words), np.uint8)
-            padded[:, :n] = fitness.links()
-            links = np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)
-            self.link_arguments = {
-                "links": self.put(links.ravel()),
-                "link_words": row_words,
-                "order": self.present_order,
-            }
 
     def _fitness_buffers(self, fitness: Fitness) -> dict[str, Buffer | int]:
         """What the fitness kernel takes besides individuals and keys, by name."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ....devices import Buffer
+from ....devices import Buffer, Launcher
 from ....numerics.philox import stream_word
 from ..fitness.tables import Decomposable
 from ..options import STREAM_MIX, STREAM_PAIRS, Parameters
@@ -14,8 +12,6 @@ from .memory import PopulationMemory
 from .programs import Programs
 
 __all__ = ["PartitionCrossover"]
-
-_TABLES = ("genes", "scope_starts", "table_starts", "tables", "functions")
 
 
 class PartitionCrossover:
@@ -39,70 +35,33 @@ class PartitionCrossover:
         self._block = programs.shapes.partition_block
         self._groups = min(programs.shapes.partition_groups, -(-parameters.population // 32) * 16)
         self._parameters = parameters
-        tables = {name: memory.fitness_arguments[name] for name in _TABLES}
-        self._arguments: dict[str, Any] = {
-            **tables,
-            "all_labels": memory.empty(self._groups * fitness.n, np.int32),
-            "all_partners": memory.empty(self._groups * -(-fitness.n // 32), np.uint32),
-            "all_gains": memory.empty(self._groups * fitness.n, np.int64),
-        }
-
-    def combine_own(self, before: Buffer, first: int, last: int) -> None:
-        """Give rows first .. last - 1 back the components that were better in ``before``, where they are from row 0 on.
-
-        Parameters
-        ----------
-        before : Buffer
-        first, last : int
-            Individuals, by number.
-        """
-        memory = self._memory
-        self._program.combine_own(
-            min(self._groups, last - first),
-            self._block,
+        self._launch = Launcher(
             rows=memory.population_rows,
-            n=self._parameters.n,
-            first=first,
-            last=last,
-            before=before,
-            status=memory.status,
-            **self._arguments,
-        )
-
-    def combine(self, first: int, last: int, generation: int) -> None:
-        """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other.
-
-        Parameters
-        ----------
-        first, last : int
-            Individuals, by number.
-        generation : int
-            Part of the key of every draw.
-        """
-        memory, parameters = self._memory, self._parameters
-        common: dict[str, Any] = {
-            "rows": memory.population_rows,
-            "n": parameters.n,
-            "first": first,
-            "last": last,
-            "seed": parameters.seed,
-            "step": generation,
-            "status": memory.status,
-            **self._arguments,
-        }
-        self._program.combine_selected(
-            min(self._groups, last - first),
-            self._block,
-            stream=stream_word(STREAM_MIX, parameters.chain),
+            n=parameters.n,
+            seed=parameters.seed,
             planes=memory.population,
             stride=memory.words,
             columns=memory.columns,
             selected=parameters.selected,
-            **common,
+            all_labels=memory.empty(self._groups * fitness.n, np.int32),
+            all_partners=memory.empty(self._groups * -(-fitness.n // 32), np.uint32),
+            all_gains=memory.empty(self._groups * fitness.n, np.int64),
+            status=memory.status,
+            **memory.fitness_arguments,
         )
-        self._program.combine_pairs(
-            min(self._groups, -(-(last - first) // 32) * 16),
-            self._block,
-            stream=stream_word(STREAM_PAIRS, parameters.chain),
-            **common,
-        )
+
+    def combine_own(self, before: Buffer, first: int, last: int) -> None:
+        """Give rows first .. last - 1 back the components that were better in rows 0 .. of ``before``."""
+        groups = min(self._groups, last - first)
+        self._launch(self._program.combine_own, groups, self._block, first=first, last=last, before=before)
+
+    def combine(self, first: int, last: int, generation: int) -> None:
+        """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other."""
+        chain, program = self._parameters.chain, self._program
+        part = {"first": first, "last": last, "step": generation}
+        groups = min(self._groups, last - first)
+        stream = stream_word(STREAM_MIX, chain)
+        self._launch(program.combine_selected, groups, self._block, stream=stream, **part)
+        groups = min(self._groups, -(-(last - first) // 32) * 16)
+        stream = stream_word(STREAM_PAIRS, chain)
+        self._launch(program.combine_pairs, groups, self._block, stream=stream, **part)

@@ -117,10 +117,10 @@ def offspring_by_peers(
     """
     done = PeerOffspring()
     worker.put_orders(order)
-    _select(worker, generation, place)
+    _select(worker, place)
     done.lap("selection")
-    if worker.parameters.learns(generation) and worker.parameters.max_parents:
-        done.finished &= worker.learn(generation, place.share.first_node, place.share.last_node)
+    if worker.parameters.max_parents:
+        done.finished &= worker.learn(place.share.first_node, place.share.last_node)
         worker.device.sync()
         done.lap("learning")
         _take_network(worker, place)
@@ -147,9 +147,9 @@ def offspring_by_peers(
     return done
 
 
-def _select(worker: DevicePopulation, generation: int, place: Rank) -> None:
+def _select(worker: DevicePopulation, place: Rank) -> None:
     selection, memory, tile = worker.selection, worker.memory, worker.shapes.tile_words
-    selection.choose(generation, 0)
+    selection.choose(0)
     selection.gather_chosen(*place.part(selection.chosen_tiles, place.rank))
     for rank, other in _others(worker, place):
         first, last = place.part(selection.chosen_tiles, rank)
@@ -169,7 +169,7 @@ def _take_network(worker: DevicePopulation, place: Rank) -> None:
             _take_range(worker, target, source, row * share.first_node, row * share.last_node)
 
 
-def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, place: Rank) -> NDArray[np.int64]:
+def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, place: Rank) -> NDArray[np.void]:
     """Replace, and return the row of the history.
 
     If another device fails meanwhile, this one makes the parts of all.
@@ -184,11 +184,10 @@ def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, p
 
     Returns
     -------
-    ndarray of int64, shape (1, fields)
+    ndarray of STATUS, shape (1,)
     """
     selection, memory, tile = worker.selection, worker.memory, worker.shapes.tile_words
     tiles = selection.population_tiles
-    selection.find_places(generation)
     selection.merge_offspring(*place.part(tiles, place.rank))
     try:
         for rank, other in _others(worker, place):

@@ -7,39 +7,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from ....devices import Capabilities, Device
-from ....devices.kernels.program import Program
+from ....devices import Capabilities, Device, Kernel, Program, Record
 from ....devices.kernels.variants import unique_variants
-from ..fitness import Fitness, Hierarchy, Snippet
+from ..fitness import Fitness, Function, Hierarchy, Snippet
 from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable, onemax, trap
-from ..options import RULES, Counting, Rule
+from ..options import Counting, Parameters, Rule
 from ..scores import ENTROPY_UNIT
+from .state import CONVERGED, STALLED, STATUS, TARGET
 
 __all__ = [
-    "HISTORY_FIELDS",
+    "SEARCH",
     "LocalSearchProgram",
     "Programs",
     "Shapes",
     "improve_bytes",
+    "improve_kernel",
+    "improve_spec",
     "kernel_variants",
+    "needs_scratch",
     "shapes_for",
 ]
 
-HISTORY_FIELDS = (
-    "reason",
-    "generation",
-    "best",
-    "individual",
-    "improved",
-    "worst",
-    "sum",
-    "edges",
-    "open",
-    "entropy",
-    "flips",
-)
-"""What a row of the history holds, in order (see summarise.mako)."""
+SEARCH = Record("search", value="i64", best_value="i64", is_saved="i32")
+"""What an individual's local search continues with, before its genes; see tabu.mako."""
 
 _STAGES = 3
 _MOST_PARENTS_ELSEWHERE = 3
@@ -54,9 +45,9 @@ class Shapes:
     ----------
     simt : bool
         Whether work-items run in lock-step lanes; otherwise a group is one work-item.
-    block, group, node_block, evaluate_block, rival_block, histogram_block : int
+    block, group, node_block, evaluate_block, histogram_block : int
         Work-items a group: of elementwise kernels, of kernels that are one group, of those with a group for each node,
-        each word of individuals, each offspring, and of the histogram.
+        each word of individuals, and of the histogram.
     sample_block, sample_words : int
         Work-items a group of sampling, and words of 32 individuals it makes.
     tile_words, tile_genes : int
@@ -78,7 +69,6 @@ class Shapes:
     group: int
     node_block: int
     evaluate_block: int
-    rival_block: int
     histogram_block: int
     sample_block: int
     sample_words: int
@@ -90,11 +80,6 @@ class Shapes:
     groups: int
     units: int
     improve_local_bytes: int
-
-    @property
-    def tournament_block(self) -> int:
-        """Work-items a group of the tournaments."""
-        return min(self.group, 256)
 
     def spread(self, items: int, block: int) -> int:
         """Groups of ``block`` work-items that share ``items``.
@@ -152,9 +137,9 @@ def shapes_for(capabilities: Capabilities) -> Shapes:
     units = capabilities.compute_units
     local = min(capabilities.local_memory, _IMPROVE_LOCAL_BYTES)
     if not capabilities.simt:
-        return Shapes(False, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units, local)
+        return Shapes(False, 64, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units, local)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(True, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units, local)
+    return Shapes(True, 256, group, 128, 256, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units, local)
 
 
 Form = Literal["pairs", "tables", "autocorrelation"]
@@ -166,7 +151,7 @@ class LocalSearchProgram:
 
     Attributes
     ----------
-    rule : {"steepest", "first", "tabu", "anneal", "walk"}
+    rule : {"steepest", "tabu", "anneal", "walk"}
     form : {"pairs", "tables", "autocorrelation"}
         How the function is given: by couplings of genes, by tables, or as that of a sequence's correlations.
     wide : bool
@@ -185,47 +170,27 @@ Spec = tuple[str, dict[str, Any]]
 """A template of this solver and the constants it is rendered with."""
 
 
-def _specs(
-    shapes: Shapes,
-    max_parents: int,
-    laplace: bool,
-    tournament: int,
-    fitness: Fitness | None,
-    linked: bool = False,
-    pair_table: bool = True,
-) -> dict[str, Spec]:
-    """Every program but those for counting and local search, by the name it has in :class:`Programs`."""
+def _spec(template: str, **constants: Any) -> Spec:
+    return template, {"status": STATUS, **constants}
+
+
+def _specs(shapes: Shapes, max_parents: int, laplace: bool, pair_table: bool = True) -> dict[str, Spec]:
+    """Every program but those of the function, for counting and local search, by the name in :class:`Programs`."""
     block, group, node, k = shapes.block, shapes.group, shapes.node_block, max_parents
-    select = {"items": 4 if shapes.simt else 1, "tournament": tournament}
-    specs: dict[str, Spec] = {
-        "initialise": ("initialise", {"block": block}),
-        "select": ("select", {"block": group, **select}),
-        "tournaments": ("select", {"block": shapes.tournament_block, **select}),
-        "gather": ("gather", {"block": node, "tile": shapes.tile_words, "genes": shapes.tile_genes}),
-        "network": ("network", {"block": node, "group": group, "max_parents": k, "laplace": laplace}),
-        "sample": ("sample", {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}),
-        "summarise": (
-            "summarise",
-            {"block": group, "max_parents": k, "fields": len(HISTORY_FIELDS), "one_bit": round(1 / ENTROPY_UNIT)},
-        ),
-        "nearest": ("nearest", {"block": block, "group": shapes.rival_block}),
-        "transpose": ("transpose", {"block": block}),
+    reasons = {"target_reached": TARGET, "converged": CONVERGED, "stalled": STALLED}
+    return {
+        "initialise": _spec("initialise", block=block),
+        "select": _spec("select", block=group, items=4 if shapes.simt else 1),
+        "gather": _spec("gather", block=node, tile=shapes.tile_words, genes=shapes.tile_genes),
+        "network": _spec("network", block=node, group=group, max_parents=k, laplace=laplace),
+        "sample": _spec("sample", block=shapes.sample_block, columns=shapes.sample_words, max_parents=k),
+        "summarise": _spec("summarise", block=group, max_parents=k, one_bit=round(1 / ENTROPY_UNIT), **reasons),
+        "transpose": _spec("transpose", block=block),
+        **{
+            f"learn{level}": _spec("learn", block=node, group=group, level=level, max_parents=k, pair_table=pair_table)
+            for level in range(k)
+        },
     }
-    for level in range(k):
-        specs[f"learn{level}"] = (
-            "learn",
-            {
-                "block": node,
-                "group": group,
-                "level": level,
-                "max_parents": k,
-                "linked": linked,
-                "pair_table": pair_table,
-            },
-        )
-    if fitness is not None:
-        specs["fitness"] = _fitness_spec(fitness, shapes)
-    return specs
 
 
 def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec:
@@ -233,89 +198,49 @@ def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec
     if isinstance(fitness, Decomposable):
         width = fitness.width if fitness.width <= 8 else 0
         sum_type = "i32" if fitness.fits_i32 else "i64"
-        return "evaluate_tables", {"block": shapes.evaluate_block, "sum": sum_type, "width": width}
+        return _spec("evaluate_tables", block=shapes.evaluate_block, sum=sum_type, width=width)
     if isinstance(fitness, Hierarchy):
-        return "evaluate_hierarchy", {"block": shapes.block, "flips": flips, **fitness.constants}
+        return _spec("evaluate_hierarchy", block=shapes.block, flips=flips, **fitness.constants)
     assert isinstance(fitness, (Autocorrelation, Snippet))
     sign = "-" if fitness.minimize else ""
-    constants = {"block": shapes.block, "flips": flips, "n": fitness.n, "code": fitness.code, "sign": sign}
-    return "evaluate_snippet", constants
+    return _spec("evaluate_snippet", block=shapes.block, flips=flips, n=fitness.n, code=fitness.code, sign=sign)
 
 
 def _partition_spec(shapes: Shapes, fitness: Decomposable) -> Spec:
     """The program of partition crossover."""
     sum_type = "i32" if fitness.fits_i32 else "i64"
-    return "partition", {"block": shapes.partition_block, "sum": sum_type, "symmetric": fitness.is_symmetric}
+    return _spec("partition", block=shapes.partition_block, sum=sum_type, symmetric=fitness.is_symmetric)
 
 
 def _counting_spec(shapes: Shapes, counting: Counting, max_parents: int, each: int) -> Spec:
     """The program that counts; ``each`` is the edge of a work-item's tile where counting is tiled."""
     if counting == "histogram":
-        return "count_histogram", {"block": shapes.histogram_block, "max_level": max(0, max_parents - 1)}
+        return _spec("count_histogram", block=shapes.histogram_block, max_level=max(0, max_parents - 1))
     if counting == "tensor":
-        return "count_tensor", {"stages": _STAGES}
+        return _spec("count_tensor", stages=_STAGES)
     if shapes.simt:
-        return "count_tiled", {"each": each, "depth": shapes.count_depth}
-    return "count_serial", {"candidates_each": shapes.count_candidates}
+        return _spec("count_tiled", each=each, depth=shapes.count_depth)
+    return _spec("count_serial", candidates_each=shapes.count_candidates)
 
 
 class Programs:
     """The programs of one run on one device; made and used on the device's thread.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : Shapes
-    max_parents : int
-    laplace : bool
-        Whether probabilities have Laplace's correction.
-    tournament : int
-        Individuals of a tournament.
-    counting : {"popcount", "histogram", "tensor"}
-    fitness : Fitness or None
-        None if the host evaluates.
-    local_search : LocalSearchProgram, optional
-    linked : bool
-        Whether edges are only between genes that the problem links.
-    mixes : bool
-        Whether there is partition crossover.
-    pair_table : bool
-        Whether the counts of all pairs are kept; see :func:`engine.solvers.boa.device.memory.has_pair_table`.
-
-    Attributes
-    ----------
-    initialise, select, tournaments, gather, network, sample, summarise, nearest, transpose : Program
-        Of the templates of these names; ``tournaments`` is ``select`` in smaller groups.
-    learn : list of Program
-        One for each number of parents that a node may have already.
-    fitness : Program or None
-        Evaluates; None if the host does.
-    improve : Program or None
-        Local search.
-    partition : Program or None
-        Partition crossover.
-
-    Raises
-    ------
-    ValueError
-        If the shapes are those of devices with lock-step lanes and the device's compiler would take minutes for them.
+    ``learn`` has one for each number of parents that a node may have; ``fitness`` is None where the host evaluates.
+    Raises ``ValueError`` if the shapes are those of devices with lock-step lanes and the compiler would take minutes.
     """
 
     def __init__(
         self,
         device: Device,
         shapes: Shapes,
-        *,
-        max_parents: int,
-        laplace: bool,
-        tournament: int,
+        parameters: Parameters,
         counting: Counting,
-        fitness: Fitness | None,
-        local_search: LocalSearchProgram | None = None,
-        linked: bool = False,
-        mixes: bool = False,
-        pair_table: bool = True,
+        fitness: Fitness,
+        local_search: LocalSearchProgram | None,
+        pair_table: bool,
     ) -> None:
+        max_parents = parameters.max_parents
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
         self.shapes = shapes
@@ -323,65 +248,50 @@ class Programs:
         self._fitness = fitness
         self._max_parents = max_parents
         self._counting: Counting = counting
-        made = {
-            name: device.program(f"boa/{template}", **constants)
-            for name, (template, constants) in _specs(
-                shapes, max_parents, laplace, tournament, fitness, linked, pair_table
-            ).items()
-        }
-        self.initialise, self.select, self.tournaments = made["initialise"], made["select"], made["tournaments"]
-        self.gather, self.network, self.sample = made["gather"], made["network"], made["sample"]
-        self.summarise, self.nearest, self.transpose = made["summarise"], made["nearest"], made["transpose"]
+        specs = _specs(shapes, max_parents, parameters.laplace, pair_table)
+        made = {name: self._made(spec) for name, spec in specs.items()}
+        self.initialise, self.select, self.gather = made["initialise"], made["select"], made["gather"]
+        self.network, self.sample = made["network"], made["sample"]
+        self.summarise, self.transpose = made["summarise"], made["transpose"]
         self.learn = [made[f"learn{level}"] for level in range(max_parents)]
-        self.fitness = made.get("fitness")
+        self.fitness = None if isinstance(fitness, Function) else self._made(_fitness_spec(fitness, shapes))
         self.fitness_block = shapes.evaluate_block if isinstance(fitness, Decomposable) else shapes.block
         self.fitness_individuals = 32 if isinstance(fitness, Decomposable) else shapes.block
-        self.improve: Program | None = None
+        self.improve: Kernel | None = None
         if local_search is not None:
-            template, constants = improve_spec(shapes, local_search)
-            self.improve = device.program(f"boa/{template}", **constants)
+            self.improve = self._made(improve_spec(shapes, local_search)).kernel(improve_kernel(local_search))
         self.partition: Program | None = None
-        if mixes and isinstance(fitness, Decomposable):
-            template, constants = _partition_spec(shapes, fitness)
-            self.partition = device.program(f"boa/{template}", **constants)
+        if parameters.mixes and isinstance(fitness, Decomposable):
+            self.partition = self._made(_partition_spec(shapes, fitness))
+
+    def _made(self, spec: Spec) -> Program:
+        template, constants = spec
+        return self._device.program(f"boa/{template}", **constants)
 
     @cached_property
     def flips(self) -> Program:
         """Evaluates flips of single genes, of a fitness that is not given by tables."""
-        assert self._fitness is not None
-        template, constants = _fitness_spec(self._fitness, self.shapes, flips=True)
-        return self._device.program(f"boa/{template}", **constants)
+        return self._made(_fitness_spec(self._fitness, self.shapes, flips=True))
 
     @property
     def by_node(self) -> bool:
         """Whether rows are counted node by node, not each by itself."""
         return self._counting == "histogram"
 
-    def count(self, mode: str, lines: int, n: int, arguments: dict[str, Any], histogram: dict[str, Any]) -> None:
-        """Count pairs, or the rows of a level.
-
-        Parameters
-        ----------
-        mode : {"pairs", "rows"}
-        lines, n : int
-            Rows to count at most, and candidates of each.
-        arguments, histogram : dict
-            Arguments of all counting kernels, and those that the histogram takes besides.
-        """
+    def count(self, mode: str, lines: int, n: int) -> tuple[Kernel, int, int]:
+        """What counts pairs, or the rows of a level: kernel, groups, work-items a group."""
         shapes = self.shapes
         each = shapes.count_each
         if _tiles(lines, n, 16 * each) < 4 * shapes.units:
             each //= 2
-        template, constants = _counting_spec(shapes, self._counting, self._max_parents, each)
+        spec = _counting_spec(shapes, self._counting, self._max_parents, each)
         block, groups = {
             "count_histogram": (shapes.histogram_block, lines),
             "count_tensor": (256, _tiles(lines, n, 128)),
             "count_tiled": (256, _tiles(lines, n, 16 * each)),
             "count_serial": (1, lines),
-        }[template]
-        program = self._device.program(f"boa/{template}", **constants)
-        more = histogram if template == "count_histogram" else {}
-        program.kernel(f"count_{mode}")(groups, block, **arguments, **more)
+        }[spec[0]]
+        return self._made(spec).kernel(f"count_{mode}"), groups, block
 
 
 def _tiles(lines: int, n: int, edge: int) -> int:
@@ -412,30 +322,37 @@ def improve_bytes(search: LocalSearchProgram, genes: int, functions: int) -> int
     return genes * gene_bytes + genes // 8 * (1 + keeps_best) + walk * functions // 8 + correlations
 
 
-def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
-    """The local search's template and constants; arrays that are too large for local memory are in global memory.
+_RULES: dict[Rule, tuple[str, str]] = {
+    "steepest": ("ascent", "climb_individuals"),
+    "tabu": ("tabu", "search_individuals"),
+    "walk": ("walk", "walk_individuals"),
+    "anneal": ("anneal", "anneal_individuals"),
+}
+"""Templates and kernels of the rules of local search."""
 
-    Parameters
-    ----------
-    shapes : Shapes
-    search : LocalSearchProgram
-    """
+
+def improve_kernel(search: LocalSearchProgram) -> str:
+    """The name of the kernel that improves individuals."""
+    return "search_sequences" if search.form == "autocorrelation" else _RULES[search.rule][1]
+
+
+def needs_scratch(shapes: Shapes, search: LocalSearchProgram) -> bool:
+    """Whether the arrays of an individual are too large for local memory, so that they are in global memory."""
     genes, functions = local_size(search.genes), local_size(search.functions)
-    fits = improve_bytes(search, genes, functions) <= shapes.improve_local_bytes
+    return improve_bytes(search, genes, functions) > shapes.improve_local_bytes
+
+
+def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
+    """The local search's template and constants."""
+    genes = 0 if needs_scratch(shapes, search) else local_size(search.genes)
+    sizes: dict[str, Any] = {"block": shapes.improve_block(search.genes), "sum": "i64" if search.wide else "i32"}
+    sizes["local_genes"] = genes
     if search.rule == "anneal":
-        return "anneal", {
-            "block": shapes.improve_block(search.genes),
-            "sum": "i64" if search.wide else "i32",
-            "local_genes": genes if fits else 0,
-        }
-    return "improve", {
-        "block": shapes.improve_block(search.genes),
-        "rule": search.rule,
-        "form": search.form,
-        "sum": "i64" if search.wide else "i32",
-        "local_genes": genes if fits else 0,
-        "local_functions": (functions if fits else 0) if search.rule == "walk" else 0,
-    }
+        return _spec("anneal", **sizes)
+    sizes["local_functions"] = local_size(search.functions) if genes and search.rule == "walk" else 0
+    if search.form == "autocorrelation":
+        return _spec("tabu_sequence", search=SEARCH, **sizes)
+    return _spec(_RULES[search.rule][0], search=SEARCH, form=search.form, **sizes)
 
 
 # --- for the compile tests ----------------------------------------------------------------------------------------
@@ -450,9 +367,8 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[Spec]:
 def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     shapes = shapes_for(capabilities)
     for k in (0, 3):
-        yield from _specs(shapes, k, k == 3, 2, None).values()
-    yield from _specs(shapes, 3, False, 2, None, linked=True).values()
-    yield from _specs(shapes, 3, False, 2, None, pair_table=False).values()
+        yield from _specs(shapes, k, k == 3).values()
+    yield from _specs(shapes, 3, False, pair_table=False).values()
     fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
     fitnesses += [
         Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]),
@@ -465,14 +381,14 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
             yield _partition_spec(shapes, fitness)
         elif not isinstance(fitness, Autocorrelation):
             yield _fitness_spec(fitness, shapes, flips=True)
-    ways: list[Counting] = ["histogram", "popcount"]
+    countings: list[Counting] = ["histogram", "popcount"]
     if capabilities.bit_tensor_cores or capabilities.inline_ptx:
-        ways.append("tensor")
-    for way in ways:
+        countings.append("tensor")
+    for counting in countings:
         for each in (shapes.count_each, shapes.count_each // 2):
-            yield _counting_spec(shapes, way, 3, each)
+            yield _counting_spec(shapes, counting, 3, each)
     rules: tuple[Rule, ...] = ("steepest", "tabu", "anneal", "walk")
-    searches = [LocalSearchProgram(rule, "tables" if rule == "walk" else "pairs", False, 100, 300) for rule in RULES]
+    searches = [LocalSearchProgram(rule, "tables" if rule == "walk" else "pairs", False, 100, 300) for rule in rules]
     searches += [
         LocalSearchProgram(rule, "pairs" if rule == "anneal" else "tables", True, 20_000, 60_000) for rule in rules
     ]

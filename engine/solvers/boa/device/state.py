@@ -7,12 +7,45 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ....devices import Record
 from ..network import Network
 
-__all__ = ["MOST_GENERATIONS", "Ending", "Migrants", "PopulationState", "Slice", "Snapshot"]
+__all__ = [
+    "CONVERGED",
+    "MOST_GENERATIONS",
+    "STALLED",
+    "STATUS",
+    "TARGET",
+    "Ending",
+    "Migrants",
+    "PopulationState",
+    "Slice",
+    "Snapshot",
+]
 
 MOST_GENERATIONS = 64
 """Generations of a slice, at most."""
+
+TARGET, CONVERGED, STALLED = 1, 2, 3
+"""Why a population ends; 0 while it does not."""
+
+STATUS = Record(
+    "status",
+    reason="i64",
+    generation="i64",
+    best="i64",
+    individual="i64",
+    improved="i64",
+    worst="i64",
+    sum="i64",
+    edges="i64",
+    open="i64",
+    entropy="i64",
+    flips="i64",
+)
+"""The state of a population after a generation: why it ends; best key and its individual; generation of the last
+improvement; worst key and sum of all; edges; of the selected, genes not yet fixed and the entropy of all; genes flipped
+by local search. A history has one for each generation."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +66,11 @@ class Migrants:
 
 @dataclass(frozen=True)
 class PopulationState:
-    """A population as a checkpoint keeps it: bit planes (n, words), keys (N,), status, and the network."""
+    """A population as a checkpoint keeps it: bit planes (n, words), keys (N,), :data:`STATUS` (), and the network."""
 
     planes: NDArray[np.uint32]
     keys: NDArray[np.int64]
-    status: NDArray[np.int64]
+    status: NDArray[np.void]
     network: Network
 
 
@@ -52,7 +85,7 @@ class Slice:
     of it that are known; less than 0 for an initial population that lacks some.
     """
 
-    history: NDArray[np.int64]
+    history: NDArray[np.void]
     means: list[float] = field(default_factory=list)
     extra: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Device
+from ....devices import Device, Launcher
 from ....numerics.philox import stream_word
-from ..fitness import Fitness, Function
+from ..fitness import Fitness
 from ..fitness.autocorrelation import Autocorrelation
 from ..fitness.tables import Decomposable
 from ..network import Network, bit_planes
@@ -18,15 +18,13 @@ from ..options import PHASES, STREAM_INITIAL, STREAM_OFFSPRING, Counting, Parame
 from .evaluation import Evaluation
 from .learner import Learner
 from .local_search import LocalSearch, improve_program
-from .memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from .memory import SAMPLE_WORDS, PopulationMemory
 from .parts import Parts
-from .programs import HISTORY_FIELDS, Programs, Shapes
+from .programs import Programs, Shapes
 from .selection import Selection
 from .state import Ending, Migrants, PopulationState, Slice
 
 __all__ = ["DevicePopulation"]
-
-_REASON, _FLIPS = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("flips")
 
 
 class DevicePopulation:
@@ -66,23 +64,34 @@ class DevicePopulation:
         search = None
         if improvement is not None and isinstance(fitness, (Autocorrelation, Decomposable)):
             search = improve_program(fitness, improvement)
-        self.programs = Programs(
-            device,
-            shapes,
-            max_parents=parameters.max_parents,
-            laplace=parameters.probabilities == "laplace",
-            tournament=parameters.tournament_size,
-            counting=counting,
-            fitness=None if isinstance(fitness, Function) else fitness,
-            local_search=search,
-            linked=parameters.linked,
-            mixes=parameters.mixes,
-            pair_table=self.memory.has_pair_table,
-        )
+        self.programs = Programs(device, shapes, parameters, counting, fitness, search, self.memory.has_pair_table)
         self._interrupted = interrupted
         self.learner = Learner(self.memory, self.programs, parameters, interrupted)
         self.selection = Selection(self.memory, self.programs, parameters)
         self.evaluation = Evaluation(self.memory, self.programs, parameters, fitness, interrupted)
+        memory = self.memory
+        self._launch = Launcher(
+            n=parameters.n,
+            planes=memory.population,
+            stride=memory.words,
+            count=parameters.population,
+            keys=memory.keys,
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            totals=memory.totals,
+            thresholds=memory.thresholds,
+            order=memory.present_order,
+            depth=memory.level_of,
+            levels=memory.levels,
+            schedule=memory.schedule,
+            offspring=memory.offspring,
+            seed=parameters.seed,
+            history=memory.history,
+            entropies=memory.entropies,
+            genes=memory.genes,
+            sample=memory.sample,
+            status=memory.status,
+        )
         self._sampling = Parts(device, 32 * parameters.n, interrupted, unit=shapes.sample_words)
         self._local_search = None
         if search is not None and isinstance(fitness, (Autocorrelation, Decomposable)):
@@ -97,16 +106,9 @@ class DevicePopulation:
     def draw(self, seeds: NDArray[np.uint8]) -> None:
         """The initial population; ``seeds`` (s, n) become its first s individuals."""
         memory, parameters = self.memory, self.parameters
-        self.programs.initialise.draw_population(
-            self.shapes.spread(memory.words // 4 * parameters.n, self.shapes.block),
-            self.shapes.block,
-            planes=memory.population,
-            n=parameters.n,
-            stride=memory.words,
-            count=parameters.population,
-            seed=parameters.seed,
-            stream=stream_word(STREAM_INITIAL, parameters.chain),
-        )
+        groups = self.shapes.spread(memory.words // 4 * parameters.n, self.shapes.block)
+        stream = stream_word(STREAM_INITIAL, parameters.chain)
+        self._launch(self.programs.initialise.draw_population, groups, self.shapes.block, stream=stream)
         self.device.zero(memory.status)
         if len(seeds):
             words = -(-len(seeds) // 32)
@@ -117,14 +119,14 @@ class DevicePopulation:
             self.device.put(planes.ravel(), memory.population)
 
     def begin(self, seeds: NDArray[np.uint8], ending: Ending) -> Slice:
-        """Draw and evaluate the initial population; see :meth:`draw` and :meth:`summarise`."""
+        """Draw, improve and evaluate the initial population; ``seeds`` (s, n) become its first s individuals."""
         self.draw(seeds)
         finished = self.improve_population(0, -(-self.parameters.population // 32))
         finished &= self.evaluate_population()
         return Slice(self.summarise(0, 0, ending), is_interrupted=not finished, undone=-self.evaluation.missing)
 
     def improve_population(self, first: int, last: int) -> bool:
-        """See :meth:`LocalSearch.improve_population`; True where there is no local search."""
+        """Local search of words first .. last - 1 of the population; False if it was interrupted."""
         return self._local_search is None or self._local_search.improve_population(first, last)
 
     def set_planes(self, planes: NDArray[np.uint32]) -> None:
@@ -132,11 +134,11 @@ class DevicePopulation:
         self.device.put(planes.ravel(), self.memory.population)
 
     def evaluate_population(self) -> bool:
-        """See :meth:`engine.solvers.boa.device.evaluation.Evaluation.evaluate_population`."""
+        """Keys of the whole population; False if it was interrupted."""
         return self.evaluation.evaluate_population()
 
     def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`engine.solvers.boa.device.evaluation.Evaluation.flipped_keys`."""
+        """Keys of individuals (m, n) with one of the genes (m, flips) flipped at a time."""
         return self.evaluation.flipped_keys(bits, genes)
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -162,14 +164,14 @@ class DevicePopulation:
         self.device.put(state.planes.ravel(), memory.population)
         self.device.put(state.keys, memory.keys)
         status = state.status.copy()
-        status[_FLIPS] = flips
-        self.device.put(status, memory.status)
+        status["flips"] = flips
+        self.device.put(status.reshape(1), memory.status)
         self.set_network(state.network)
 
     def state(self) -> PopulationState:
         """Everything needed to continue from here."""
         planes, keys = self.population()
-        return PopulationState(planes, keys, self.device.get(self.memory.status), self.network())
+        return PopulationState(planes, keys, self.device.get(self.memory.status).reshape(()), self.network())
 
     def set_keys(self, keys: NDArray[np.int64]) -> None:
         """Keys of the population, from the host."""
@@ -213,24 +215,24 @@ class DevicePopulation:
             self._summarise(first + place + 1, place, ending)
         return Slice(self._rows_to_end(len(orders))[0], seconds=seconds)
 
-    def _rows_to_end(self, count: int) -> tuple[NDArray[np.int64], bool]:
+    def _rows_to_end(self, count: int) -> tuple[NDArray[np.void], bool]:
         """Up to ``count`` rows of the history, and whether the population has ended with the last of them.
 
         Nothing is written after the end: what is behind it in the buffer is of an earlier slice.
         """
         rows = self.history(count)
-        ended = np.flatnonzero(rows[:, _REASON])
+        ended = np.flatnonzero(rows["reason"])
         return (rows[: ended[0] + 1], True) if ended.size else (rows, False)
 
     def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], bool | None], ...]:
         """What is done for each of :data:`PHASES`; a phase that was interrupted returns False."""
         return (
             lambda: self.select(generation, place),
-            lambda: self.learn(generation, 0, self.parameters.n),
+            lambda: self.learn(0, self.parameters.n),
             lambda: self.sample(generation, 0, words),
             lambda: self.improve(generation, 0, words),
             lambda: self.evaluate(0, words),
-            lambda: self.replace(generation),
+            self.replace,
         )
 
     # --- a generation in parts, for devices that share it -----------------------------------------------------
@@ -244,7 +246,7 @@ class DevicePopulation:
     def learn_share(self, generation: int, first: int, last: int) -> float | None:
         """As :meth:`learn`, until it is done; the seconds it took, or None if it was interrupted."""
         began = time.perf_counter()
-        finished = self.learn(generation, first, last)
+        finished = self.learn(first, last)
         return self._finished(began) if finished else None
 
     def sample_share(self, generation: int, first: int, last: int) -> float | None:
@@ -269,9 +271,9 @@ class DevicePopulation:
         self.device.sync()
         return time.perf_counter() - began
 
-    def finish(self, generation: int, ending: Ending) -> NDArray[np.int64]:
-        """Replace, and return the row of the history; see :meth:`summarise`."""
-        self.replace(generation)
+    def finish(self, generation: int, ending: Ending) -> NDArray[np.void]:
+        """Replace, and return the row of the history."""
+        self.replace()
         return self.summarise(generation + 1, 0, ending)
 
     # --- the phases of a generation ---------------------------------------------------------------------------
@@ -281,15 +283,12 @@ class DevicePopulation:
         self.device.put(orders.ravel(), self.memory.order)
 
     def select(self, generation: int, place: int) -> None:
-        """See :meth:`engine.solvers.boa.device.selection.Selection.select`."""
+        """Select individuals to learn from, their genes in the order of permutation ``place``."""
         self.selection.select(generation, place)
 
-    def learn(self, generation: int, first: int, last: int) -> bool:
-        """As :meth:`Learner.learn`; the counts only, if the structure is kept in this generation."""
-        if self.parameters.learns(generation):
-            return self.learner.learn(first, last)
-        self.learner.recount()
-        return True
+    def learn(self, first: int, last: int) -> bool:
+        """The parents of nodes first .. last - 1 (by rank), and their counts; False if it was interrupted."""
+        return self.learner.learn(first, last)
 
     def recount(self) -> None:
         """The counts of the present structure among the individuals selected now."""
@@ -312,26 +311,10 @@ class DevicePopulation:
         first, last : int
             Words of 32 individuals.
         """
-        memory, parameters, network = self.memory, self.parameters, self.programs.network
-        network.make_probabilities(
-            self.shapes.spread(parameters.n << parameters.max_parents, self.shapes.node_block),
-            self.shapes.node_block,
-            totals=memory.totals,
-            parent_count=memory.parent_count,
-            n=parameters.n,
-            thresholds=memory.thresholds,
-            status=memory.status,
-        )
-        network.plan_levels(
-            *(1, self.shapes.group),
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            n=parameters.n,
-            depth=memory.level_of,
-            levels=memory.levels,
-            schedule=memory.schedule,
-            status=memory.status,
-        )
+        parameters, network, shapes = self.parameters, self.programs.network, self.shapes
+        groups = shapes.spread(parameters.n << parameters.max_parents, shapes.node_block)
+        self._launch(network.make_probabilities, groups, shapes.node_block)
+        self._launch(network.plan_levels, 1, shapes.group)
 
         def launch(begin: int, end: int) -> None:
             self._launch_sampling(generation, begin, end)
@@ -339,29 +322,19 @@ class DevicePopulation:
         return self._sampling.launch(launch, first, last) == last
 
     def _launch_sampling(self, generation: int, first: int, last: int) -> None:
-        memory, parameters = self.memory, self.parameters
-        self.programs.sample.sample_offspring(
-            -(-(last - first) // self.shapes.sample_words),
-            self.shapes.sample_block,
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            thresholds=memory.thresholds,
-            order=memory.present_order,
-            levels=memory.levels,
-            schedule=memory.schedule,
+        memory, parameters, shapes = self.memory, self.parameters, self.shapes
+        self._launch(
+            *(self.programs.sample.sample_offspring, -(-(last - first) // shapes.sample_words), shapes.sample_block),
             first_word=first,
             last_word=last,
-            offspring=memory.offspring,
             stride=memory.offspring_words,
             count=parameters.offspring,
-            seed=parameters.seed,
             stream=stream_word(STREAM_OFFSPRING, parameters.chain),
             step=generation,
-            status=memory.status,
         )
 
     def improve(self, generation: int, first: int, last: int) -> bool:
-        """See :meth:`LocalSearch.improve_offspring`; True where there is no local search."""
+        """Local search of words first .. last - 1 of the offspring; False if it was interrupted."""
         return self._local_search is None or self._local_search.improve_offspring(generation, first, last)
 
     def evaluate(self, first: int, last: int) -> bool:
@@ -394,44 +367,24 @@ class DevicePopulation:
             self.device.put(planes.ravel(), memory.offspring)
         self.device.put(keys, memory.offspring_keys)
 
-    def replace(self, generation: int) -> None:
+    def replace(self) -> None:
         """Bring the offspring into the population."""
-        self.selection.replace(generation)
+        self.selection.replace()
 
-    def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.int64]:
-        """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far.
-
-        Parameters
-        ----------
-        generation, place : int
-        ending : Ending
-
-        Returns
-        -------
-        ndarray of int64, shape (place + 1, fields)
-        """
+    def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.void]:
+        """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
         self._summarise(generation, place, ending)
         return self.history(place + 1)
 
     def _summarise(self, generation: int, place: int, ending: Ending) -> None:
-        """Note the state after ``generation`` generations as row ``place`` of the history."""
-        memory = self.memory
-        self.programs.summarise.summarise(
-            *(1, self.shapes.group),
-            keys=memory.keys,
-            count=self.parameters.population,
-            status=memory.status,
-            history=memory.history,
+        self._launch(
+            *(self.programs.summarise.summarise_generation, 1, self.shapes.group),
             slot=place,
             target=0 if ending.target is None else ending.target,
             has_target=int(ending.target is not None),
             patience=ending.patience,
             generation=generation,
             learned=int(generation > 0),
-            totals=memory.totals,
-            parent_count=memory.parent_count,
-            n=self.parameters.n,
-            entropies=memory.entropies,
         )
 
     def _best_undone(self, phase: str, words: int) -> NDArray[np.uint8] | None:
@@ -459,24 +412,15 @@ class DevicePopulation:
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def history(self, count: int) -> NDArray[np.int64]:
-        """The first ``count`` rows of the history, shape (count, fields); see :data:`HISTORY_FIELDS`."""
-        return self.device.get(self.memory.history, 0, count * FIELDS).reshape(count, FIELDS)
+    def history(self, count: int) -> NDArray[np.void]:
+        """The first ``count`` rows of the history, of :data:`STATUS`."""
+        return self.device.get(self.memory.history, 0, count)
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual."""
-        memory = self.memory
-        n = self.parameters.n
-        self.programs.summarise.read_individual(
-            self.shapes.spread(n, self.shapes.group),
-            self.shapes.group,
-            planes=memory.population,
-            stride=memory.words,
-            n=n,
-            status=memory.status,
-            genes=memory.genes,
-        )
-        return self.device.get(memory.genes)
+        groups = self.shapes.spread(self.parameters.n, self.shapes.group)
+        self._launch(self.programs.summarise.read_individual, groups, self.shapes.group)
+        return self.device.get(self.memory.genes)
 
     def snapshot(self) -> tuple[Network, NDArray[np.uint32]]:
         """The network, and the bit planes of some individuals."""
@@ -484,16 +428,7 @@ class DevicePopulation:
 
     def first_individuals(self) -> NDArray[np.uint32]:
         """The bit planes (n, words) of the first 64 individuals."""
-        memory = self.memory
-        n = self.parameters.n
-        words = min(SAMPLE_WORDS, -(-self.parameters.population // 32))
-        self.programs.summarise.read_sample(
-            self.shapes.spread(n * words, self.shapes.group),
-            self.shapes.group,
-            planes=memory.population,
-            stride=memory.words,
-            n=n,
-            words=words,
-            sample=memory.sample,
-        )
-        return self.device.get(memory.sample, 0, n * words).reshape(n, words)
+        n, words = self.parameters.n, min(SAMPLE_WORDS, -(-self.parameters.population // 32))
+        groups = self.shapes.spread(n * words, self.shapes.group)
+        self._launch(self.programs.summarise.read_sample, groups, self.shapes.group, words=words)
+        return self.device.get(self.memory.sample, 0, n * words).reshape(n, words)

@@ -180,16 +180,6 @@ class Decomposable(Fitness):
         count = int(cost // self.hard)
         return count, cost - count * self.hard
 
-    def links(self) -> NDArray[np.uint8]:
-        """Which genes share a function, or both share one with a third gene: 0 or 1, shape (n, n)."""
-        from scipy.sparse import csr_array  # slow to import
-
-        functions = np.repeat(np.arange(len(self.table_starts)), np.diff(self.scope_starts))
-        ones = np.ones(len(functions), np.float32)
-        member = csr_array((ones, (self.genes, functions)), shape=(self.n, len(self.table_starts)))
-        shared = member @ member.T
-        return np.asarray(((shared @ shared).toarray() > 0), np.uint8)
-
     @override
     def keys(self, bits: Bits) -> Keys:
         total = np.full(len(bits), self.constant, np.int64)
