@@ -233,7 +233,7 @@ def _measure_success(study: Study) -> None:
     """How often the paper's setting finds the optimum, by number of genes, on the device and in C."""
     sizes: Sequence[int] = study.pick((20,), (50, 60, 80, 100), (50, 60, 80, 100, 120, 150, 200))
     seeds: int = study.pick(2, 10, 20)
-    few: int = study.pick(2, 3, 5)
+    few: int = study.pick(2, 3, 3)
     study.section(
         "Success of the paper's setting",
         f"The same setting, ended when the optimum is found, with {seeds} seeds; in C with {few} seeds, 60 generations "
