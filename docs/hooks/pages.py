@@ -150,6 +150,17 @@ def reproductions() -> str:
     return table(("report", "device", "date", "confirmed", "not confirmed", "not tested"), rows)
 
 
+def claims() -> str:
+    """The statements of each paper, where they stand, and whether they were confirmed."""
+    parts = []
+    for path in sorted((_ROOT / "docs" / "reproduction").glob("*/report.json")):
+        report = Report.read(path)
+        verdicts = {True: "yes", False: "**no**", None: "not tested"}
+        rows = [[finding.claim, finding.where, verdicts[finding.holds]] for finding in report.findings]
+        parts.append(f"### {report.title}\n\n{table(('statement', 'where', 'confirmed'), rows)}")
+    return "\n\n".join(parts)
+
+
 def record(file: str) -> str:
     """The tables and lines of a record of ``docs/records``."""
     blocks = [block for section in Report.read(_ROOT / "docs" / "records" / file).sections for block in section.blocks]
@@ -284,6 +295,7 @@ GENERATED: dict[str, Callable[..., str]] = {
         public_names,
         record,
         reproductions,
+        claims,
         results,
         settings,
         template,
