@@ -15,7 +15,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ..solvers.linprog.interior.shard import Shard, ShardData
+from ..solvers.linprog.forms.columns import ShardData
+from ..solvers.linprog.interior.shard import Shard
 from ..solvers.linprog.problem import sp
 
 __all__ = ["HostShard"]

@@ -17,15 +17,16 @@ import engine
 from engine.api.engine import Engine
 from engine.devices import Member
 from engine.errors import OptionError
+from engine.solvers.linprog.forms.columns import ShardData, with_slacks
 from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.interior import augmented, products, sparse_cholesky
-from engine.solvers.linprog.interior.dense_columns import DenseColumns
-from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
-from engine.solvers.linprog.multifrontal import equations
 from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
+from engine.solvers.linprog.sparse import augmented, products
+from engine.solvers.linprog.sparse.dense_columns import DenseColumns
+from engine.solvers.linprog.systems import host, pending
+from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
+from tests.support.linear_systems import GivenTheta
 from tests.support.needs import package
 
 
@@ -35,9 +36,9 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     name, _, where = request.param.partition(" ")
     if name != "SuperLU":
         package(name)
-    monkeypatch.setattr(sparse_cholesky, "has_qdldl", lambda: name == "qdldl")
-    monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: name == "rslab")
-    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 0 if where else 10**9)
+    monkeypatch.setattr(host, "has_qdldl", lambda: name == "qdldl")
+    monkeypatch.setattr(host, "has_rslab", lambda: name == "rslab")
+    monkeypatch.setattr(host, "IN_PROCESS", 0 if where else 10**9)
     return str(request.param)
 
 
@@ -78,26 +79,28 @@ def test_solutions_are_those_of_the_normal_equations(
     monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, long)
     random = np.random.default_rng(0)
-    found = SparseNormalEquations(given, "augmented")
+    shards = GivenTheta()
+    found = HostSystem(given, "augmented", shards.get_theta)
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
         rhs = random.standard_normal((1, m))
-        found.form(theta)
+        shards.form(found, theta)
         assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
         expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
         size = np.abs(expected).max()
         assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
-    assert found.is_augmented
-    assert found.factor_nonzeros > 0
+    assert found._augmented is not None
+    assert found.statistics().nonzeros > 0
     found.close()
 
 
 def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
     given = data(60, 90, 12)
-    found = SparseNormalEquations(given, "augmented")
+    shards = GivenTheta()
+    found = HostSystem(given, "augmented", shards.get_theta)
     for theta in (-1.0, np.nan):
-        found.form(np.full(given.N, theta))
+        shards.form(found, np.full(given.N, theta))
         assert found.factor(np.zeros(1), np.zeros(1)).any()
     found.close()
 
@@ -105,13 +108,14 @@ def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
 @pytest.mark.few(2)
 def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     given = data(300, 400, 60)
-    found = SparseNormalEquations(given, "auto")
-    found.form(np.full(given.N, -1.0))
-    assert found.is_augmented
-    for _ in range(sparse_cholesky._FAILURES):
+    shards = GivenTheta()
+    found = HostSystem(given, "auto", shards.get_theta)
+    shards.form(found, np.full(given.N, -1.0))
+    assert found._augmented is not None
+    for _ in range(host._FAILURES):
         assert found.factor(np.zeros(1), np.zeros(1)).any()
-    assert not found.is_augmented
-    found.form(np.ones(given.N))
+    assert found._augmented is None
+    shards.form(found, np.ones(given.N))
     assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
     full = with_slacks(given).toarray()
     rhs = np.random.default_rng(1).standard_normal((1, 300))
@@ -122,26 +126,28 @@ def test_normal_equations_follow_factors_that_fail(library: str) -> None:
 
 @pytest.mark.full
 def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse_cholesky, "_LOST", 0.0)
+    monkeypatch.setattr(host, "_LOST", 0.0)
     given = data(300, 400, 60)
-    found = SparseNormalEquations(given, "augmented")
-    found.form(np.ones(given.N))
+    shards = GivenTheta()
+    found = HostSystem(given, "augmented", shards.get_theta)
+    shards.form(found, np.ones(given.N))
     assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
-    assert found.is_augmented
+    assert found._augmented is not None
     full = with_slacks(given).toarray()
     rhs = np.random.default_rng(1).standard_normal((1, 300))
     expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
     assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-    assert not found.is_augmented
+    assert found._augmented is None
     found.close()
 
 
 def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
     package("pymetis")  # whose order is not looked for once the run has ended
     given = data(300, 400, 60)
-    found = SparseNormalEquations(given, "auto")
+    shards = GivenTheta()
+    found = HostSystem(given, "auto", shards.get_theta)
     found.close()
-    found.form(np.ones(given.N))
+    shards.form(found, np.ones(given.N))
     assert found.factor(np.zeros(1), np.zeros(1)).all()
     assert np.isnan(found.solve(np.ones((1, 300)))).all()
 
@@ -178,22 +184,20 @@ def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_o
 ) -> None:
     given = data(300, 400, 60)
     if limit == "products":
-        monkeypatch.setattr(equations, "MOST_PRODUCTS", 1000)
+        monkeypatch.setattr(pending, "MOST_PRODUCTS", 1000)
     else:
-        monkeypatch.setattr(equations, "_MOST_DENSE_COLUMNS", -1)
+        monkeypatch.setattr(pending, "_MOST_DENSE_COLUMNS", -1)
     warnings: list[str] = []
 
-    def on_device(_: Any) -> Any:
-        pytest.fail("the device is used")
-
-    found = equations.MultifrontalNormalEquations(given, device.info, "auto", False, on_device, warnings.append)
+    shards = GivenTheta()
+    found = pending.PendingSystem(shards, given, device.info, "auto", False, warnings.append)
     theta, rhs = np.ones(given.N), np.ones((1, given.m))
-    found.form(theta)
+    shards.form(found, theta)
     assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
     full = with_slacks(given).toarray()
     assert np.allclose(found.solve(rhs)[0], np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0]), rtol=1e-7)
-    assert found._host is not None
-    assert found._host.is_augmented
+    assert isinstance(found._present, HostSystem)
+    assert found._present._augmented is not None
     assert not warnings
     found.close()
 
@@ -274,7 +278,7 @@ def test_a_time_limit_ends_an_analysis(device: Member, monkeypatch: pytest.Monke
         ended.wait(60)
         raise ChildError("the run has ended")
 
-    monkeypatch.setattr(sparse_cholesky, "augmented_tree", slow)
+    monkeypatch.setattr(host, "augmented_tree", slow)
     with engine.Engine(devices=[device.info.id]) as owner:
         since = time.perf_counter()
         result = owner.solve(regression(300, 12), method="mpc", linear_solver="augmented", time_limit=1.0)

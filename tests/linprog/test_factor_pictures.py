@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.multifrontal import picture
 from engine.solvers.linprog.multifrontal.symbolic import analyse
+from engine.solvers.linprog.sparse import factors
 from tests.support.matrices import MATRICES, filled, lower_pattern, tree_of
 
 

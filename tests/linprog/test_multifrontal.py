@@ -16,13 +16,18 @@ import engine
 from engine.devices import Device, Member
 from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog.forms.columns import ShardData
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
-from engine.solvers.linprog.interior import driver, long_lines
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.multifrontal import choice, dissection, equations, ordering, orders, plan, symbolic
+from engine.solvers.linprog.interior import driver
+from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.racers import interior as racer
+from engine.solvers.linprog.sparse import long_lines
+from engine.solvers.linprog.systems import choose, costs, fronts, pending
+from engine.solvers.linprog.systems.fronts import FrontSystem
+from engine.solvers.linprog.systems.host import HostSystem
+from tests.support.linear_systems import GivenTheta
 from tests.support.matrices import (
     MATRICES,
     filled,
@@ -231,48 +236,31 @@ def data(columns: Any) -> ShardData:
     )
 
 
-class _Shard:
-    """As much of a shard as normal equations need."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.owned: list[Any] = []
-
-
-def on(device: Member, given: ShardData, warnings: list[str]) -> equations.MultifrontalNormalEquations:
-    shards: list[_Shard] = []
-
-    def call(function: Any) -> Any:
-        def there(opened: Device) -> Any:
-            if not shards:
-                shards.append(_Shard(opened))
-            return function(shards[0])
-
-        return device.submit(there).result()
-
-    return equations.MultifrontalNormalEquations(given, device.info, "device", False, call, warnings.append)
+def on(device: Member, given: ShardData, warnings: list[str]) -> tuple[pending.PendingSystem, GivenTheta]:
+    shards = GivenTheta(device)
+    return pending.PendingSystem(shards, given, device.info, "device", False, warnings.append), shards
 
 
 def test_dense_columns_are_taken_into_account(device: Member) -> None:
     random = np.random.default_rng(5)
     columns = sp.csc_array(sp.hstack([MATRICES["scattered"], sp.csc_array(random.standard_normal((400, 3)))]))
     theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
-    found = on(device, data(columns), [])
-    found.form(theta)
+    found, shards = on(device, data(columns), [])
+    shards.form(found, theta)
     assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
-    assert found.is_on_device
+    assert isinstance(found._present, FrontSystem)
     full = columns.toarray()
     matrix, rhs = (full * theta) @ full.T + 0.1 * np.eye(400), random.standard_normal((1, 400))
     expected = np.linalg.solve(matrix, rhs[0])
     assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-    assert found.factor_nonzeros < 400 * 401 // 2
+    assert (found.statistics().nonzeros or 0) < 400 * 401 // 2
     found.close()
 
 
 def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
-    found = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, data(MATRICES["grid"]), [])
     for theta in (-1.0, np.nan):
-        found.form(np.full(MATRICES["grid"].shape[1], theta))
+        shards.form(found, np.full(MATRICES["grid"].shape[1], theta))
         assert found.factor(np.zeros(1), np.zeros(1)).any()
     found.close()
 
@@ -283,25 +271,25 @@ def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pyte
         raise OutOfDeviceMemory("no memory is free")
 
     if known:
-        monkeypatch.setattr(equations, "matrix_bytes", lambda *_: 1 << 62)
+        monkeypatch.setattr(fronts, "matrix_bytes", lambda *_: 1 << 62)
     else:
         monkeypatch.setattr(Multifrontal, "_put_matrix", full)
     warnings: list[str] = []
-    found = on(device, data(MATRICES["grid"]), warnings)
-    found.form(np.ones(MATRICES["grid"].shape[1]))
+    found, shards = on(device, data(MATRICES["grid"]), warnings)
+    shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not found.factor(np.zeros(1), np.zeros(1)).any()
-    assert not found.is_on_device
-    assert found.factor_nonzeros > 0
+    assert isinstance(found._present, HostSystem)
+    assert (found.statistics().nonzeros or 0) > 0
     assert ["on the host" in text and "free" in text for text in warnings] == [True]
     found.close()
 
 
 def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
-    monkeypatch.setattr(equations, "best_tree", lambda *_: ended.wait(60))
-    found = on(device, data(MATRICES["grid"]), [])
+    monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
+    found, shards = on(device, data(MATRICES["grid"]), [])
     threading.Timer(0.1, found.close).start()
-    found.form(np.ones(MATRICES["grid"].shape[1]))
+    shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not ended.is_set()
     assert found.factor(np.zeros(1), np.zeros(1)).any()
     ended.set()
@@ -319,8 +307,8 @@ def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypat
     pattern = lower_pattern(MATRICES["grid"])
     rows, columns = ordering.below_diagonal(pattern.indices, pattern.indptr)
     here = orders.nested_dissection(pattern.shape[0], rows, columns)
-    found = on(device, data(MATRICES["grid"]), [])
-    found.form(np.ones(MATRICES["grid"].shape[1]))  # its own analysis has ended
+    found, shards = on(device, data(MATRICES["grid"]), [])
+    shards.form(found, np.ones(MATRICES["grid"].shape[1]))  # its own analysis has ended
     with monkeypatch.context() as patched:
         patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
         assert np.array_equal(found._dissection(pattern.shape[0], rows, columns), here)
@@ -337,16 +325,16 @@ def test_the_process_of_orders_is_kept_for_the_next_run(device: Member, monkeypa
     keep_children(1, orders.__file__)
     try:
         for _ in range(2):
-            found = on(device, data(MATRICES["grid"]), [])
-            found.form(np.ones(MATRICES["grid"].shape[1]))
+            found, shards = on(device, data(MATRICES["grid"]), [])
+            shards.form(found, np.ones(MATRICES["grid"].shape[1]))
             found.close()
         assert used[0] is used[1]
         assert used[0].is_alive
     finally:
         release_children()
     assert not used[0].is_alive
-    found = on(device, data(MATRICES["grid"]), [])  # none is kept from here on
-    found.form(np.ones(MATRICES["grid"].shape[1]))
+    found, shards = on(device, data(MATRICES["grid"]), [])  # none is kept from here on
+    shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     found.close()
     assert not used[2].is_alive
 
@@ -358,21 +346,21 @@ def test_an_order_that_takes_long_ends_with_the_run(
     slow = tmp_path / "slow.py"
     slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
     monkeypatch.setattr(dissection.orders, "__file__", str(slow))
-    found = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, data(MATRICES["grid"]), [])
     analysis = found._analysis
     assert analysis is not None
     while found._dissection.process is None:
         time.sleep(0.01)
     found.close()
     assert isinstance(analysis.exception(timeout=60), ChildError)
-    found.form(np.ones(MATRICES["grid"].shape[1]))
+    shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert found.factor(np.zeros(1), np.zeros(1)).any()
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
-    found = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, data(MATRICES["grid"]), [])
     theta = np.ones(MATRICES["grid"].shape[1])
-    found.form(theta)
+    shards.form(found, theta)
     assert not found.factor(np.zeros(1), np.ones(1)).any()
     found.close()
     assert found.factor(np.zeros(1), np.ones(1)).any()
@@ -398,7 +386,7 @@ def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, cou
 
 def predicted(columns: Any, dense_fits: bool, **traits: Any) -> str:
     fronts = symbolic.analyse(tree_of(columns))
-    return choice.fastest(fronts, plan.make_plan(fronts), replace(CUDA_GPU, **traits), dense_fits)
+    return costs.fastest(fronts, plan.make_plan(fronts), replace(CUDA_GPU, **traits), dense_fits)
 
 
 def test_devices_factorise_what_they_are_fast_at() -> None:
@@ -408,13 +396,13 @@ def test_devices_factorise_what_they_are_fast_at() -> None:
     assert predicted(many, dense_fits=False) == "device"
     assert predicted(many, dense_fits=True, simt=False) == "host"
     assert predicted(many, dense_fits=False, launch_cost=1.0) == "host"
-    assert choice.is_surely_dense(400, CUDA_GPU)
-    assert choice.dense_for_a_while(400, CUDA_GPU)
-    assert not choice.is_surely_dense(120**2, CUDA_GPU)
-    assert not choice.dense_for_a_while(120**2, CUDA_GPU)
+    assert costs.is_surely_dense(400, CUDA_GPU)
+    assert costs.dense_for_a_while(400, CUDA_GPU)
+    assert not costs.is_surely_dense(120**2, CUDA_GPU)
+    assert not costs.dense_for_a_while(120**2, CUDA_GPU)
 
 
-def solve_where(device: Member, who: choice.Choice) -> None:
+def solve_where(device: Member, who: costs.Choice) -> None:
     """Solve a program; the optimum is that of a dense factor, and the counters name who has factorised."""
     problem = sparse_problem(260)
     with engine.Engine(devices=[device.info.id]) as owner:
@@ -429,18 +417,18 @@ def solve_where(device: Member, who: choice.Choice) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
 def test_the_optimum_does_not_depend_on_who_factorises(
-    device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
+    device: Member, monkeypatch: pytest.MonkeyPatch, who: costs.Choice
 ) -> None:
-    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
-    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
-    monkeypatch.setattr(equations, "fastest", lambda *_: who)
+    monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
+    monkeypatch.setattr(pending, "fastest", lambda *_: who)
     solve_where(device, who)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
 def test_the_first_iterations_of_a_race_have_a_dense_factor(
-    device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
+    device: Member, monkeypatch: pytest.MonkeyPatch, who: costs.Choice
 ) -> None:
     analysed, formed = threading.Event(), []
 
@@ -448,31 +436,31 @@ def test_the_first_iterations_of_a_race_have_a_dense_factor(
         analysed.wait(60)
         return best_tree(*arguments)
 
-    def form(self: equations.MultifrontalNormalEquations, theta: Any) -> None:
+    def form(self: pending.PendingSystem) -> None:
         analysis = self._analysis
         if len(formed) == 4 and analysis is not None:
             analysed.set()
             analysis.result(60)
-        real_form(self, theta)
-        formed.append(self.is_undecided)
+        real_form(self)
+        formed.append(self._analysis is not None)
 
-    best_tree, real_form = equations.best_tree, equations.MultifrontalNormalEquations.form
-    monkeypatch.setattr(equations, "best_tree", held)
-    monkeypatch.setattr(equations.MultifrontalNormalEquations, "form", form)
+    best_tree, real_form = pending.best_tree, pending.PendingSystem.form
+    monkeypatch.setattr(pending, "best_tree", held)
+    monkeypatch.setattr(pending.PendingSystem, "form", form)
     monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
-    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
-    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
-    monkeypatch.setattr(equations, "fastest", lambda *_: who)
+    monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
+    monkeypatch.setattr(pending, "fastest", lambda *_: who)
     solve_where(device, who)
     assert formed[:5] == [True] * 4 + [False]
 
 
 def test_a_race_may_end_before_the_analysis(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
-    monkeypatch.setattr(equations, "best_tree", lambda *_: ended.wait(60))
+    monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
     monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
-    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
-    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
+    monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
     with engine.Engine(devices=[device.info.id]) as owner:
         result = owner.solve(sparse_problem(260), method="mpc", presolve=False)
     assert not ended.is_set()
@@ -482,10 +470,9 @@ def test_a_race_may_end_before_the_analysis(device: Member, monkeypatch: pytest.
 
 
 def test_a_matrix_without_zeros_is_not_analysed(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equations, "best_tree", lambda *_: pytest.fail("analysed"))
-    found = equations.MultifrontalNormalEquations(
-        data(MATRICES["dense"]), device.info, "auto", True, lambda _: pytest.fail("on the device"), pytest.fail
-    )
-    found.form(np.ones(MATRICES["dense"].shape[1]))
-    assert found.leaves_to_shard
+    monkeypatch.setattr(pending, "best_tree", lambda *_: pytest.fail("analysed"))
+    shards = GivenTheta()
+    found = pending.PendingSystem(shards, data(MATRICES["dense"]), device.info, "auto", True, pytest.fail)
+    found.form()
+    assert shards.dense_forms == 1
     found.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,17 +13,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Buffer, Device, DevicePool, Member, gather
+from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.references.linprog import HostShard
+from engine.solvers.linprog.forms.columns import ShardData
 from engine.solvers.linprog.forms.standard import Prepared, prepare
-from engine.solvers.linprog.interior import staged_copy
 from engine.solvers.linprog.interior.host_memory import make_shard
-from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.systems.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.sums import product
 
@@ -148,32 +146,6 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 
 
-def copy_what_the_host_sees(
-    device: Device, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int
-) -> None:
-    """Stands for ``copy_from_peer`` between devices of OpenCL whose memory is the host's."""
-    seen, other = device.shared_array(target), device.shared_array(source)
-    assert seen is not None
-    assert other is not None
-    device.sync()
-    seen.reshape(-1)[target_start : target_start + count] = other.reshape(-1)[source_start : source_start + count]
-
-
-def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Each way that one of several devices has to another's memory, for as long as the loop is at it."""
-    with monkeypatch.context() as patch:
-        patch.setattr(Member, "reads", lambda *_: False)
-        patch.setattr(staged_copy, "_PIECE", 100)
-        yield "through the host"
-    if device.info.language == "cuda":
-        yield "directly"
-    elif device.submit(lambda running: running.shared_array(running.empty(1, np.float64)) is not None).result():
-        with monkeypatch.context() as patch:
-            patch.setattr(Member, "reads", lambda *_: True)
-            patch.setattr(Device, "copy_from_peer", copy_what_the_host_sees)
-            yield "directly"
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "batch", "sparse", "m", "n"),
@@ -186,7 +158,7 @@ def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ],
 )
 def test_matrices_of_several_devices_are_added_in_their_order(
-    device: Member, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int, sparse: bool, m: int, n: int
+    device: Member, kind: str, batch: int, sparse: bool, m: int, n: int
 ) -> None:
     data = shard_data(batch, m, n, sparse)
     random = np.random.default_rng(3)
@@ -199,7 +171,7 @@ def test_matrices_of_several_devices_are_added_in_their_order(
         running.capabilities = replace(running.capabilities, simt=True, compute_units=2)
         return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
 
-    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
 
         def lower_triangles() -> list[NDArray[np.float64]]:
             return gather(
@@ -215,10 +187,9 @@ def test_matrices_of_several_devices_are_added_in_their_order(
         first, *others = lower_triangles()
         for other in others:
             first = first + other
-        for _ in ways_of(device, monkeypatch):
-            for _ in range(2):
-                system.form()
-                assert np.array_equal(lower_triangles()[0], first)
+        for _ in range(2):
+            system.form()
+            assert np.array_equal(lower_triangles()[0], first)
     reference = HostShard(data)
     reference.set_point(*point)
     reference.scale(rho, 3 * rho)
@@ -227,7 +198,7 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+def test_a_device_that_fails_holds_up_no_other(device: Member, failing: int) -> None:
     data = shard_data(1, 40, 33, False)
 
     def make(running: Device, part: ShardData) -> DeviceShard:
@@ -247,15 +218,14 @@ def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pyte
         shard.__class__ = Failing
         return shard
 
-    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
         system.unit_scale()
-        for _ in ways_of(device, monkeypatch):
+        system.form()
+        system.shards[failing].fails = True
+        with pytest.raises(RuntimeError, match="wheel"):
             system.form()
-            system.shards[failing].fails = True
-            with pytest.raises(RuntimeError, match="wheel"):
-                system.form()
-            system.shards[failing].fails = False
-            system.form()
+        system.shards[failing].fails = False
+        system.form()
 
 
 @pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
@@ -288,7 +258,7 @@ def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch:
     def make(running: Device, part: ShardData) -> DeviceShard:
         return make_shard(running, part, None)
 
-    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
         ours = walk(system)
     theirs = walk(System(data, [HostShard(data)]))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):

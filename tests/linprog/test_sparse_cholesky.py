@@ -10,9 +10,11 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.interior import products, sparse_cholesky
-from engine.solvers.linprog.interior.shard import ShardData, with_slacks
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from engine.solvers.linprog.forms.columns import ShardData, with_slacks
+from engine.solvers.linprog.sparse import products
+from engine.solvers.linprog.systems import host
+from engine.solvers.linprog.systems.host import HostSystem
+from tests.support.linear_systems import GivenTheta
 from tests.support.needs import package
 
 
@@ -22,8 +24,8 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param.startswith("rslab"):
         package("rslab")
     elif request.param.startswith("SuperLU"):
-        monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: False)
-    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 10**9 if request.param.startswith("in") else 0)
+        monkeypatch.setattr(host, "has_rslab", lambda: False)
+    monkeypatch.setattr(host, "IN_PROCESS", 10**9 if request.param.startswith("in") else 0)
     return str(request.param)
 
 
@@ -54,25 +56,27 @@ def test_solutions_are_those_of_dense_factors(
     monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, density, dense)
     random = np.random.default_rng(0)
-    equations = SparseNormalEquations(given)
+    shards = GivenTheta()
+    equations = HostSystem(given, "normal", shards.get_theta)
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
         rhs = random.standard_normal((1, m))
-        equations.form(theta)
+        shards.form(equations, theta)
         assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
         expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
         size = np.abs(expected).max()
         assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
-    assert equations.factor_nonzeros > 0
+    assert equations.statistics().nonzeros > 0
     equations.close()
 
 
 def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 0)
+    monkeypatch.setattr(host, "IN_PROCESS", 0)
     given = data(40, 90, 0.05, 0)
-    equations = SparseNormalEquations(given)
-    equations.form(np.ones(given.N))
+    shards = GivenTheta()
+    equations = HostSystem(given, "normal", shards.get_theta)
+    shards.form(equations, np.ones(given.N))
     assert not equations.factor(np.zeros(1), np.ones(1)).any()
     assert equations._child is not None
     equations._child._process._process.kill()
@@ -84,10 +88,11 @@ def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
     given = data(40, 90, 0.05, 0)
-    equations = SparseNormalEquations(given)
-    equations.form(np.full(given.N, -1.0))
+    shards = GivenTheta()
+    equations = HostSystem(given, "normal", shards.get_theta)
+    shards.form(equations, np.full(given.N, -1.0))
     assert equations.factor(np.zeros(1), np.zeros(1)).any()
-    equations.form(np.full(given.N, np.nan))
+    shards.form(equations, np.full(given.N, np.nan))
     assert equations.factor(np.zeros(1), np.zeros(1)).any()
     equations.close()
 
@@ -109,9 +114,10 @@ def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, de
 
 def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception(library: str) -> None:
     given = data(40, 60, 0.2, 0)
-    equations = SparseNormalEquations(given)
+    shards = GivenTheta()
+    equations = HostSystem(given, "normal", shards.get_theta)
     equations.close()
-    equations.form(np.ones(given.N))
+    shards.form(equations, np.ones(given.N))
     if library.startswith("in"):  # nothing to end
         return
     assert equations.factor(np.zeros(1), np.zeros(1)) == 1

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from engine.solvers.linprog.interior import products
 from engine.solvers.linprog.multifrontal import ordering
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
+from engine.solvers.linprog.sparse import products
 
 
 def with_identity(columns: Any) -> Any:

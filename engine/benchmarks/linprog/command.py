@@ -26,9 +26,9 @@ from ...reports.record import BenchConsole
 from ...reports.scaling import Request, bench_scaling, scaling_options
 from ...solvers.linprog.forms.standard import Prepared, prepare, shard_data
 from ...solvers.linprog.interior.method import InteriorPoint, Settings
-from ...solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from ...solvers.linprog.interior.system import System
 from ...solvers.linprog.problem import LinearProgram
+from ...solvers.linprog.systems.sherman_morrison import ShermanMorrison
 from ..tables import median_seconds, number_table
 from .collection import bench_collection
 from .peers import HighsRun, highs, highs_apart

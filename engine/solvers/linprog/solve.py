@@ -65,8 +65,8 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunCo
     problem : LinearProgram
     options : Options
     pool : DevicePool
-        The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. For pdhg
-        devices share the rows and columns of large programs. In a race mpc runs on the first.
+        mpc and pdas work on the first; where it has no room for the matrix and its factor, on as few as have, which
+        share the columns. For pdhg devices share the rows and columns of large programs.
     run : RunContext
 
     Returns

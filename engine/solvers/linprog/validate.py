@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
 from ...util.text import counted
-from .interior.driver import planned_bytes, require_fit
-from .interior.shard import ShardData
+from .forms.columns import ShardData
+from .interior.memory import planned_bytes, require_fit
 from .multifrontal.factor import GROUP
 from .options import Options
 from .pdhg import pdhg_bytes

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interior.shard import ShardData
 from ..problem import LinearProgram, Matrix, sp
+from .columns import ShardData
 
 __all__ = ["NoOptimum", "Prepared", "Standard", "equilibrate", "prepare", "shard_data"]
 

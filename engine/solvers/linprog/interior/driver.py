@@ -1,103 +1,42 @@
-"""An interior-point method on a pool: the memory it takes, its shards, its normal equations, its slices."""
+"""An interior-point method on a pool: its shards, its linear system, its slices."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Device, DeviceInfo, DevicePool, Member
+from ....devices import Device, DevicePool, Member
 from ....devices.info import bytes_text
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import OutOfDeviceMemory
-from ..multifrontal.choice import dense_for_a_while, is_surely_dense
-from ..multifrontal.equations import MultifrontalNormalEquations
-from ..multifrontal.factor import multifrontal_runs_on
+from ..forms.columns import ShardData
+from ..multifrontal.form import FormChoice
 from ..options import Options
 from ..problem import sp
-from .augmented import fills_in
+from ..systems.choose import Kind, choose_kind, make_system
 from .host_memory import make_shard
+from .memory import planned_bytes, require_fit
 from .method import InteriorPoint, Measures, Settings
-from .shard import ShardData, shard_bytes
-from .sherman_morrison import updates_bytes
-from .sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
 from .system import PoolSystem, System
 from .worker import DeviceShard
 
-__all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system", "planned_bytes", "require_fit"]
+__all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system"]
 
 Vector = NDArray[np.float64]
 Counters = dict[str, int | float]
 
 _FEW_ROWS = 150
-_LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
-
-
-def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices.
-
-    Parameters
-    ----------
-    data : ShardData
-    devices : int
-    options : Options
-    dense_normal : bool
-        Whether ``A Theta A^T`` and its factor are dense matrices on the device.
-    """
-    nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
-    m = data.m if dense_normal else 0
-    needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)
-    if not dense_normal:
-        needed += 8 * 3 * data.m
-    if options.linear_solver == "sherman_morrison":
-        needed += updates_bytes(data.m, data.N)
-    return needed, largest
-
-
-def require_fit(
-    devices: Sequence[DeviceInfo], needed: int, largest: int, what: str, *, dense: bool = False, sparse: bool = False
-) -> None:
-    """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-    needed, largest : int
-        Bytes on each device (a device that is listed twice has twice as many), and of the largest buffer.
-    what : str
-        What the plan is for.
-    dense : bool
-        Whether the matrix is given as a dense one and may be given as a sparse one.
-    sparse : bool
-        Whether a dense factor of a sparse matrix has been asked for.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-    """
-    ways = ["add devices, which share the matrix", "use one with more memory"]
-    ways += ["give the matrix as a sparse one"] if dense else []
-    ways += ['leave linear_solver = "auto", which takes a sparse factor'] if sparse else []
-    advice = f"{', '.join(ways[:-1])}, or {ways[-1]}"
-    counts: dict[str, int] = {}
-    for info in devices:
-        counts[info.id] = counts.get(info.id, 0) + 1
-    for info in devices:
-        total = counts[info.id] * needed
-        if total > info.memory:
-            raise OutOfDeviceMemory(
-                f"{what} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; {advice}"
-            )
-        on_host = info.capabilities.host_visible_memory and info.capabilities.linear_algebra == "lapack"
-        limit = min(info.max_allocation, _LAPACK_BYTES - 1) if on_host else info.max_allocation
-        if largest > limit:
-            raise OutOfDeviceMemory(
-                f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {bytes_text(limit)}; "
-                f"{advice}"
-            )
+_ASKED: dict[str, Kind] = {
+    "cholesky": "dense",
+    "sherman_morrison": "updates",
+    "multifrontal": "fronts",
+    "sparse_cholesky": "host",
+    "augmented": "host",
+}
+_FORMS: dict[str, FormChoice] = {"auto": "auto", "augmented": "augmented"}
 
 
 def open_system(
@@ -134,72 +73,67 @@ def open_system(
     engine.errors.OutOfDeviceMemory
         If the matrix and the factor do not fit.
     """
-    used = list(members[: max(1, data.n)])
-    infos = [member.info for member in used]
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
-    advice = "add devices, which share the matrix, or use one with more memory"
-    in_sparse = bool(sp.issparse(data.A))
-
-    sparse, dense_fits = _sparse_choice(data, options, infos, what)
-    dense = sparse is None or dense_fits
-    while True:
-        needed, largest = planned_bytes(data, len(used), options, dense)
-        try:
-            require_fit(infos, needed, largest, what, dense=not in_sparse, sparse=in_sparse)
-            pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
-            break
-        except OutOfDeviceMemory:
-            if not dense_fits:
-                raise
-            dense = dense_fits = False  # other work has the memory
+    kind, dense_fits = _preferred(data, options, members, what)
+    try:
+        used, needed = _fewest_devices(data, options, pool, members, what, kind in ("dense", "updates") or dense_fits)
+    except OutOfDeviceMemory:
+        if not dense_fits:
+            raise
+        dense_fits = False  # other work has the memory
+        used, needed = _fewest_devices(data, options, pool, members, what, False)
     counters["device_bytes"] = max(int(counters["device_bytes"]), needed)
     provider = None if options.provider == "auto" else options.provider
 
     def make(device: Device, part: ShardData) -> DeviceShard:
         return make_shard(device, part, provider, notice)
 
-    system = PoolSystem(data, pool, used, make)
-    if sparse == "host":
-        system.normal_equations = SparseNormalEquations(data, _form(options))
-    elif sparse is not None:
-
-        def on_device(function: Callable[[DeviceShard], Any]) -> Any:
-            return system.first(DeviceShard.call, function)
-
-        warn = system.warnings.append
-        meanwhile = at_once and dense_fits and dense_for_a_while(data.m, infos[0].capabilities)
-        given = data, infos[0], sparse, dense_fits, on_device, warn, meanwhile
-        system.normal_equations = MultifrontalNormalEquations(*given)
+    system = PoolSystem(data, used, make)
+    system.linear_system = make_system(
+        kind,
+        system,
+        data,
+        used[0].info,
+        warn=system.warnings.append,
+        form=_FORMS.get(options.linear_solver, "normal"),
+        block=options.block,
+        dense_fits=dense_fits,
+        dense_meanwhile=at_once,
+    )
     return system
 
 
-def _sparse_choice(
-    data: ShardData, options: Options, infos: Sequence[DeviceInfo], what: str
-) -> tuple[Literal["host", "device", "auto"] | None, bool]:
-    """Who has sparse normal equations, None for dense ones; and whether a dense factor is still a choice."""
-    choice, first = options.linear_solver, infos[0].capabilities
-    if not sp.issparse(data.A) or choice in ("cholesky", "sherman_morrison"):
-        return None, False
-    if choice != "auto":
-        return ("device" if choice == "multifrontal" else "host"), False
+def _fewest_devices(
+    data: ShardData, options: Options, pool: DevicePool, members: Sequence[Member], what: str, dense: bool
+) -> tuple[list[Member], int]:
+    """The first devices, as few as have the memory, and the bytes that each of them gives."""
+    advice = "add devices, which share the matrix, or use one with more memory"
+    most, in_sparse = min(len(members), max(1, data.n)), bool(sp.issparse(data.A))
+    for count in range(1, most + 1):
+        used = list(members[:count])
+        needed, largest = planned_bytes(data, count, options, dense)
+        try:
+            require_fit([member.info for member in used], needed, largest, what, dense=not in_sparse, sparse=in_sparse)
+            pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
+        except OutOfDeviceMemory:
+            if count == most:
+                raise
+        else:
+            break
+    return used, needed
+
+
+def _preferred(data: ShardData, options: Options, members: Sequence[Member], what: str) -> tuple[Kind, bool]:
+    """The kind of linear system, and whether a dense factor is still a choice."""
+    if options.linear_solver != "auto":
+        return _ASKED[options.linear_solver], False
     try:
-        require_fit(infos, *planned_bytes(data, len(infos), options), what)
+        require_fit([members[0].info], *planned_bytes(data, 1, options), what)
         fits = True
     except OutOfDeviceMemory:
         fits = False
-    if not multifrontal_runs_on(first):
-        return (None if fits and dense_is_faster(data, first) else "host"), False
-    nearly_dense = is_nearly_dense(data) and not fills_in(sp.csc_array(data.A))
-    if fits and (nearly_dense or is_surely_dense(data.m, first)):
-        return None, False
-    return "auto", fits
-
-
-def _form(options: Options) -> Literal["normal", "augmented", "auto"]:
-    """What the host factorises."""
-    if options.linear_solver == "auto":
-        return "auto"
-    return "augmented" if options.linear_solver == "augmented" else "normal"
+    kind = choose_kind(data, members[0].info.capabilities, fits)
+    return kind, fits and kind == "pending"
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
@@ -262,14 +196,14 @@ def add_counters(counters: Counters, system: System, method: InteriorPoint, sinc
     counters["iterations"] += method.state.iteration - since
     counters["factorizations"] += system.factorizations
     counters["refinements"] += method.refinements
-    equations = system.normal_equations  # the system may be at work, and drop them
-    if equations is not None and not equations.is_undecided:
-        counters["factor_nonzeros"] = equations.factor_nonzeros
-        if equations.fronts:
-            counters["fronts"] = equations.fronts
-            counters["device_bytes"] = max(int(counters["device_bytes"]), equations.device_bytes)
-    if system.update_solves:
-        counters["update_solves"] = counters.get("update_solves", 0) + system.update_solves
-        counters["update_residual"] = max(counters.get("update_residual", 0.0), system.worst_residual)
+    found = system.linear_system.statistics()
+    if found.nonzeros is not None:
+        counters["factor_nonzeros"] = found.nonzeros
+    if found.fronts:
+        counters["fronts"] = found.fronts
+        counters["device_bytes"] = max(int(counters["device_bytes"]), found.device_bytes)
+    if found.update_solves:
+        counters["update_solves"] = counters.get("update_solves", 0) + found.update_solves
+        counters["update_residual"] = max(counters.get("update_residual", 0.0), found.update_residual)
     for name, seconds in system.seconds.items():
         counters[f"seconds_{name}"] = counters.get(f"seconds_{name}", 0.0) + seconds

@@ -18,9 +18,9 @@ from ....devices import Device
 from ....numerics.linear_algebra import Provider, linear_algebra
 from ....numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from ....numerics.linear_algebra.lapack import Lapack
+from ..forms.columns import ShardData
 from ..problem import sp
 from .loading import Launch
-from .shard import ShardData
 from .worker import DeviceShard
 
 __all__ = ["HostMemoryShard", "make_shard"]
@@ -114,11 +114,6 @@ class HostMemoryShard(DeviceShard):
         self._affine_target_ready = False
         self._sync()
         self._array("theta")[:] = 1.0
-
-    @override
-    def update(self) -> None:
-        self._busy = True
-        super().update()
 
     # --- on the host -------------------------------------------------------------------------------------------
 

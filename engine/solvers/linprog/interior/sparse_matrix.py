@@ -9,8 +9,8 @@ import numpy as np
 
 from ....devices import Buffer, Device
 from ..problem import sp
+from ..sparse.long_lines import chunks_of, long_lines, longest_line
 from .loading import Launch, launch_kernel
-from .long_lines import chunks_of, long_lines, longest_line
 
 __all__ = ["SparseMatrix"]
 

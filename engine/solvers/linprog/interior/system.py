@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ....devices import Device, DevicePool, Member
+from ....devices import Device, Member
 from ....devices.pool.group import WorkerGroup
+from ..forms.columns import ShardData, cut
+from ..systems.base import LinearSystem
+from ..systems.dense import DenseSystem
 from .loading import PhaseSeconds, devices_of
-from .normal_equations import NormalEquations
-from .shard import Shard, ShardData, Target, cut
-from .staged_copy import StagedCopy
+from .shard import Shard, Target
 from .worker import DeviceShard
 
 __all__ = ["PoolSystem", "System"]
-
-_UPDATES_RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
-_REFINEMENTS = 2  # of a solution by updates, before its residual is judged
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
@@ -44,9 +42,9 @@ class System:
     ----------
     seconds : dict
         Time spent in each phase.
-    factorizations, update_solves : int
-    worst_residual : float
-        Largest relative residual that a solution by updates was accepted with.
+    linear_system : LinearSystem
+        A dense factor until another one is set.
+    factorizations : int
     warnings : list of str
         Messages for the user; they are removed when they are reported.
     """
@@ -55,22 +53,11 @@ class System:
         self.data = data
         self.shards = list(shards)
         self.ends = ends or [data.n]
-        self.normal_equations: NormalEquations | None = None
+        self.linear_system: LinearSystem = DenseSystem(self)
         self._phases = PhaseSeconds(("products", "form", "factor", "solve"), devices_of(self.shards))
         self.seconds = self._phases.seconds
-        self.factorizations = self.update_solves = 0
-        self.updating = self._began_updates = False
-        self._block = 1
-        self.worst_residual = 0.0
+        self.factorizations = 0
         self.warnings: list[str] = []
-
-    def use_updates(self, block: int) -> None:
-        """Solve by Sherman-Morrison updates of so many columns from now on, while they are accurate."""
-        self.updating, self._block = True, block
-
-    def _switch_to_cholesky(self, reason: str) -> None:
-        self.updating = False
-        self.warnings.append(f"{reason}: Cholesky factors are used from here on")
 
     # --- calling the shards -------------------------------------------------------------------------------------
 
@@ -150,91 +137,49 @@ class System:
         self.each(Shard.unit_scale)
 
     def form(self) -> None:
-        """M = A Theta A^T, on the first shard or by the normal equations."""
-        if self.updating:
-            return
+        """The matrix of the linear system."""
         began = self._phases.begin()
-        if self.normal_equations is not None:
-            there = len(self.shards) == 1 and self.normal_equations.reads_shard
-            self.normal_equations.form(None if there else self._joined(self.each(Shard.get_theta))[0])
-            if self.normal_equations.leaves_to_shard:
-                self.normal_equations = None
-        if self._present_equations is None:
-            self._form()
+        self.linear_system.form()
         self._phases.end("form", began)
 
-    @property
-    def _present_equations(self) -> NormalEquations | None:
-        """What factorises the matrix of the last :meth:`form`; None if the first shard does."""
-        found = self.normal_equations
-        return None if found is None or found.is_undecided else found
-
-    def _form(self) -> None:
-        self.first(Shard.form)
-
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise, or make all updates; see :meth:`DeviceShard.factor`."""
-        if self.updating:
-            return self._update(relative, absolute)
+        """Factorise it with a larger diagonal; not 0 where that fails."""
         began = self._phases.begin()
-        equations = self._present_equations
-        if equations is not None:
-            status = equations.factor(relative, absolute)
-        else:
-            status = self.first(DeviceShard.factor, relative, absolute)
+        status = self.linear_system.factor(relative, absolute)
         self.factorizations += 1
         self._phases.end("factor", began)
         return status
 
-    def _update(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        self._regularisation = relative, absolute
-        began = self._phases.begin()
-        if not self._began_updates:
-            self._began_updates = True
-            if not self.first(DeviceShard.begin_updates, self._block):
-                self._switch_to_cholesky("A A^T is not positive definite")
-                self.form()
-                return self.factor(relative, absolute)
-        self.first(DeviceShard.update)
-        self._phases.end("factor", began)
-        return np.zeros(self.data.batch, np.int32)
-
-    def _solve_by_updates(self, rhs: Vector) -> Vector:
-        """Updates and refinement; Cholesky if the residual stays large."""
-        began = self._phases.begin()
-        size = float(np.abs(rhs).max(initial=0.0))
-        found = self.first(DeviceShard.solve_by_updates, rhs)
-        best, least = found, np.inf
-        for step in range(_REFINEMENTS + 1):
-            residual = rhs - self.normal(found)
-            error = float(np.abs(residual).max(initial=0.0)) / max(size, 1e-300)
-            if not np.isfinite(error) or error >= least:
-                break
-            best, least = found, error
-            if error < 1e-12 or step == _REFINEMENTS:
-                break
-            found = found + self.first(DeviceShard.solve_by_updates, residual)
-        self._phases.end("solve", began)
-        self.update_solves += 1
-        if least <= _UPDATES_RESIDUAL:
-            self.worst_residual = max(self.worst_residual, least)
-            return best
-        self._switch_to_cholesky(
-            f"the updates left a relative residual of {least:.1e} after {_REFINEMENTS} refinements"
-        )
-        self.form()
-        self.factor(*self._regularisation)
-        return self.solve(rhs)
-
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor, or by updates."""
-        if self.updating:
-            return self._solve_by_updates(rhs)
+        """Solve with the factor."""
         began = self._phases.begin()
-        equations = self._present_equations
-        found = equations.solve(rhs) if equations is not None else self.first(DeviceShard.solve, rhs)
+        found = self.linear_system.solve(rhs)
         self._phases.end("solve", began)
         return found
+
+    # --- what linear systems use --------------------------------------------------------------------------------
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one shard has all columns."""
+        return len(self.shards) == 1
+
+    def on_first(self, function: Callable[[Any], T]) -> T:
+        """Call a function with the first shard, on its thread."""
+        return function(self.shards[0])
+
+    def get_theta(self) -> Vector:
+        """The present theta (N,)."""
+        found: Vector = self._joined(self.each(Shard.get_theta))[0]
+        return found
+
+    def form_normal(self) -> None:
+        """The dense matrix on the first shard; those of the others are added in their order."""
+        if self.is_one:
+            self.first(Shard.form)
+            return
+        found: list[Any] = self.map(DeviceShard.form_lower, [(rank > 0,) for rank in range(len(self.shards))])
+        self.first(DeviceShard.add_lower, found[1:])
 
     def normal(self, p: Vector) -> Vector:
         """See :class:`Shard`."""
@@ -283,9 +228,7 @@ class System:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        return self._completed(self.each(Shard.complete))
-
-    def _completed(self, found: list[Vector]) -> Vector:
+        found = self.each(Shard.complete)
         if len(found) == 1:
             return np.asarray(found[0])
         each = np.stack(found)
@@ -310,9 +253,8 @@ class PoolSystem(System):
     Parameters
     ----------
     data : ShardData
-    pool : DevicePool
     members : sequence of Member
-        Those of the pool that share the matrix; at most one a column.
+        Devices that share the matrix, which is for its memory: several take no less time. At most one a column.
     make : callable
         ``make(device, data)`` makes a shard on the device's thread.
     """
@@ -320,27 +262,22 @@ class PoolSystem(System):
     def __init__(
         self,
         data: ShardData,
-        pool: DevicePool,
         members: Sequence[Member],
         make: Callable[[Device, ShardData], DeviceShard],
     ) -> None:
         self.members = list(members)
         count = len(self.members)
-        if count > 1:
-            pool.enable_peers()
         ends = [data.n * (rank + 1) // count for rank in range(count)]
         parts = cut(data, ends) if count > 1 else [data]
         self._group: WorkerGroup[DeviceShard] = WorkerGroup(self.members, make, [(part,) for part in parts])
         super().__init__(data, [self._group.worker(rank) for rank in range(count)], ends)
-        self._extents: Vector | None = None  # what `complete` will return, once known
         self._caller = ThreadPoolExecutor(1, "quintet-linprog") if count > 1 else None
 
     def __enter__(self) -> PoolSystem:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self.normal_equations is not None:  # what waits for it on another thread goes on
-            self.normal_equations.close()
+        self.linear_system.close()  # what waits for it on another thread goes on
         for shard in self.shards:
             shard.cancel()
         if self._caller is not None:
@@ -373,46 +310,9 @@ class PoolSystem(System):
             return super().first(method, *args, **kwargs)
         return self._group.first(method, *args, **kwargs)
 
-    def _form(self) -> None:
-        """M of every shard, added on the first device in the order of the shards; all devices work at the same time."""
-        if len(self.shards) == 1:
-            super()._form()
-            return
-        group, first = self._group, self.members[0]
-        copies = [None if first.reads(member) else StagedCopy() for member in self.members[1:]]
-        sent = {i: group.submit(i, DeviceShard.send_normal, copy) for i, copy in enumerate(copies, start=1)}
-        others = list(zip(sent.values(), copies, strict=True))
-        everything: dict[int, Future[Any]] = {**sent}
-        everything[0] = group.submit(0, DeviceShard.collect_normal, others)
-        group.gather(everything)
-
     @override
-    def search_direction(
-        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
-    ) -> tuple[Vector, Vector]:
-        """The devices wait for each other themselves, not for this thread."""
-        if len(self.shards) == 1 or self.updating or self.normal_equations is not None:
-            return super().search_direction(kind, sigma_mu, primal, dual, rp, keep_previous)
-        began = self._phases.begin()
-        group, wanted = self._group, (kind, sigma_mu, primal, dual)
-        targets = [group.submit(i, Shard.target, *wanted) for i in range(1, len(self.shards))]
-        solved = group.submit(0, DeviceShard.solve_for_dy, *wanted, rp, targets)
-        parts = group.each(DeviceShard.finish_direction, solved, keep_previous)
-        self._extents = self._completed([extents for _, extents in parts])
-        dy, solving = solved.result()
-        self.seconds["solve"] += solving
-        self._phases.end("products", began + solving)
-        return dy, _sum([ax for ax, _ in parts])
-
-    def direction(self, dy: Vector) -> Vector:
-        """See :class:`Shard`."""
-        self._extents = None
-        return super().direction(dy)
-
-    def complete(self) -> Vector:
-        """See :class:`Shard`; :meth:`search_direction` may have it already."""
-        found, self._extents = self._extents, None
-        return super().complete() if found is None else found
+    def on_first(self, function: Callable[[Any], T]) -> T:
+        return function(self.shards[0]) if self.is_one else self._group.first(DeviceShard.call, function)
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Call a function on the only device's thread, or on one of its own if there are several devices."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -16,13 +14,11 @@ from typing_extensions import override
 from ....devices import Buffer, Capabilities, Device
 from ....numerics.groups import group_size
 from ....numerics.linear_algebra import LinearAlgebra
+from ..forms.columns import ShardData, with_slacks
 from ..problem import sp
 from .loading import Launch, Launches, launch_kernel
-from .shard import Shard, ShardData, Target, with_slacks
-from .sherman_morrison import ShermanMorrison
-from .sherman_morrison import kernel_variants as update_variants
+from .shard import Shard, Target
 from .sparse_matrix import SparseMatrix
-from .staged_copy import StagedCopy
 
 __all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
@@ -91,8 +87,6 @@ class DeviceShard(Shard):
         self._heads: dict[str, Buffer] = {}
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
         self._launches = Launches(device)
-        self._updates: ShermanMorrison | None = None
-        self._staging: list[NDArray[Any]] = []
         self.owned: list[Any] = []  # closed with the shard
 
     def _put_matrix(self) -> None:
@@ -104,17 +98,12 @@ class DeviceShard(Shard):
 
     def close(self) -> None:
         """Release everything."""
-        if self._updates is not None:
-            self._updates.close()
         for other in self.owned:
             other.close()
         self.owned.clear()
         self.algebra.close()
         self._launches.clear()
         self._heads.clear()
-        for array in self._staging:
-            self.device.release_staging(array)
-        self._staging.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -297,52 +286,25 @@ class DeviceShard(Shard):
             self._over("add_slack_diagonal", self._k * self._m, **self._slack_sizes, **given, M=normal)
         return None
 
-    def send_normal(self, copy: StagedCopy | None) -> Buffer:
-        """Form M for :meth:`collect_normal` of the first shard: by a staged copy, or from the buffer returned here."""
-        try:
-            self.form()
-            count = self._k * (self._m * (self._m + 1) // 2)
-            if "packed" not in self._buffers:
-                self._buffers["packed"] = self.device.empty(count, np.float64)
-            packed = self._buffers["packed"]
-            self._over("pack_lower", count, batch=self._k, m=self._m, M=self._matrix("M"), packed=packed)
-            if copy is None:
-                self.device.sync()
-            else:
-                if not self._staging:
-                    self._staging = copy.staging(self.device, count)
-                copy.send(self.device, packed, self._staging)
-            return packed
-        finally:
-            if copy is not None:
-                copy.end()
+    def form_lower(self, is_sent: bool) -> Vector | None:
+        """Form M; its lower triangle, packed, for :meth:`add_lower` of the first shard."""
+        self.form()
+        if not is_sent:
+            return None
+        count = self._k * (self._m * (self._m + 1) // 2)
+        if "packed" not in self._buffers:
+            self._buffers["packed"] = self.device.empty(count, np.float64)
+        packed = self._buffers["packed"]
+        self._over("pack_lower", count, batch=self._k, m=self._m, M=self._matrix("M"), packed=packed)
+        return self.device.get(packed)
 
-    def collect_normal(self, others: list[tuple[Future[Buffer], StagedCopy | None]]) -> None:
-        """Form M and add those of the others, in this order; nobody reads them any more when this returns or raises.
-
-        Each of them is received in the memory of the factor.
-        """
-        try:
-            scratch, normal = self._matrix("L"), self._matrix("M")
-            count = self._k * (self._m * (self._m + 1) // 2)
-            free = self.device.record_event()
-            self.form()
-            for sent, copy in others:
-                with self.device.stream(1):  # while this device still forms its own
-                    self.device.wait_for_event(free)
-                    if copy is None:
-                        self.device.copy_from_peer(scratch, sent.result(), 0, 0, count)
-                    else:
-                        copy.receive(self.device, scratch, count)
-                    received = self.device.record_event()
-                self.device.wait_for_event(received)
-                self._over("add_lower", count, batch=self._k, m=self._m, packed=scratch, M=normal)
-                free = self.device.record_event()
-        finally:
-            for _, copy in others:
-                if copy is not None:
-                    copy.end()
-            self.device.sync()
+    def add_lower(self, others: list[Vector]) -> None:
+        """Add the packed matrices of other shards to M, in their order; they are received in the factor's memory."""
+        scratch, normal = self._matrix("L"), self._matrix("M")
+        for packed in others:
+            self.device.put(packed, scratch)
+            self._over("add_lower", packed.size, batch=self._k, m=self._m, packed=scratch, M=normal)
+        self.device.sync()
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,).
@@ -364,61 +326,6 @@ class DeviceShard(Shard):
         buffer = self.device.put(rhs, self._buffers["rhs"])
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
-
-    def solve_for_dy(
-        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, others: list[Future[Vector]]
-    ) -> tuple[Vector, float]:
-        """:meth:`target`, added to that of the other shards; dy (k, m), and the seconds that solving took.
-
-        Parameters
-        ----------
-        kind, sigma_mu, primal, dual
-            As for :meth:`target`.
-        rp : ndarray, shape (k, m)
-            Primal residual.
-        others : list of Future
-            What :meth:`target` of the other shards returns.
-        """
-        total = self.target(kind, sigma_mu, primal, dual)
-        for other in others:
-            total = total + other.result()
-        began = time.perf_counter()
-        dy = self.solve(rp - total)
-        return dy, time.perf_counter() - began
-
-    def finish_direction(self, solved: Future[tuple[Vector, float]], keep_previous: bool) -> tuple[Vector, Vector]:
-        """:meth:`direction` for the dy of :meth:`solve_for_dy`, and :meth:`complete`.
-
-        Parameters
-        ----------
-        solved : Future
-            Of :meth:`solve_for_dy`, on the first device.
-        keep_previous : bool
-            Whether the direction goes to the other slot.
-        """
-        dy, _ = solved.result()
-        if keep_previous:
-            self.swap_slots()
-        return self.direction(dy), self.complete()
-
-    def begin_updates(self, block: int) -> bool:
-        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
-        dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
-        slacks = np.zeros((self._slacks, self._m))
-        slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
-        columns = np.concatenate([dense.T, slacks])
-        self._updates = ShermanMorrison(self.device, self.algebra, columns, block)
-        return self._updates.sound
-
-    def update(self) -> None:
-        """All updates for the present theta."""
-        assert self._updates is not None
-        self._updates.update(self.device.get(self._buffers["theta"]))
-
-    def solve_by_updates(self, rhs: Vector) -> Vector:
-        """Solve by the updates for a right-hand side (1, m)."""
-        assert self._updates is not None
-        return self._updates.solve(rhs[0])[None]
 
     @override
     def normal(self, p: Vector) -> Vector:
@@ -473,4 +380,3 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     block = group_size(capabilities)
     yield "linprog/point", {"block": block}
     yield "linprog/matrix", {"block": block}
-    yield from update_variants(capabilities)

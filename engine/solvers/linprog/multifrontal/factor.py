@@ -13,8 +13,8 @@ from ....devices import Buffer, Capabilities, Device
 from ....devices.graph import Recordings
 from ....devices.kernels.program import BoundKernel
 from ....numerics.linear_algebra.kernels import Kernels
-from ..interior.long_lines import Chunks, chunks_of
 from ..problem import sp
+from ..sparse.long_lines import Chunks, chunks_of
 from .plan import BLOCK, Level, Plan, Tasks
 from .symbolic import Fronts
 

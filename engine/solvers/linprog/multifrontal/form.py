@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interior.augmented import augmented_pattern, fills_in, long_columns
-from ..interior.dense_columns import DenseColumns
-from ..interior.products import lower_pattern
+from ..sparse.augmented import augmented_pattern, fills_in, long_columns
+from ..sparse.dense_columns import DenseColumns
+from ..sparse.products import lower_pattern
 from .ordering import EliminationTree, best_tree
 
 __all__ = ["MOST_PRODUCTS", "AugmentedTree", "FormChoice", "augmented_tree", "cheaper_form", "products_in"]

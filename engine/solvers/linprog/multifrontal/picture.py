@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interior.factors import PICTURED, Picture
+from ..sparse.factors import PICTURED, Picture
 from .symbolic import Fronts
 
 __all__ = ["picture_of_fronts"]

@@ -80,8 +80,6 @@ class InteriorRacer(Racer):
         self._system: PoolSystem = open_system(shard_data([standard]), *given)
         try:
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
-            if options.linear_solver == "sherman_morrison":
-                self._system.use_updates(options.block)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None
             self._first_iteration = 0
@@ -93,7 +91,7 @@ class InteriorRacer(Racer):
                 x, y = prepared.to_standard(*initial)
                 begin = lambda: self.method.start_near(x[None], None if y is None else y[None])  # noqa: E731
             else:
-                begin = self._start
+                begin = self.method.start
             self.measures: Measures | None = None
             self._latest: dict[str, float] = {}
             self.future = self._system.submit(lambda: self._slice(begin))
@@ -112,11 +110,6 @@ class InteriorRacer(Racer):
         """The iterate and its scalars, with the factorizations that have led to it."""
         arrays, scalars = self.method.save()
         return arrays, scalars | {"factorizations": self._system.factorizations}
-
-    def _start(self) -> None:
-        updating, self._system.updating = self._system.updating, False  # the start needs A A^T alone
-        self.method.start()
-        self._system.updating = updating
 
     def _slice(self, begin: Callable[[], None] | None = None) -> tuple[Measures, Vector | None]:
         """Iterations for a while; the last measures, and x if the method has reached its goal."""
@@ -226,8 +219,7 @@ class InteriorRacer(Racer):
 
     def factor_arrays(self) -> dict[str, NDArray[Any]]:
         """What a sparse factor looks like, as arrays of a result."""
-        equations = self._system.normal_equations
-        picture = None if equations is None else equations.picture
+        picture = self._system.linear_system.statistics().picture
         return {} if picture is None else {"factor_entries": picture[0], "factor_fronts": picture[1]}
 
     @override

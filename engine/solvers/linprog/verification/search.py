@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ....base.context import RunContext
 from ....devices import DevicePool
+from ..forms.columns import ShardData
 from ..forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL
-from ..interior.shard import ShardData
 from ..options import Options
 from ..problem import LinearProgram, sp
 from .audit import infeasibility_of_sides

@@ -9,16 +9,15 @@ Sherman-Morrison-Woodbury formula, or, where there are many of them, kept as unk
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import threading
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ....devices import Capabilities
-from ....devices.host import host_cores
+from ..forms.columns import ShardData, with_slacks
 from ..highs.process import ChildError, new_child
 from ..multifrontal.dissection import Dissection
 from ..multifrontal.form import (
@@ -29,38 +28,22 @@ from ..multifrontal.form import (
     products_in,
 )
 from ..problem import sp
-from . import factors
-from .augmented import Augmented, augmented_entries, fills_in
-from .dense_columns import DenseColumns
-from .factors import Factors, Picture
-from .products import Products, products_of
-from .shard import ShardData, with_slacks
+from ..sparse import factors
+from ..sparse.augmented import Augmented
+from ..sparse.dense_columns import DenseColumns
+from ..sparse.factors import Factors, Picture
+from ..sparse.products import Products, products_of
+from .base import FactorStatistics, LinearSystem
+from .costs import IN_PROCESS, SIMPLICIAL_IN_PROCESS, SIMPLICIAL_WORK, has_qdldl, has_rslab
 
-__all__ = ["SparseNormalEquations", "dense_is_faster", "has_rslab", "is_nearly_dense"]
+__all__ = ["HostSystem"]
 
 Vector = NDArray[np.float64]
 
-_DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
-_IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
-_SIMPLICIAL = 1e8  # multiplications of an augmented system's factor up to which qdldl is the fastest,
-_SIMPLICIAL_HERE = 200_000  # and entries of a pattern that it factorises here
 _STATIC = 1e-9  # what is added to the diagonal of rows before an augmented system is factorised, not to the matrix
 _FAILURES = 6  # factors of an augmented system that fail until normal equations are factorised
 _LOST = 0.5  # residual of a refined solution, as a part of the right-hand side, from which on it is of no use
 _REFINEMENTS, _EXACT = 4, 1e-12  # solutions with the factor of an augmented system, and the residual that ends them
-_FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
-_HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor,
-_SUPERLU_RATE = 1e9  # and of SuperLU
-
-
-def has_rslab() -> bool:
-    """Whether rslab is installed."""
-    return importlib.util.find_spec("rslab") is not None
-
-
-def has_qdldl() -> bool:
-    """Whether qdldl is installed."""
-    return importlib.util.find_spec("qdldl") is not None
 
 
 class _ChildFactors(Factors):
@@ -99,10 +82,8 @@ class _ChildFactors(Factors):
         self._process.close()
 
 
-class SparseNormalEquations:
+class HostSystem(LinearSystem):
     """``A diag(theta) A^T`` of a sparse program, factorised on the host.
-
-    See :class:`~engine.solvers.linprog.interior.normal_equations.NormalEquations`.
 
     Parameters
     ----------
@@ -110,32 +91,27 @@ class SparseNormalEquations:
         One program with a sparse matrix.
     form : {"normal", "augmented", "auto"}
         Whether the matrix itself is factorised, or the augmented system; or whichever has the cheaper factor.
+    get_theta : callable
+        Returns the present theta (N,).
     augmented : AugmentedTree, optional
         The augmented system, if it has been analysed.
-
-    Attributes
-    ----------
-    picture : tuple of ndarray or None
-        See :meth:`~engine.solvers.linprog.interior.factors.Factors.picture`; known after the first :meth:`factor`.
     """
-
-    reads_shard = leaves_to_shard = is_undecided = False
-    fronts = device_bytes = 0
 
     def __init__(
         self,
         data: ShardData,
-        form: Literal["normal", "augmented", "auto"] = "normal",
+        form: Literal["normal", "augmented", "auto"],
+        get_theta: Callable[[], Vector],
         augmented: AugmentedTree | None = None,
     ) -> None:
         self._data: ShardData | None = data
-        self._form, self._tree = form, augmented
+        self._form, self._tree, self._get_theta = form, augmented, get_theta
         self._dissection = Dissection()
         self._closed = False
         self._lock = threading.Lock()
         self._child: _ChildFactors | None = None
         self._factors: Factors | None = None
-        self.picture: Picture | None = None
+        self._picture: Picture | None = None
         self._augmented: Augmented | None = None
         self._dense: DenseColumns | None = None
         self._failures = 0
@@ -169,11 +145,11 @@ class SparseNormalEquations:
         """Factors of a pattern; with the multiplications of an augmented system."""
         negative = 0 if self._augmented is None else self._augmented.count
         kind = "Supernodal" if has_rslab() else "SuperLU"
-        if multiplications is not None and has_qdldl() and multiplications <= _SIMPLICIAL:
+        if multiplications is not None and has_qdldl() and multiplications <= SIMPLICIAL_WORK:
             kind = "Simplicial"
-        if kind == "Simplicial" and pattern.nnz <= _SIMPLICIAL_HERE:
+        if kind == "Simplicial" and pattern.nnz <= SIMPLICIAL_IN_PROCESS:
             return factors.Simplicial(pattern.indices, pattern.indptr, negative)
-        if pattern.nnz <= _IN_PROCESS:
+        if pattern.nnz <= IN_PROCESS:
             return factors.SuperLU(pattern.indices, pattern.indptr, negative)
         with self._lock:
             if self._closed:
@@ -182,22 +158,10 @@ class SparseNormalEquations:
         self._child.analyse(kind, pattern.indices, pattern.indptr, negative)
         return self._child
 
-    @property
-    def is_augmented(self) -> bool:
-        """Whether the augmented system is factorised; not before the first :meth:`form`."""
-        return self._augmented is not None
-
-    @property
-    def factor_nonzeros(self) -> int:
-        """Entries of the last factor."""
-        return 0 if self._factors is None else self._factors.nonzeros
-
-    def form(self, theta: Vector | None) -> None:
-        """Compute the matrix for theta (N,); the first call analyses the pattern.
-
-        If the child process ends meanwhile, :meth:`factor` reports a failure.
-        """
-        assert theta is not None
+    @override
+    def form(self) -> None:
+        """The first call analyses the pattern; if the child process ends meanwhile, :meth:`factor` fails."""
+        theta = self._get_theta()
         if self._data is not None:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):
@@ -207,19 +171,9 @@ class SparseNormalEquations:
         self._values = self._products.values(theta)
         self._theta = theta
 
+    @override
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise the matrix of the last :meth:`form`.
-
-        Parameters
-        ----------
-        relative, absolute : ndarray, shape (1,)
-            What is added to the diagonal: this part of each entry, and this amount.
-
-        Returns
-        -------
-        ndarray of int32, shape (1,)
-            1 if the matrix is not positive definite, or the child process has ended; else 0.
-        """
+        """Fails also if the child process has ended."""
         if self._factors is None:
             return np.ones(1, np.int32)
         self._regularisation = relative, absolute
@@ -235,9 +189,9 @@ class SparseNormalEquations:
                 with contextlib.suppress(ChildError):
                     self._use_normal_equations()
             return np.ones(1, np.int32)
-        if self.picture is None:
+        if self._picture is None:
             with contextlib.suppress(ChildError):
-                self.picture = self._factors.picture()
+                self._picture = self._factors.picture()
         if self._dense is not None:
             self._dense.prepare(self._theta, self._factors.solve)
         else:
@@ -284,8 +238,9 @@ class SparseNormalEquations:
                 break
         return found[: self._m] if error <= _LOST * given else None
 
+    @override
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (1, m); NaN if the child process ended before it had a factor."""
+        """NaN if the child process ended before it had a factor."""
         if self._factors is None:
             return np.full_like(rhs, np.nan)
         one = np.ascontiguousarray(rhs[0])
@@ -300,49 +255,16 @@ class SparseNormalEquations:
             return self.solve(rhs)
         return np.full_like(rhs, np.nan)
 
+    @override
+    def statistics(self) -> FactorStatistics:
+        return FactorStatistics(0 if self._factors is None else self._factors.nonzeros, picture=self._picture)
+
+    @override
     def close(self) -> None:
-        """End the child process, whatever it is doing; called from any thread."""
+        """End the child process, whatever it is doing."""
         with self._lock:
             self._closed = True
             child, self._child = self._child, None
         self._dissection.close()
         if child is not None:
             child.close()
-
-
-def is_nearly_dense(data: ShardData) -> bool:
-    """Whether A has so few rows, or so many entries in its columns, that only a dense factor is worth while."""
-    entries = np.diff(sp.csc_array(data.A).indptr).astype(np.float64)
-    return data.m <= _DENSE_ROWS or float((entries**2).sum()) > 12.5 * data.m**2
-
-
-def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
-    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
-
-    The sparse factor's operations are estimated from the entries of ``A A^T`` with an allowance for fill.
-
-    Parameters
-    ----------
-    data : ShardData
-        One program with a sparse matrix.
-    device : Capabilities
-    """
-    m = data.m
-    if m <= _DENSE_ROWS:
-        return True
-    if not device.simt and has_rslab():  # forming a dense matrix from a sparse A is slow on CPUs
-        return False
-    rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
-    dense = m**3 / 3 / rate + 2e-4
-    columns = sp.csc_array(data.A)
-    if fills_in(columns):
-        filled = min(0.5 * m * m, _AUGMENTED_FILL * augmented_entries(columns))
-        return bool(dense <= filled**2 / m / _SUPERLU_RATE + 1e-3)
-    if is_nearly_dense(data):
-        return True
-    entries = np.diff(columns.indptr).astype(np.float64)
-    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    lower = 0.5 * ((ones @ ones.T).nnz + m)
-    filled = min(0.5 * m * m, _FILL * lower)
-    sparse = filled**2 / m / (_SPARSE_RATE * min(4, host_cores())) + 2e-8 * float((entries**2).sum()) + 1e-3
-    return bool(dense <= sparse)

@@ -1,0 +1,82 @@
+"""The memory that an interior-point method takes on its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....devices import DeviceInfo
+from ....devices.info import bytes_text
+from ....errors import OutOfDeviceMemory
+from ..forms.columns import ShardData
+from ..options import Options
+from ..problem import sp
+from ..systems.sherman_morrison import updates_bytes
+from .shard import shard_bytes
+
+__all__ = ["planned_bytes", "require_fit"]
+
+_LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
+
+
+def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
+    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices.
+
+    Parameters
+    ----------
+    data : ShardData
+    devices : int
+    options : Options
+    dense_normal : bool
+        Whether ``A Theta A^T`` and its factor are dense matrices on the device.
+    """
+    nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
+    m = data.m if dense_normal else 0
+    needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)
+    if not dense_normal:
+        needed += 8 * 3 * data.m
+    if options.linear_solver == "sherman_morrison":
+        needed += updates_bytes(data.m, data.N)
+    return needed, largest
+
+
+def require_fit(
+    devices: Sequence[DeviceInfo], needed: int, largest: int, what: str, *, dense: bool = False, sparse: bool = False
+) -> None:
+    """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index.
+
+    Parameters
+    ----------
+    devices : sequence of DeviceInfo
+    needed, largest : int
+        Bytes on each device (a device that is listed twice has twice as many), and of the largest buffer.
+    what : str
+        What the plan is for.
+    dense : bool
+        Whether the matrix is given as a dense one and may be given as a sparse one.
+    sparse : bool
+        Whether a dense factor of a sparse matrix has been asked for.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+    """
+    ways = ["add devices, which share the matrix", "use one with more memory"]
+    ways += ["give the matrix as a sparse one"] if dense else []
+    ways += ['leave linear_solver = "auto", which takes a sparse factor'] if sparse else []
+    advice = f"{', '.join(ways[:-1])}, or {ways[-1]}"
+    counts: dict[str, int] = {}
+    for info in devices:
+        counts[info.id] = counts.get(info.id, 0) + 1
+    for info in devices:
+        total = counts[info.id] * needed
+        if total > info.memory:
+            raise OutOfDeviceMemory(
+                f"{what} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; {advice}"
+            )
+        on_host = info.capabilities.host_visible_memory and info.capabilities.linear_algebra == "lapack"
+        limit = min(info.max_allocation, _LAPACK_BYTES - 1) if on_host else info.max_allocation
+        if largest > limit:
+            raise OutOfDeviceMemory(
+                f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {bytes_text(limit)}; "
+                f"{advice}"
+            )

@@ -1,0 +1,82 @@
+"""Which linear system a program gets: the only place that compares predicted seconds before an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from ....devices import Capabilities, DeviceInfo
+from ..forms.columns import ShardData
+from ..multifrontal.factor import multifrontal_runs_on
+from ..problem import sp
+from ..sparse.augmented import fills_in
+from .base import LinearSystem, Shards
+from .costs import dense_for_a_while, dense_is_faster, is_nearly_dense, is_surely_dense
+from .dense import DenseSystem
+from .host import HostSystem
+from .pending import PendingSystem
+from .updates import UpdateSystem
+
+__all__ = ["Kind", "choose_kind", "make_system"]
+
+Kind = Literal["dense", "host", "fronts", "pending", "updates"]
+
+
+def choose_kind(data: ShardData, device: Capabilities, dense_fits: bool) -> Kind:
+    """The kind that ``auto`` stands for; *pending* where the analysis of the pattern decides.
+
+    Parameters
+    ----------
+    data : ShardData
+    device : Capabilities
+        Of the first device.
+    dense_fits : bool
+        Whether a dense matrix and its factor fit on it.
+    """
+    if not sp.issparse(data.A):
+        return "dense"
+    if not multifrontal_runs_on(device):
+        return "dense" if dense_fits and dense_is_faster(data, device) else "host"
+    nearly_dense = is_nearly_dense(data) and not fills_in(sp.csc_array(data.A))
+    return "dense" if dense_fits and (nearly_dense or is_surely_dense(data.m, device)) else "pending"
+
+
+def make_system(
+    kind: Kind,
+    shards: Shards,
+    data: ShardData,
+    info: DeviceInfo,
+    *,
+    warn: Callable[[str], None],
+    form: Literal["normal", "augmented", "auto"],
+    block: int,
+    dense_fits: bool,
+    dense_meanwhile: bool,
+) -> LinearSystem:
+    """A linear system of this kind.
+
+    Parameters
+    ----------
+    kind : str
+    shards : Shards
+    data : ShardData
+    info : DeviceInfo
+        Of the first device.
+    warn : callable
+        Called with a sentence if another factor has to be used than was chosen.
+    form : {"normal", "augmented", "auto"}
+        What the host factorises.
+    block : int
+        Columns of one update.
+    dense_fits, dense_meanwhile : bool
+        Whether a dense factor is a choice, and whether it may be used until the pattern has been analysed.
+    """
+    if kind == "dense":
+        return DenseSystem(shards)
+    if kind == "updates":
+        return UpdateSystem(shards, block, warn)
+    if kind == "host":
+        return HostSystem(data, form, shards.get_theta)
+    meanwhile = dense_meanwhile and dense_fits and dense_for_a_while(data.m, info.capabilities)
+    choice: Literal["device", "auto"] = "device" if kind == "fronts" else "auto"
+    return PendingSystem(shards, data, info, choice, dense_fits, warn, meanwhile)

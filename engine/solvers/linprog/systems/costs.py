@@ -1,0 +1,202 @@
+"""Predicted seconds of each linear system: a factorization, and the solutions with it. The one cost model.
+
+A rate is multiplications a second. Those of GPUs were measured on an H200, for factors of 1e7 to 1e11 multiplications,
+those of hosts on its host and on two cores of an EPYC.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ....devices import Capabilities
+from ....devices.host import host_cores
+from ..forms.columns import ShardData
+from ..multifrontal.ordering import EliminationTree
+from ..multifrontal.plan import Plan
+from ..multifrontal.symbolic import Fronts
+from ..problem import sp
+from ..sparse.augmented import augmented_entries, fills_in
+
+__all__ = [
+    "IN_PROCESS",
+    "SIMPLICIAL_IN_PROCESS",
+    "SIMPLICIAL_WORK",
+    "Choice",
+    "augmented_is_faster",
+    "dense_for_a_while",
+    "dense_is_faster",
+    "dense_seconds",
+    "fastest",
+    "has_qdldl",
+    "has_rslab",
+    "host_seconds",
+    "is_nearly_dense",
+    "is_surely_dense",
+]
+
+Choice = Literal["device", "host", "dense"]
+
+
+@dataclass(frozen=True)
+class _Dense:
+    """A dense factor on a device: what is fixed, a compute unit's rate, and rows of a triangle solved at a time."""
+
+    seconds: float = 2e-4
+    rate: float = 6.5e10
+    block: int = 64
+
+
+@dataclass(frozen=True)
+class _Fronts:
+    """Fronts on a device: what a launch takes in launches of the host, and the rate of a compute unit."""
+
+    launch: float = 1.5
+    rate: float = 2e10
+    least_launches: int = 30  # of a factor worth while,
+    least_solution_launches: int = 10  # and of a solution with it
+
+
+@dataclass(frozen=True)
+class _Library:
+    """A sparse factor on the host: what is fixed, the rate of a core, and the most cores at work."""
+
+    seconds: float
+    rate: float
+    cores: int
+
+
+_GPU, _CPU = _Dense(), _Dense(rate=1.5e10)
+_FRONTS = _Fronts()
+_RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4), _Library(1e-3, 1e9, 1)
+_SOLUTIONS = 8  # with each factor
+_HOST_SOLUTION, _HOST_ENTRY = 3e-4, 2.5e-9  # seconds of a solution on the host, and of an entry of the factor in it
+_HOST_PRODUCT = 2e-8  # seconds of a product of two entries of a column, when A A^T is formed
+_ANALYSIS = 2e-3  # seconds of an analysis, by the factorizations that follow
+_FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse factor, after 0.1 s or more
+_MOST_ON_HOST = 1.0  # seconds with an augmented system
+_DENSE_ROWS = 200  # up to so many rows a dense factor is always the fastest
+_DENSE_PRODUCTS = 12.5  # products of entries of A, in entries of a full matrix, from which there are hardly any zeros
+_FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
+IN_PROCESS = 20_000
+"""Entries of a pattern that SuperLU factorises in this process."""
+SIMPLICIAL_WORK, SIMPLICIAL_IN_PROCESS = 1e8, 200_000
+"""Multiplications of an augmented system's factor up to which qdldl is the fastest, and entries that it takes here."""
+
+
+def has_rslab() -> bool:
+    """Whether rslab is installed."""
+    return importlib.util.find_spec("rslab") is not None
+
+
+def has_qdldl() -> bool:
+    """Whether qdldl is installed."""
+    return importlib.util.find_spec("qdldl") is not None
+
+
+# --- seconds --------------------------------------------------------------------------------------------------------
+
+
+def dense_seconds(rows: int, device: Capabilities) -> float:
+    """Of a dense factor of so many rows on the device."""
+    costs = _GPU if device.simt else _CPU
+    solution = device.launch_cost * rows / costs.block
+    return costs.seconds + rows**3 / 3 / (costs.rate * device.compute_units) + _SOLUTIONS * solution
+
+
+def host_seconds(multiplications: float, nonzeros: float, library: _Library | None = None) -> float:
+    """Of a sparse factor on the host: by the library given, or the fastest that is installed."""
+    library = library or (_RSLAB if has_rslab() else _SUPERLU)
+    rate = library.rate * min(library.cores, host_cores())
+    return library.seconds + multiplications / rate + _SOLUTIONS * (_HOST_SOLUTION + _HOST_ENTRY * nonzeros)
+
+
+def _augmented_seconds(multiplications: float, nonzeros: float) -> float:
+    """Of an augmented system on the host: each solution is refined."""
+    refinement = _SOLUTIONS * (_HOST_SOLUTION + _HOST_ENTRY * nonzeros)
+    return host_seconds(multiplications, nonzeros, _SUPERLU) + refinement
+
+
+def _fronts_seconds(fronts: Fronts, plan: Plan, device: Capabilities) -> float:
+    """Of fronts on the device."""
+    launches = _FRONTS.launch * plan.launches + _SOLUTIONS * plan.solution_launches
+    return device.launch_cost * launches + fronts.multiplications / (_FRONTS.rate * device.compute_units)
+
+
+# --- before the pattern is analysed ---------------------------------------------------------------------------------
+
+
+def is_surely_dense(rows: int, device: Capabilities) -> bool:
+    """Whether a dense factor of so many rows takes little longer than fronts at best: not worth an analysis."""
+    launches = _FRONTS.launch * _FRONTS.least_launches + _SOLUTIONS * _FRONTS.least_solution_launches
+    return dense_seconds(rows, device) <= device.launch_cost * launches + _ANALYSIS
+
+
+def dense_for_a_while(rows: int, device: Capabilities) -> bool:
+    """Whether iterations with a dense factor are worth while until a sparse one has been analysed."""
+    return dense_seconds(rows, device) <= _FOR_A_WHILE
+
+
+def is_nearly_dense(data: ShardData) -> bool:
+    """Whether A has so few rows, or so many entries in its columns, that only a dense factor is worth while."""
+    return data.m <= _DENSE_ROWS or _products(data) > _DENSE_PRODUCTS * data.m**2
+
+
+def _products(data: ShardData) -> float:
+    """Products of two entries of a column of A."""
+    return float((np.diff(sp.csc_array(data.A).indptr).astype(np.float64) ** 2).sum())
+
+
+def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
+    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
+
+    The sparse factor's entries are estimated from those of ``A A^T`` with an allowance for fill.
+    """
+    m = data.m
+    if m <= _DENSE_ROWS:
+        return True
+    if not device.simt and has_rslab():  # forming a dense matrix from a sparse A is slow on CPUs
+        return False
+    dense, columns = dense_seconds(m, device), sp.csc_array(data.A)
+    if fills_in(columns):
+        filled = min(0.5 * m * m, _AUGMENTED_FILL * augmented_entries(columns))
+        return dense <= _augmented_seconds(filled**2 / m, filled)
+    if is_nearly_dense(data):
+        return True
+    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    filled = min(0.5 * m * m, _FILL * 0.5 * ((ones @ ones.T).nnz + m))
+    return dense <= host_seconds(filled**2 / m, filled) + _HOST_PRODUCT * _products(data)
+
+
+# --- after the analysis ---------------------------------------------------------------------------------------------
+
+
+def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities | None) -> bool:
+    """Whether the host is predicted to need less time for an augmented system than the device for a dense factor.
+
+    Parameters
+    ----------
+    tree : EliminationTree
+        Of the augmented system.
+    rows : int
+    device : Capabilities, optional
+        None if a dense factor does not fit there; the host may then take a second.
+    """
+    seconds = _augmented_seconds(tree.multiplications, float(tree.counts.sum()))
+    return seconds <= (_MOST_ON_HOST if device is None else min(_MOST_ON_HOST, dense_seconds(rows, device)))
+
+
+def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:
+    """Who is predicted to need the least time. On devices that are not ``simt`` the fronts' kernels are slow."""
+    if not device.simt:
+        return "host"
+    seconds: dict[Choice, float] = {
+        "device": _fronts_seconds(fronts, plan, device),
+        "host": host_seconds(fronts.multiplications, fronts.nonzeros),
+    }
+    if dense_fits:
+        seconds["dense"] = dense_seconds(fronts.order.size, device)
+    return min(seconds, key=seconds.__getitem__)

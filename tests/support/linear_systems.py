@@ -1,0 +1,61 @@
+"""Shards with a theta of the test's choice, for linear systems by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, Member
+from engine.solvers.linprog.systems.base import LinearSystem
+
+Vector = NDArray[np.float64]
+
+
+class _Shard:
+    """As much of a shard as linear systems need."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.owned: list[Any] = []
+
+
+class GivenTheta:
+    """Stands for the shards of a linear system, on a device or on none."""
+
+    is_one = False
+
+    def __init__(self, device: Member | None = None) -> None:
+        self.theta: Vector = np.zeros(0)
+        self.dense_forms = 0
+        self._device, self._shards = device, list[_Shard]()
+
+    def on_first(self, function: Callable[[Any], Any]) -> Any:
+        """Call it with the shard, on the device's thread."""
+        assert self._device is not None, "the device is used"
+
+        def there(opened: Device) -> Any:
+            if not self._shards:
+                self._shards.append(_Shard(opened))
+            return function(self._shards[0])
+
+        return self._device.submit(there).result()
+
+    def get_theta(self) -> Vector:
+        """What the test has chosen."""
+        return self.theta
+
+    def form_normal(self) -> None:
+        """Count the calls."""
+        self.dense_forms += 1
+
+    def normal(self, p: Vector) -> Vector:
+        """There is no matrix."""
+        raise NotImplementedError
+
+    def form(self, system: LinearSystem, theta: Vector) -> None:
+        """Let the system take this theta."""
+        self.theta = theta
+        system.form()
