@@ -82,15 +82,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (most,) = group[0].get_closest_marker("few").args  # type: ignore[union-attr]
         for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
             item.add_marker("full")
-    for item in items:
-        if _is_gpu(item) and item.get_closest_marker("full") is None and item.get_closest_marker("host") is None:
-            item.add_marker("gpu")
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {_device_of(item).id}"))
+    for item in _of_gpus(items):
+        item.add_marker("gpu")
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {_device_of(item).id}"))
     yield
     config.stash[_left_out] = sum(
         _device_of(item) is not None and _device_of(item) == _FOUND[0] and item.get_closest_marker("host") is None
         for item in items
     )
+
+
+def _of_gpus(items: list[pytest.Item]) -> list[pytest.Item]:
+    """One case of each test on each GPU through each backend; of the tests of devices themselves, all."""
+    found: dict[tuple[Any, ...], pytest.Item] = {}
+    for item in sorted(items, key=lambda item: zlib.crc32(item.name.encode())):
+        if _is_gpu(item) and item.get_closest_marker("full") is None and item.get_closest_marker("host") is None:
+            own = item.name if item.path.parent.name == "devices" else item.originalname
+            found.setdefault((item.path, own, _device_of(item)), item)
+    return list(found.values())
 
 
 def _device_of(item: pytest.Item) -> DeviceInfo | None:
