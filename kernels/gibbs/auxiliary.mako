@@ -3,6 +3,7 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
+<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%
     points = 16
     most = records["auxiliary"].dtype["value"].shape[0]
@@ -15,9 +16,10 @@
 // places, so choosing one of the ${points} in proportion to its posterior density leaves the posterior as it is: H. Tjelmeland,
 // "Using all Metropolis-Hastings proposals to estimate mean values" (2004).
 //
-// candidates and candidate_shape (what the likelihoods read of them): (chains, ${points}); partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the
-// `distinct` different values of the target, each of which there is `repeats` times; the steps take eight sizes in turn, as the
-// posterior of r may be narrow or wide. log sigma is at least `least`, below which errors are those of rounding to f32.
+// candidates and candidate_shape (what the likelihoods read of them): (chains, ${points}); partial: (groups, chains, ${points}).
+// counts: the terms without the margin are added up over the `distinct` different values of the target, each of which there is
+// `repeats` times; the steps take eight sizes in turn, as the posterior of r may be narrow or wide. log sigma is at least `least`,
+// below which errors are those of rounding to f32.
 // degrees: of Student's t; categories: of an ordinal target.
 ${records["auxiliary"].declaration()}
 ${philox.functions()}
@@ -26,7 +28,7 @@ ${variates.latent_functions()}
 ${variates.scale_functions()}
 ${likelihoods.functions(family)}
 % if block == 1:
-${likelihoods.vector_functions(8, family)}
+${vectors.functions(8, family)}
 % endif
 
 % if family == "counts":
@@ -93,7 +95,11 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL auxiliary_t* R
         GLOBAL auxiliary_t* point = candidates + (i64)chain * ${points} + i;
         for (i32 k = 0; k < auxiliaries; ++k) {
             const f64 here = auxiliary[chain].value[k];
-            const f64 size = auxiliary_step[k]${" * exp(-0.69314718055994531 * (f64)(step % 8u))" if family == "counts" else ""};
+% if family == "counts":
+            const f64 size = auxiliary_step[k] * exp(-0.69314718055994531 * (f64)(step % 8u));
+% else:
+            const f64 size = auxiliary_step[k];
+% endif
             const f64 centre = here + size * normal_of(philox_words(seed, number, step, k, 0u));
             point->value[k] = i == 0 ? here : centre + size * normal_of(philox_words(seed, number, step, ${most} * i + k, 0u));
         }
@@ -121,10 +127,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
     for (i64 row = (i64)number * 8; row < row_count; row += (i64)parts * 8) {    // these buffers have room beyond the rows
         const float8 eta = vload8(0, margins + chain * pitch + row);
         const float8 y = vload8(0, target + row);
+%   if context.get("weighted", False):
+        const float8 weights = vload8(0, row_weight + row);
+%   endif
         const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - row, (i64)8));
 %   for i in range(points):
         {
-            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${i})${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
+            const float8 log_density = log_likelihood_of_vector(eta, y, shapes + ${i})${likelihoods.times("weights")};
+            const float8 logs = used ? log_density : (float8)(0.0f);
             const float4 half_sum = logs.lo + logs.hi;
             sum${i} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }
@@ -178,7 +188,11 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL auxiliary_t* RESTRICT auxilia
             density += point->value[k] - log(1.0 + exp(2.0 * point->value[k]));
 % endif
         }
-        weight[i] = density > -1.0e300 && density < 1.0e300${" && point->value[0] >= least" if scaled else ""} ? density : -1.0e300;
+        i32 possible = density > -1.0e300 && density < 1.0e300;
+% if scaled:
+        possible = possible && point->value[0] >= least;
+% endif
+        weight[i] = possible ? density : -1.0e300;
         most = weight[i] > most ? weight[i] : most;
     }
     f64 total = 0.0;

@@ -77,7 +77,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
         if (j >= first) {
             const f64 fresh = local_precision[base + j];
 % if prior == "half_t":
-            nu[base + j] = draw_gamma(${0.5 * (local_degrees + 1.0)}, seed, stream + number, step, j + q) / (1.0 + ${local_degrees} * fresh);
+            const f64 drawn = draw_gamma(${0.5 * (local_degrees + 1.0)}, seed, stream + number, step, j + q);
+            nu[base + j] = drawn / (1.0 + ${local_degrees} * fresh);
 % elif prior == "horseshoe":
             const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
@@ -107,7 +108,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 // 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
-    i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded, u64 seed, u32 stream,
+    i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded,
+    u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];

@@ -7,6 +7,10 @@
     serial = block == 1
     lanes = 1 if serial else 32
     at_once = 8 if serial else block // lanes   # rows of a tile
+    def products(chain, power):
+        """The sum over eight rows of x^power w of a chain, but for its first summand."""
+        return "".join(f" + {' * '.join(['v%d' % r] * power)} * w[{r * chains + chain}]" for r in range(8))
+
     together = 2                                # rows whose sums are in registers together, of serial groups
 %>
 // A pass of the kernel cg over the rows x of a dense design, which are multiplied by s = y = +-1, for ${chains} vectors beta in
@@ -190,7 +194,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) ${name}(const GLOBAL value_t* RESTRICT design,
 %     for c in range(chains):
                 {
                     GLOBAL f64* to = sums + ${c} * width + j + ${0 if part == "lo" else 4};
-                    vstore4(vload4(0, to)${"".join(f" + v{r} * {f'v{r} * ' if power == 2 else ''}w[{r * chains + c}]" for r in range(8))}, 0, to);
+                    vstore4(vload4(0, to)${products(c, power)}, 0, to);
                 }
 %     endfor
             }

@@ -81,7 +81,11 @@ FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 
 #define SLICE_STEPS 32
 #define MOST_POINTS 160u
 #define SLICE_AT(s, k) ((k) == 0 ? (s).at0 : ((k) == 1 ? (s).at1 : ((k) == 2 ? (s).at2 : (s).at3)))
-typedef struct { f64 here, level, lower, upper, width, at0, at1, at2, at3; i32 phase, count, left, right, grow_lower, grow_upper; u32 proposed; } slice_t;
+typedef struct {
+    f64 here, level, lower, upper, width, at0, at1, at2, at3;
+    i32 phase, count, left, right, grow_lower, grow_upper;
+    u32 proposed;
+} slice_t;
 
 FUNCTION slice_t slice_begin(f64 here, f64 width, u64 seed, u32 stream, u32 step, i64 index)
 {

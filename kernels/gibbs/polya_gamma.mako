@@ -1,6 +1,7 @@
 <%doc>
-Variates of the distribution PG(1, c) of Polya and Gamma, f64: N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for logistic
-models using Polya-Gamma latent variables", JASA 108 (2013), section 4, which is L. Devroye's method of alternating series for J*(1, c / 2).
+Variates of the distribution PG(1, c) of Polya and Gamma, f64: N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for
+logistic models using Polya-Gamma latent variables", JASA 108 (2013), section 4, which is L. Devroye's method of alternating
+series for J*(1, c / 2).
 
     philox.functions(), philox.double_functions(), variates.latent_functions() and variates.scale_functions() come first
     ${"<%"}namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
@@ -33,7 +34,8 @@ FUNCTION f64 pg_right_share(f64 z)
         return 0.0;
     const f64 rate = 0.125 * PG_PI * PG_PI + 0.5 * z * z;
     const f64 right = PG_PI / (2.0 * rate) * exp(-rate * PG_CUT);
-    const f64 left = 2.0 * exp(-z) * pg_normal_below(1.25 * (PG_CUT * z - 1.0)) + 2.0 * exp(z) * pg_normal_below(-1.25 * (PG_CUT * z + 1.0));
+    const f64 left = 2.0 * exp(-z) * pg_normal_below(1.25 * (PG_CUT * z - 1.0))
+        + 2.0 * exp(z) * pg_normal_below(-1.25 * (PG_CUT * z + 1.0));
     return right / (left + right);
 }
 

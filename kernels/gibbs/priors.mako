@@ -1,5 +1,6 @@
 <%doc>
-The priors of the coefficients, beta_j | lambda_j, tau ~ N(0, (1 / (lambda_j tau)^2 + s_j)^-1), with lambda_j integrated out, in f64.
+The priors of the coefficients, beta_j | lambda_j, tau ~ N(0, (1 / (lambda_j tau)^2 + s_j)^-1), with lambda_j integrated out, in
+f64.
 
     ${"<%"}namespace name="priors" file="/gibbs/priors.mako"/>
     philox.functions(), philox.double_functions(), horseshoe.density_functions() come first
@@ -13,8 +14,8 @@ The priors of the coefficients, beta_j | lambda_j, tau ~ N(0, (1 / (lambda_j tau
     lasso          lambda_j^2 exponential of mean 2, so that beta_j / tau is Laplace's
     ridge          lambda_j = 1
 
-J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic Journal of
-Statistics 11 (2017); T. Park, G. Casella, "The Bayesian lasso", JASA 103 (2008).
+J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
+Journal of Statistics 11 (2017); T. Park, G. Casella, "The Bayesian lasso", JASA 103 (2008).
 </%doc>
 <%!
     import math
@@ -42,9 +43,6 @@ ${"static __device__ const f64" if language == "cuda" else "__constant f64"} ${n
 };
 </%def>
 <%def name="density_functions(prior, degrees)">
-<%
-    apart = "static __device__ __noinline__" if language == "cuda" else "static"    # kernels have many calls of these long functions
-%>
 % if prior == "horseshoe":
 // log of the density of x = beta / tau but for a constant; k is not used
 FUNCTION f64 log_prior_density(f64 x, f64 k)
@@ -75,7 +73,7 @@ ${array("LARGE_WEIGHTS", [2.0 * w * v * math.exp(-v * v) for v, w in large])}
 // J / tau exp(-s beta^2 / 2) but for a constant. With r = u^2 the part beyond k = 0, which is that of the horseshoe, decreases
 // fast on both sides in log u, also where m is small; where m is large all of J does, in log(sqrt(m) u). Relative error 1e-8
 // for k <= 1.
-${apart} f64 log_prior_density(f64 x, f64 k)
+FUNCTION_APART f64 log_prior_density(f64 x, f64 k)
 {
     f64 m = 0.5 * x * x;
     m = m < 1.0e-280 ? 1.0e-280 : (m > 1.0e30 ? 1.0e30 : m);
@@ -107,7 +105,7 @@ ${array("LAGUERRE_WEIGHTS", [w for t, w in scaled])}
 // log of int_0^inf t^(a - 1) (1 + t)^-a exp(-b t) dt, a = ${a}, b = x^2 / (2 nu), nu = ${degrees}: the density of x = beta /
 // tau but for a constant. In log t, where b is small as the difference from the horseshoe's, which decreases on both sides.
 // Relative error 1e-7.
-${apart} f64 log_prior_density(f64 x, f64 k)
+FUNCTION_APART f64 log_prior_density(f64 x, f64 k)
 {
     f64 b = 0.5 * x * x / ${degrees};
     b = b < 1.0e-280 ? 1.0e-280 : (b > 1.0e60 ? 1.0e60 : b);

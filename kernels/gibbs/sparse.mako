@@ -16,7 +16,8 @@ Numbers of up to four chains lie side by side, so that one access fetches those 
 % if chains == 1:
                 const ${vector} ${name}0 = ${array}[${at}];
 % elif chains == 2:
-                const ${"float2" if vector == "f32" else "double2"} ${name}_pair = ((const GLOBAL ${"float2" if vector == "f32" else "double2"}*)(${array}))[${at}];
+<% pair = "float2" if vector == "f32" else "double2" %>
+                const ${pair} ${name}_pair = ((const GLOBAL ${pair}*)(${array}))[${at}];
                 const ${vector} ${name}0 = ${name}_pair.x;
                 const ${vector} ${name}1 = ${name}_pair.y;
 % elif vector == "f32":

@@ -166,7 +166,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT part
 // the other sum. Launch: a group of ${block} for every shard and tile of `tile` of the width's numbers.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
-    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width, i32 total,
+    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
+    i32 total,
     i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${2 * block * chains});

@@ -2,6 +2,7 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
+<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%namespace name="sparse" file="/gibbs/sparse.mako"/>
 <%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
 <%
@@ -9,7 +10,7 @@
     at_once = 8 if serial else block // lanes   # rows of a tile
     sum_type = "f64" if vector == "f64" else "f32"
     scored = mode in ("score", "margins")
-    vectors = serial and mode == "margins"
+    by_vectors = serial and mode == "margins"
     conjugate = mode in ("augment", "product")
     halves = 2 if shuffle or lanes == 1 else 1   # of `dots`: lanes that add up in local memory have barriers between two tiles
     half = f"tile / {at_once} % 2 * {at_once * chains} + " if halves == 2 else ""
@@ -38,8 +39,8 @@ ${variates.latent_functions()}
 % if scored:
 ${likelihoods.functions(family)}
 % endif
-% if vectors:
-${likelihoods.vector_functions(8, family)}
+% if by_vectors:
+${vectors.functions(8, family)}
 % endif
 % if mode == "augment":
 ${variates.scale_functions()}
@@ -107,7 +108,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
 %   endif
             for (i32 r = 0; r < 8; ++r) {
                 ${sum_type} ${", ".join(f"a{c} = 0" for c in range(chains))};
-${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "columns", "0", "gathered", chains, vector, sum_type, 1, 0, implicit)}
+                const i64 begin = (i64)row_start[tile_row + r];
+                const i64 end = (i64)row_start[tile_row + r + 1];
+${sparse.add_entries("begin", "end", "columns", "0", "gathered", chains, vector, sum_type, 1, 0, implicit)}
 %   for c in range(chains):
 %     if conjugate:
                 dots[r * ${chains} + ${c}] = a${c} + offset[${c}];
@@ -116,7 +119,7 @@ ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "
 %     endif
 %   endfor
             }
-%   if vectors:
+%   if by_vectors:
             const i64 eight = first_row + tile_row;
             const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MAX(MIN(row_count - eight, (i64)8), (i64)0));
 %     for c in range(chains):
@@ -127,8 +130,9 @@ ${sparse.add_entries("row_start[tile_row + r]", "row_start[tile_row + r + 1]", "
 %       endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + eight);
                 const score_t at = ${likelihoods.vector_score(8, family, "eta", "eight", f"beta_first + {c}")};
-                const float8 slope = (used ? at.slope${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f)) * vload8(0, signs + eight);
-                const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + eight)")} : (float8)(0.0f);
+                const float8 weighted_slope = at.slope${likelihoods.vector_weight(8, "eight")};
+                const float8 slope = (used ? weighted_slope : (float8)(0.0f)) * vload8(0, signs + eight);
+                const float8 logs = used ? at.value${likelihoods.vector_weight(8, "eight")} : (float8)(0.0f);
 %       for i in range(8):
                 out[(tile_row + ${i}) * ${chains} + ${c}] = slope.s${i};
                 total[${c}] += (f64)slope.s${i};
@@ -153,7 +157,7 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
             }
             BARRIER();
 % endif
-% if not vectors:
+% if not by_vectors:
 % if serial:
             for (i32 c = 0; c < ${chains}; ++c) {
             f64 weight_sum = total[c];    // not added up in the array: Intel's compiler for CPUs loses some of such sums
@@ -178,7 +182,8 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
                     const f32 eta = sign * (f32)((f64)dots[${half}o] + offset[c]);
 %   endif
 %   if mode == "draw":
-                    const f32 w = used ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, row, 0u) : 0.0f;
+                    const u32 number = stream + ((u32)(beta_first + c) << 8);
+                    const f32 w = used ? draw_positive_normal(eta, seed, number, step, row, 0u) : 0.0f;
                     const f64 added = (f64)(w * w);
 %   elif mode == "product":
                     const f64 w = used ? (f64)sign * omega[beta_first * rows + local_row * ${chains} + c] * eta : 0.0;

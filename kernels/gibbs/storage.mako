@@ -2,7 +2,8 @@
 How a row of the design is stored: 16 bytes a chunk, as f32, f16 or bf16. `each(storage)` values are in a chunk.
 
 CUDA has an instruction for half precision. Elsewhere it is decoded by its bits, which needs nothing of the device: the
-exponent is put in place and rescaled, which is exact for normal and subnormal numbers; there are no others in a design. A bf16 is the upper half of an f32.
+exponent is put in place and rescaled, which is exact for normal and subnormal numbers; there are no others in a design.
+A bf16 is the upper half of an f32.
 </%doc>
 <%def name="each(storage)">${4 if storage == "f32" else 8}</%def>
 <%def name="declarations(storage)">

@@ -2,6 +2,7 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
+<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     pairs = max(1, 8 // max(1, chains) if chains < 8 else 1)   # rows whose sums are in registers together
@@ -18,7 +19,7 @@ ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 % endif
 % if mode == "margins":
-${likelihoods.vector_functions(8, family)}
+${vectors.functions(8, family)}
 % endif
 ${storage_.declarations(storage)}
 ${storage_.vector_declarations(storage)}
@@ -155,8 +156,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 %   endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
                 const score_t at = ${likelihoods.vector_score(8, family, "eta", "row", f"beta_first + {c}")};
-                const float8 slope = used ? at.slope${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
-                const float8 logs = used ? at.value${likelihoods.times("vload8(0, row_weight + row)")} : (float8)(0.0f);
+                const float8 slope = used ? at.slope${likelihoods.vector_weight(8, "row")} : (float8)(0.0f);
+                const float8 logs = used ? at.value${likelihoods.vector_weight(8, "row")} : (float8)(0.0f);
 %   for i in range(8):
                 latent[${i * chains + c}] = slope.s${i};
 %   endfor
@@ -170,7 +171,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 % for c in range(chains):
                 {
                     const f32 eta = latent[r * ${chains} + ${c}];
-                    latent[r * ${chains} + ${c}] = row < row_count ? ${likelihoods.slope(family, "eta", "row", f"beta_first + {c}")} : 0.0f;
+                    const f32 slope = ${likelihoods.slope(family, "eta", "row", f"beta_first + {c}")};
+                    latent[r * ${chains} + ${c}] = row < row_count ? slope : 0.0f;
                     extra${c} += row < row_count ? ${likelihoods.value(family, "eta", "row", f"beta_first + {c}")} : 0.0f;
                 }
 % endfor

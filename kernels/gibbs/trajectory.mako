@@ -3,21 +3,14 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
-<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
-<%namespace name="priors" file="/gibbs/priors.mako"/>
 <%namespace name="serial" file="/numerics/triangular_serial.mako"/>
-<%
-    random_slab = prior == "regularized"
-    penalty = "slab[j] * slab_precision" if random_slab else "slab[j]"
-%>
 // Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
 // precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is
 //
 //     r += e/2 L^-1 s g,   beta += e s L^-T r,   r += e/2 L^-1 s g,   g = X' f(X beta) - D^-1 beta, f = (log F)'.
 //
 // R. M. Neal, "MCMC using Hamiltonian dynamics" (2011); the step length is chosen by dual averaging: M. D. Hoffman, A. Gelman,
-// "The No-U-Turn sampler", JMLR 15 (2014), section 3.2. tau and lambda are drawn together given beta: tau with lambda
-// integrated out.
+// "The No-U-Turn sampler", JMLR 15 (2014), section 3.2.
 //
 // Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs:
 // (chains of the group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `total`.
@@ -28,100 +21,6 @@ ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 ${variates.scale_functions()}
-${horseshoe.density_functions()}
-${priors.density_functions(prior, local_degrees)}
-${priors.draw_functions(prior, local_degrees)}
-${horseshoe.slice_functions(4 if block > 1 else 1)}
-
-// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau, f the prior of
-// beta_j / tau with lambda integrated out. Then lambda given both.
-% if random_slab:
-// First the slab's scale c given beta and tau: c^2 is inverse gamma of shape d / 2 and rate d slab_scale^2 / 2, d =
-// slab_degrees, so that the slab is Student's t; c = slab_scale if d is 0. s_j = slab_j / c^2.
-% endif
-KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
-    GLOBAL chain_t* RESTRICT chain_state, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
-    ${arguments.of_slab(prior)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
-    const u32 step = iteration[0];
-    LOCAL_ARRAY(f64, part, ${4 * block});
-    const i32 chain = GROUP_ID;
-    const u32 number = (u32)chain << 8;
-    const i64 base = (i64)chain * q;
-    slice_t s;
-% if random_slab:
-    f64 slab_precision = 1.0 / (slab_scale * slab_scale);
-    if (slab_degrees > 0.0) {
-        const f64 precision = chain_state[chain].tau_precision;
-        s = slice_begin(-0.5 * log(chain_state[chain].slab_precision), 1.0, seed, stream + 2u + number, step, 0);
-        while (s.phase < 4) {    // the same for all of a group
-%   for k in range(4):
-            f64 mine${k} = 0.0;
-            const f64 inverse${k} = exp(-2.0 * s.at${k});
-%   endfor
-            for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
-                const f64 b = beta[base + j];
-%   for k in range(4):
-                if (${k} < s.count)
-                    mine${k} += log_prior_density(b * sqrt(precision), slab[j] * inverse${k} / precision) - 0.5 * slab[j] * inverse${k} * b * b;
-%   endfor
-            }
-%   for k in range(4):
-            part[LOCAL_ID + ${k * block}] = mine${k};
-%   endfor
-            ${reduce.block_sums("part", "f64", block, 4)}
-%   for k in range(4):
-            const f64 density${k} = part[${k * block}] - slab_degrees * (s.at${k} + 0.5 * slab_scale * slab_scale * inverse${k});
-%   endfor
-            BARRIER();
-            s = slice_next(s, density0, density1, density2, density3, seed, stream + 2u + number, step, 0);
-        }
-        slab_precision = CLAMPED(exp(-2.0 * s.here));
-    }
-% endif
-    s = slice_begin(-0.5 * log(chain_state[chain].tau_precision), 1.0, seed, stream + 1u + number, step, 0);
-    while (s.phase < 4) {    // the same for all of a group
-% for k in range(4):
-        f64 mine${k} = 0.0;
-        const f64 inverse${k} = exp(-s.at${k});
-% endfor
-        for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
-            const f64 b = beta[base + j];
-% for k in range(4):
-            if (${k} < s.count)
-                mine${k} += log_prior_density(b * inverse${k}, ${f"{penalty} / (inverse{k} * inverse{k})" if random_slab else "0.0"});
-% endfor
-        }
-% for k in range(4):
-        part[LOCAL_ID + ${k * block}] = mine${k};
-% endfor
-        ${reduce.block_sums("part", "f64", block, 4)}
-% for k in range(4):
-        const f64 density${k} = part[${k * block}] - (f64)(q - first - 1) * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}));
-% endfor
-        BARRIER();
-        s = slice_next(s, density0, density1, density2, density3, seed, stream + 1u + number, step, 0);
-    }
-    const f64 tau = CLAMPED(exp(-2.0 * s.here));
-    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
-        f64 own = first_prior;
-        if (j >= first) {
-            const f64 b = beta[base + j];
-            const f64 fresh = CLAMPED(draw_prior_precision(0.5 * tau * b * b, ${f"{penalty} / tau" if random_slab else "0.0"}, seed, stream + number, step, j));
-            local_precision[base + j] = fresh;
-            own = tau * fresh + ${penalty};
-        }
-        prior[base + j] = own;
-        scale[base + j] = 1.0 / sqrt(diagonal[j] + own);
-    }
-    if (LOCAL_ID == 0) {
-        chain_state[chain].tau_precision = tau;
-% if random_slab:
-        chain_state[chain].slab_precision = slab_precision;
-% endif
-    }
-}
 
 // The length of a step: that of `control`, times a factor in (0.8, 1.2) which a chain draws for each trajectory
 FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
@@ -133,7 +32,8 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin,
     GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score,
-    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream,
+    const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -206,8 +106,8 @@ ${serial.functions()}
 // the factor of C
 KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
     GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L,
-    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, f64 share,
-    i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
+    GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32,
+    f64 share, i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
@@ -245,8 +145,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     const GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
     const GLOBAL f64* RESTRICT energy, const GLOBAL control_t* RESTRICT control, const GLOBAL i32* RESTRICT status,
-    GLOBAL chain_t* RESTRICT chain_state, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 total, i32 stride, i32 first_chain, u64 seed,
-    u32 stream, const GLOBAL u32* RESTRICT iteration)
+    GLOBAL chain_t* RESTRICT chain_state, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 total, i32 stride,
+    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${2 * block});
@@ -312,7 +212,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, 
 }
 
 // Dual averaging of log e towards a mean probability of acceptance `target` over all chains
-KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL control_t* RESTRICT control, const GLOBAL chain_t* RESTRICT chain_state, i32 chains, f64 target)
+KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL control_t* RESTRICT control, const GLOBAL chain_t* RESTRICT chain_state,
+    i32 chains, f64 target)
 {
     f64 mean = 0.0;
     for (i32 chain = 0; chain < chains; ++chain)

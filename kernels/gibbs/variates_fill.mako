@@ -2,6 +2,7 @@
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
+<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal,
 // the shape of a gamma, or the c of PG(1, c). Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
@@ -15,7 +16,7 @@ ${horseshoe.density_functions()}
 ${polya_gamma.functions()}
 % endif
 % if kind.endswith("_of_eight"):
-${likelihoods.vector_functions(8, family)}
+${vectors.functions(8, family)}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)

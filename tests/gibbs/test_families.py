@@ -205,17 +205,27 @@ def test_hmc_with_many_more_columns_than_rows_leaves_the_posterior_as_it_is(devi
 
 
 WIDE_MUTANTS = {
-    "prior of sigma": ("normal", "log_sigma - log(1.0 + exp(2.0 * log_sigma))", "log_sigma"),
-    "prior of tau": ("normal", " - 0.5 * log(precision)", ""),
-    "intercept's variance with tau": ("normal", "intercept_variance) + intercept_variance)", "intercept_variance))"),
-    "determinant": ("normal", "0.5 * x * x + log(", "0.5 * x * x + 0.0 * log("),
-    "variances of the old tau": ("normal", "s *= sqrt(trial", "s += 0.0 * sqrt(trial"),
-    "factor of another point": ("normal", "].accepted)", "].accepted > 2)"),
-    "sigma missing in the noise": ("normal", "* exp(LOG_SIGMA(auxiliary[chain]));", "* 1.0;"),
-    "all proposals taken": ("normal", "density - t->log_density;", "1.0;"),
-    "residuals missing in the variances": ("student", "0.5 * (degrees + apart * apart)", "0.5 * degrees"),
-    "variances as deviations of the noise": ("student", "d *= sqrt(spread[at]) *", "d *= spread[at] *"),
-    "variances missing in the matrix": ("student", "? spread[line] *", "?"),
+    "prior of sigma": ("normal", "wide_scales", "log_sigma - log(1.0 + exp(2.0 * log_sigma))", "log_sigma"),
+    "prior of tau": ("normal", "wide_scales", " - 0.5 * log(precision)", ""),
+    "intercept's variance with tau": (
+        "normal",
+        "wide_scales",
+        "intercept_variance) + intercept_variance)",
+        "intercept_variance))",
+    ),
+    "determinant": ("normal", "wide_scales", "0.5 * x * x + log(", "0.5 * x * x + 0.0 * log("),
+    "variances of the old tau": ("normal", "wide", "s *= sqrt(trial", "s += 0.0 * sqrt(trial"),
+    "factor of another point": ("normal", "wide_scales", "].accepted)", "].accepted > 2)"),
+    "sigma missing in the noise": ("normal", "wide", "* exp(LOG_SIGMA(auxiliary[chain]));", "* 1.0;"),
+    "all proposals taken": ("normal", "wide_scales", "density - t->log_density;", "1.0;"),
+    "residuals missing in the variances": (
+        "student",
+        "wide_scales",
+        "0.5 * (degrees + apart * apart)",
+        "0.5 * degrees",
+    ),
+    "variances as deviations of the noise": ("student", "wide", "d *= sqrt(spread[at]) *", "d *= spread[at] *"),
+    "variances missing in the matrix": ("student", "wide_scales", "? spread[line] *", "?"),
 }
 
 
@@ -232,9 +242,9 @@ def test_a_wrong_formula_is_found(device: Member, mutant: str, tmp_path: Path, m
 def test_a_wrong_formula_for_more_columns_than_rows_is_found(
     device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family, right, wrong = WIDE_MUTANTS[mutant]
+    family, template, right, wrong = WIDE_MUTANTS[mutant]
     ridge = None if family == "normal" else 0.3 if "matrix" in mutant else 3.0
-    mutate("wide", right, wrong, tmp_path, monkeypatch)
+    mutate(template, right, wrong, tmp_path, monkeypatch)
     assert any(  # most are found with the fewer replicates
         min(p_values(device, family, 6, number, WIDE, ridge).values()) < LEVEL
         for number in (REPLICATES, 4 * REPLICATES, 8 * REPLICATES)

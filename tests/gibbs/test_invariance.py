@@ -43,16 +43,16 @@ MUTANTS = {
     "tau missing in the precision of beta": ("gibbs", "conditionals", "own = tau * fresh", "own = fresh"),
     "rate of nu": ("gibbs", "conditionals", "/ (1.0 + fresh)", "/ (0.5 + fresh)"),
     "expansion of a flat prior": ("px", "conditionals", "rest = squares - part[0]", "rest = squares"),
-    "power of tau": ("hmc", "trajectory", "(f64)(q - first - 1) * s.at", "(f64)(q - first) * s.at"),
-    "rate of lambda given tau": ("hmc", "trajectory", "0.5 * tau * b * b", "tau * b * b"),
+    "power of tau": ("hmc", "scales", "(f64)(q - first - 1) * s.at", "(f64)(q - first) * s.at"),
+    "rate of lambda given tau": ("hmc", "scales", "0.5 * tau * b * b", "tau * b * b"),
     "prior missing in the energy": ("hmc", "trajectory", "mine += prior[base + j] * b * b + r * r", "mine += r * r"),
     "momentum of the wrong size": ("hmc", "trajectory", "momentum[base + j] = r;", "momentum[base + j] = 0.5 * r;"),
-    "no Jacobian of the rescaling": ("hmc", "lines", "block}] + power * s.at${k} - log(", "block}] - log("),
-    "intercept rescaled too": ("hmc", "lines", "- pivot * ", "- 0.0f * "),
-    "power of c for the coefficients that stay": ("hmc", "lines", "power * s.at${k}", "s.at${k}"),
+    "no Jacobian of the rescaling": ("hmc", "rescale", "block}] + power * s.at${k} - log(", "block}] - log("),
+    "intercept rescaled too": ("hmc", "rescale", "- pivot * ", "- 0.0f * "),
+    "power of c for the coefficients that stay": ("hmc", "rescale", "power * s.at${k}", "s.at${k}"),
     "density of the coefficients that stay": (
         "hmc",
-        "lines",
+        "rescale",
         "mine${k} += log_prior_density(b[j] * inverse${k}, 0.0);",
         "mine${k} += 0.0;",
     ),
@@ -67,14 +67,14 @@ MUTANTS = {
     "expansion in the wrong norm": ("wide", "wide", "mine += x * x;", "mine += 0.5 * x * x;"),
     "noise of the velocities, seen in the intercept": (
         "latent",
-        "wide",
+        "wide_latent",
         "row_count + i] + normal_of(",
         "row_count + i] + 3.0 * normal_of(",
     ),
-    "reflections that lose speed": ("latent", "wide", "? 2.0 * (v[hit]", "? 1.5 * (v[hit]"),
-    "no reflections": ("latent", "wide", "reflects = until < left", "reflects = until < 0.0"),
-    "noise in the covariance, seen in the intercept": ("latent", "wide", "value += 1.0;", "value += 4.0;"),
-    "inverse deviations of the prior": ("latent", "trajectory", "1.0 / sqrt(diagonal[j] + own)", "sqrt(own)"),
+    "reflections that lose speed": ("latent", "wide_latent", "? 2.0 * (v[hit]", "? 1.5 * (v[hit]"),
+    "no reflections": ("latent", "wide_latent", "reflects = until < left", "reflects = until < 0.0"),
+    "noise in the covariance, seen in the intercept": ("latent", "wide_latent", "value += 1.0;", "value += 4.0;"),
+    "inverse deviations of the prior": ("latent", "scales", "1.0 / sqrt(diagonal[j] + own)", "sqrt(own)"),
     "points that are accepted outside the slice": ("hmc", "horseshoe", "> s.level ? {k}", "> s.level - 0.7 ? {k}"),
     "no Jacobian of the tails": ("lines", "lines", " + log(cosh(u))", ""),
     "intercept's prior missing in the tails": ("lines", "lines", "density -= 0.5 *", "density -= 0.0 *"),
@@ -145,10 +145,10 @@ def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -
 
 
 SLAB_MUTANTS = {
-    "scales": ("trajectory", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
+    "scales": ("scales", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
     "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
     "tails": ("lines", "density -= 0.5 * slab", "density -= 0.0 * slab"),
-    "rescaling": ("lines", 'if random_slab else "penalty * exp(2.0 * s.at%d)" % k', 'if random_slab else "0.0"'),
+    "rescaling": ("rescale", "density${k} -= penalty * exp(", "density${k} -= 0.0 * exp("),
 }
 
 

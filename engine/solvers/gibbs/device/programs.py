@@ -226,6 +226,10 @@ def _of_family(family: str) -> dict[str, Any]:
     return {"family": family, "records": records_of(family)}
 
 
+def _wide_constants(block: int, family: str) -> dict[str, Any]:
+    return {"block": block, "linear": FAMILIES[family].scaled, "records": records_of(family)}
+
+
 def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
     return {"block": block, "threshold_scale": THRESHOLD_SCALE, **_of_family(family)}
 
@@ -247,8 +251,8 @@ class Programs:
 
     Attributes
     ----------
-    conditionals, trajectory, precision, wide : Program
-        Kernels that take a group a chain have ``block`` work-items a group.
+    conditionals, scales, trajectory, precision, wide, wide_latent, wide_scales, lines, rescale, auxiliary, expand
+        Programs. Kernels that take a group a chain have ``block`` work-items a group.
     likelihood : dict
         Arguments of the passes that a family with a target, and rows with weights take.
     block : int
@@ -274,32 +278,44 @@ class Programs:
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
-        of_prior = self._of_prior = {**prior.constants(), "records": records_of(family)}
-        self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
-        of_rows = {"family": family, **of_prior, **self._weighted}
-        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, **of_rows)
-        self.precision = device.program("gibbs/precision", block=blocks.vector)
-        wide_family = family if family in WIDE_FAMILIES else "probit"
-        self.wide = device.program("gibbs/wide", block=blocks.vector, **_of_family(wide_family))
-        self.wide_columns = blocks.vector if blocks.vector > 1 else _SERIAL_COLUMNS
-        self.lines = device.program("gibbs/lines", block=blocks.lines, **of_rows)
-        if FAMILIES[family].targeted:
-            of_family = {**_auxiliary_constants(blocks.vector, family), **self._weighted}
-            self.auxiliary = device.program("gibbs/auxiliary", **of_family)
-        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=STORAGE.get(storage, "f32"))
+        block, of_prior = blocks.vector, {**prior.constants(), "records": records_of(family)}
+        of_rows = {**_of_family(family), **self._weighted}
+        self._of_prior, self._of_rows = of_prior, of_rows
+        self._constants: dict[str, dict[str, Any]] = {
+            "conditionals": {"block": block, **of_prior},
+            "scales": {"block": block, **of_prior},
+            "trajectory": {"block": block, **of_rows},
+            "precision": {"block": block},
+            "wide": _wide_constants(block, family),
+            "wide_latent": {"block": block},
+            "wide_scales": {"block": block, **_of_family(family)},
+            "lines": {"block": blocks.lines, **of_rows, **of_prior},
+            "rescale": {"block": blocks.lines, **of_rows, **of_prior},
+            "auxiliary": {**_auxiliary_constants(block, family), **self._weighted},
+            "expand": {"block": block, "storage": STORAGE.get(storage, "f32")},
+        }
+        self.wide_columns = block if block > 1 else _SERIAL_COLUMNS
         self._gather = device.program("gibbs/gather", **gather_constants(device.capabilities, "f32"))
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 32 * units if device.capabilities.simt else 8 * units
         self._spared = units // (_SPARED if layout.columns >= _SMALL_COLUMNS else _SPARED_SMALL)
 
+    def __getattr__(self, name: str) -> Program:
+        """The template of that name, rendered when it is first asked for."""
+        constants = self.__dict__.get("_constants", {}).get(name)
+        if constants is None:
+            raise AttributeError(name)
+        program = self._device.program(f"gibbs/{name}", **constants)
+        setattr(self, name, program)
+        return program
+
     def for_long_vectors(self) -> tuple[Program, Program, int]:
-        """``trajectory`` and ``lines`` for groups that go over many columns or rows alone, and their work-items."""
+        """``scales`` and ``rescale`` for groups that go over many columns or rows alone, and their work-items."""
         block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
-        constants = {"block": block, "family": self.family, **self._of_prior, **self._weighted}
         return (
-            self._device.program("gibbs/trajectory", **constants),
-            self._device.program("gibbs/lines", **constants),
+            self._device.program("gibbs/scales", block=block, **self._of_prior),
+            self._device.program("gibbs/rescale", block=block, **self._of_rows | self._of_prior),
             block,
         )
 
@@ -416,23 +432,28 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)
     yield "gibbs/precision", {"block": blocks.vector}
+    yield "gibbs/wide_latent", {"block": blocks.vector}
     for wide_family in WIDE_FAMILIES:
-        yield "gibbs/wide", {"block": blocks.vector, **_of_family(wide_family)}
+        yield "gibbs/wide", _wide_constants(blocks.vector, wide_family)
+        if wide_family != "probit":
+            yield "gibbs/wide_scales", {"block": blocks.vector, **_of_family(wide_family)}
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):
         for block in (blocks.vector, _long_block(capabilities)):
             yield "gibbs/conditionals", {"block": block, "records": records_of("probit"), **constants}
+            yield "gibbs/scales", {"block": block, "records": records_of("probit"), **constants}
     for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
-        yield "gibbs/trajectory", {"block": blocks.vector, **_of_family(family), **constants}
+        yield "gibbs/trajectory", {"block": blocks.vector, **_of_family(family)}
         yield "gibbs/lines", {"block": blocks.lines, **_of_family(family), **constants}
+        yield "gibbs/rescale", {"block": blocks.lines, **_of_family(family), **constants}
     for family in ("probit", "logit", "normal", "student"):
-        for template in ("trajectory", "lines"):
-            yield f"gibbs/{template}", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
+        yield "gibbs/rescale", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
     for family in FAMILIES:
-        weighted = {"block": blocks.vector, **_of_family(family), **horseshoe, "weighted": True}
-        yield "gibbs/trajectory", weighted
-        yield "gibbs/lines", {**weighted, "block": blocks.lines}
+        weighted = {**_of_family(family), "weighted": True}
+        yield "gibbs/trajectory", {"block": blocks.vector, **weighted}
+        yield "gibbs/lines", {"block": blocks.lines, **weighted, **horseshoe}
+        yield "gibbs/rescale", {"block": blocks.lines, **weighted, **horseshoe}
         if FAMILIES[family].targeted:
             constants = _auxiliary_constants(blocks.vector, family)
             yield "gibbs/auxiliary", constants

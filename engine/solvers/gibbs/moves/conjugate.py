@@ -68,7 +68,7 @@ class ConjugateMoves:
         self._shards, self._diagonals = (memory.empty((SHARDS, count * rows.layout.width)) for _ in range(2))
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
-        self._trajectory, self._lines, self._long = rows.programs.for_long_vectors()
+        self._scales, self._rescale_program, self._long = rows.programs.for_long_vectors()
         self._pitch = rows.layout.strips * rows.layout.strip_rows
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
         self._small = memory.zeros(q, np.float32)
@@ -126,7 +126,7 @@ class ConjugateMoves:
         if step % self._rescale_every == 0:
             self._rescale()
         scales = settings.stream(STREAM_SCALES)
-        self._launch(self._trajectory.draw_scales, settings.chains, self._long, stream=scales)
+        self._launch(self._scales.draw_scales, settings.chains, self._long, stream=scales)
         self._draw_latent()
         self._each("begin_solution", stream=settings.stream(STREAM_NOISE), step=step)
         number, wanted = 0, max(_AT_LEAST, self.steps)
@@ -145,11 +145,11 @@ class ConjugateMoves:
     def _rescale(self) -> None:
         """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
         settings = self._settings
-        kernel, size = self._lines.rescale_chains, (self._chains.count, self._long)
+        kernel, size = self._rescale_program.rescale_chains, (self._chains.count, self._long)
         self._sweep(self._chains.beta_f32, self._margins)
         self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE))
         if self.has_small:
-            self._launch(self._lines.round_set, *size)
+            self._launch(self._rescale_program.round_set, *size)
             self._sweep(self._part, self._part_margins)
             self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1))
 

@@ -339,10 +339,10 @@ class HamiltonianMoves:
     def _rescale(self) -> None:
         """Multiply beta and tau of every chain by a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
-        kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
+        kernel, size = programs.rescale.rescale_chains, (self._chains.count, programs.lines_block)
         self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE))
         if self.has_small:
-            self._launch(programs.lines.round_set, *size)
+            self._launch(programs.rescale.round_set, *size)
             self._rows.sweep(
                 "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
             )
@@ -357,14 +357,14 @@ class HamiltonianMoves:
     def _draw_scales(self) -> None:
         programs = self._rows.programs
         size = self._chains.count, programs.block
-        self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES))
+        self._launch(programs.scales.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES))
 
     def _move_latent(self, latent: CollapsedMoves) -> None:
         """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
         programs = self._rows.programs
         numbers = {"stream": self._settings.stream(STREAM_SCALES)}
         size = self._chains.count, programs.block
-        self._launch(programs.trajectory.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
+        self._launch(programs.scales.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
         latent.move()
         if self.auxiliary.count:
             self.auxiliary.prime()

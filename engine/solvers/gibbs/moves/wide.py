@@ -124,8 +124,8 @@ class WideMoves:
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, None)
         programs = rows.programs
         if self._linear:
-            trajectory, _, self._long = programs.for_long_vectors()
-            self._draw_scales = trajectory.draw_scales  # tau with lambda integrated out, then lambda
+            scales, _, self._long = programs.for_long_vectors()
+            self._draw_scales = scales.draw_scales  # tau with lambda integrated out, then lambda
         else:
             conditionals, self._long = programs.for_long_sums()
             self._draw_scales = conditionals.update_scales
@@ -189,7 +189,7 @@ class WideMoves:
 
     def _iterate(self) -> None:
         """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
-        wide, chains = self._rows.programs.wide, self._chains
+        wide, latent, chains = self._rows.programs.wide, self._rows.programs.wide_latent, self._chains
         one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
         long = chains.count, self._long
         launch(self._draw_scales, *long, stream=stream(STREAM_SCALES))
@@ -200,9 +200,9 @@ class WideMoves:
             self._move_scales()
         else:
             self._multiply(chains.beta)
-            self._each(wide.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
+            self._each(latent.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
             self._make_products(self._matrix)
-            launch(wide.add_identity, *one)
+            launch(latent.add_identity, *one)
             self._factorise(self._matrix, self._status)
             self._algebra.solve_lower(self._matrix, self._solution)
         self._draw_coefficients()
@@ -262,32 +262,34 @@ class WideMoves:
         if self._rows.design.problem.family == "student":
             self._multiply(self._chains.beta)
         stream = self._settings.stream(STREAM_LATENT)
-        self._each(self._rows.programs.wide.spread_target, self._latent.size, stream=stream)
+        self._each(self._rows.programs.wide_scales.spread_target, self._latent.size, stream=stream)
 
     def _move_scales(self) -> None:
         """M and its factor where the chains are; then sigma and tau with beta integrated out."""
-        wide, launch, count, block = (
-            self._rows.programs.wide,
+        scales, launch, count, block = (
+            self._rows.programs.wide_scales,
             self._launch,
             self._chains.count,
             self._rows.programs.block,
         )
         numbers = {"stream": self._settings.stream(STREAM_AUXILIARY)}
         groups = self._rows.layout.rows * count, block
-        launch(wide.begin_trial, count, 1)
-        launch(wide.build_matrix, *groups, matrix=self._matrix)
+        launch(scales.begin_trial, count, 1)
+        launch(scales.build_matrix, *groups, matrix=self._matrix)
         self._factorise(self._matrix, self._status)
         self._algebra.solve_lower(self._matrix, self._solution)
-        launch(wide.weigh_scale, count, block, matrix=self._matrix, status=self._status, which=-1, number=0, **numbers)
+        launch(
+            scales.weigh_scale, count, block, matrix=self._matrix, status=self._status, which=-1, number=0, **numbers
+        )
         for number, (which, size) in enumerate(self._scale_moves):
             own = {"which": which, "number": number, **numbers}
-            launch(wide.propose_scale, count, 1, size=size, **own)
-            launch(wide.build_matrix, *groups, matrix=self._trial)
+            launch(scales.propose_scale, count, 1, size=size, **own)
+            launch(scales.build_matrix, *groups, matrix=self._trial)
             self._device.copy(self._solution, self._latent, 0, 0, self._latent.size)
             self._factorise(self._trial, self._trial_status)
             self._algebra.solve_lower(self._trial, self._solution)
-            launch(wide.weigh_scale, count, block, matrix=self._trial, status=self._trial_status, **own)
-            launch(wide.take_trial, *groups)
+            launch(scales.weigh_scale, count, block, matrix=self._trial, status=self._trial_status, **own)
+            launch(scales.take_trial, *groups)
 
     # --- the start ------------------------------------------------------------------------------------------------
 
@@ -349,15 +351,16 @@ class LatentTrajectory(CollapsedMoves):
 
     def move(self) -> None:
         """Draw z and beta."""
-        wide, spread, n = self._rows.programs.wide, self._rows.programs.spread, self._rows.layout.rows
+        programs, n = self._rows.programs, self._rows.layout.rows
+        wide, latent = programs.wide, programs.wide_latent
         one, launch, stream = (self._chains.count, self._rows.programs.block), self._launch, self._settings.stream
         self._multiply(self._chains.beta)
-        self._each(wide.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
+        self._each(latent.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
         self._each(wide.spread_variance, self._variance.size)
         self._each(wide.draw_prior, self._prior_draw.size, stream=stream(STREAM_VELOCITY))
         self._multiply(self._prior_draw)
         self._make_products(self._matrix)
-        launch(wide.spread_covariance, spread(n * n * self._chains.count), self._rows.programs.block)
+        launch(latent.spread_covariance, programs.spread(n * n * self._chains.count), programs.block)
         self._factorise(self._matrix, self._status)
-        launch(wide.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
+        launch(latent.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
         self._draw_coefficients()
