@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine import cli
 from tests.support import counting
+from tests.support.environment import with_root
 
 Quintet = Callable[..., tuple[int, str, str]]
 
@@ -30,3 +33,20 @@ def quintet(capsys: pytest.CaptureFixture[str]) -> Quintet:
         return code, output, errors
 
     return call
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start ``quintet WORDS`` with the counting solver in a process of its own, which is killed at the end."""
+    children: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        command = [*counting.QUINTET, *words]
+        children.append(subprocess.Popen(command, env=with_root(), text=True, **(pipes | arguments)))
+        return children[-1]
+
+    yield start
+    for child in children:
+        child.kill()
+        child.communicate()

@@ -8,36 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine import events
-from tests.support import counting
 from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def spawn() -> Iterator[Spawn]:
-    """Start ``quintet WORDS``; what still runs at the end is killed."""
-    children: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
-        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        command = [*counting.QUINTET, *words]
-        children.append(subprocess.Popen(command, env=with_root(), text=True, **(pipes | arguments)))
-        return children[-1]
-
-    yield start
-    for child in children:
-        child.kill()
-        child.communicate()
 
 
 class ChildEvents:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -19,7 +18,6 @@ from engine import errors, events
 from engine.execution.hosts import Host, host_named, save_host, saved_hosts
 from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting, far_host
-from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 from tests.support.printed import value
@@ -37,23 +35,6 @@ def _host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     save_host("far", Host(destination="anna@far.example", command=far_host.COMMAND))
 
 
-@pytest.fixture
-def start() -> Any:
-    """Start ``quintet WORDS --events -``; killed at the end."""
-    children: list[subprocess.Popen[str]] = []
-
-    def spawn(*words: str) -> subprocess.Popen[str]:
-        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        command = [*far_host.COMMAND.split(), *words, "--events", "-"]
-        children.append(subprocess.Popen(command, env=with_root(), text=True, **pipes))
-        return children[-1]
-
-    yield spawn
-    for child in children:
-        child.kill()
-        child.communicate()
-
-
 def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: Any) -> None:
     words = ("solve", "small.txt", "--host", "far", "--run-folder", "r", "--seed", "7", "--step", "9")
     code, output, errors = quintet(*words, "--solution", "s.txt")
@@ -69,9 +50,9 @@ def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: An
     assert {event.device for event in seen if event.type == "metric"} == {"opencl:0"}
 
 
-def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: Any) -> None:
+def test_a_run_is_stopped_there_and_resumed_there_and_here(spawn: Any, quintet: Any) -> None:
     Path("long.txt").write_text("count 700\n")
-    child = start("solve", "long.txt", "--host", "far", "--run-folder", "r", "--hold", "100")
+    child = spawn("solve", "long.txt", "--host", "far", "--run-folder", "r", "--hold", "100", "--events", "-")
     for line in child.stdout:
         if events.from_json(line).type == "progress":
             break
@@ -90,8 +71,8 @@ def test_a_run_is_stopped_there_and_resumed_there_and_here(start: Any, quintet: 
 
 
 @pytest.mark.full
-def test_sigterm_stops_the_run_there(start: Any) -> None:
-    child = start("solve", "endless.txt", "--host", "far", "--run-folder", "r")
+def test_sigterm_stops_the_run_there(spawn: Any) -> None:
+    child = spawn("solve", "endless.txt", "--host", "far", "--run-folder", "r", "--events", "-")
     for line in child.stdout:
         if events.from_json(line).type == "progress":
             break
@@ -167,10 +148,12 @@ def test_errors_from_there_have_their_class_here(tmp_path: Path) -> None:
 
 
 def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(
-    start: Any, quintet: Any, tmp_path: Path
+    spawn: Any, quintet: Any, tmp_path: Path
 ) -> None:
     Path("long.txt").write_text("count 700\n")
-    child = start("solve", "long.txt", "--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05")
+    child = spawn(
+        "solve", "long.txt", "--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05", "--events", "-"
+    )
     for line in child.stdout:
         if events.from_json(line).type == "started":
             break

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,12 @@ import pytest
 from engine import events
 from engine.api.engine import Engine
 from tests.support import counting
-from tests.support.environment import with_root
 from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
-def waiting() -> Iterator[Any]:
-    """A process that waits; killed at the end."""
-    command = [*counting.QUINTET, "standby", "--events", "-"]
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    child = subprocess.Popen(command, env=with_root(), text=True, **pipes)
-    yield child
-    child.kill()
-    child.communicate()
+def waiting(spawn: Any) -> Any:
+    return spawn("standby", "--events", "-")
 
 
 def words(*command: str) -> str:
