@@ -35,12 +35,12 @@ from gui.plot.page import Page
 from gui.plot.series import Series
 from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
-from gui.runs.summary import Summary, state_text
+from gui.runs.view import RunView, state_text
 
 __all__ = ["CompareTab"]
 
 _MOST_EVENTS = 2000
-_ROWS = ("solver", "state", "best", "bound", "gap", "time")
+_ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
 
 
 class CompareTab(Cleanup, QWidget):
@@ -71,7 +71,7 @@ class CompareTab(Cleanup, QWidget):
         self._resumed: list[tuple[int, float]] = []
         self._steps: list[dict[tuple[str, str], Curve]] = [{} for _ in notes]
         self._curves: list[set[Curve]] = [set() for _ in notes]
-        self._summaries = [Summary() for _ in notes]
+        self._views = [RunView() for _ in notes]
         self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
         self.table = _table(self.notes)
         self.page = Page(columns=2)
@@ -98,7 +98,7 @@ class CompareTab(Cleanup, QWidget):
             return
         for place, player in enumerate(self._players):
             events = player.take(_MOST_EVENTS)
-            self._summaries[place].take(events)
+            self._views[place].take(events)
             for event in events:
                 self._take(place, event)
         if all(player.over for player in self._players):
@@ -240,15 +240,16 @@ class CompareTab(Cleanup, QWidget):
 
     def _show_numbers(self) -> None:
         """Fill the table from the events that the curves were drawn from."""
-        for column, (note, summary) in enumerate(zip(self.notes, self._summaries, strict=True), start=1):
-            known = note if summary.live else summary  # the events of a killed run, or a damaged record, have no end
+        for column, (note, view) in enumerate(zip(self.notes, self._views, strict=True), start=1):
+            known = note if view.live else view  # the events of a killed run, or a damaged record, have no end
             values = (
                 note.solver.replace("_", " "),
-                state_text(known.state, len(summary.warnings)),
+                state_text(known.state, len(view.warnings)),
                 value_text(known.best),
                 value_text(known.bound),
                 gap_text(known.gap),
-                seconds_text(note.seconds if summary.live else summary.event_seconds),
+                seconds_text(note.seconds if view.live else view.clock),
+                view.rate.text if view.rate and not view.live else "–",
             )
             for row, text in enumerate(values):
                 self.table.setItem(row, column, QTableWidgetItem(text))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from gui.app.theme import Theme
 from gui.panels.base import Panel, RunInfo
 from gui.panels.generic import GenericPanel
+from gui.runs.view import RunView
 
 __all__ = ["Panel", "RunInfo", "panel_classes", "panel_for"]
 
@@ -26,6 +27,6 @@ def panel_classes() -> dict[str, type[Panel]]:
     return found
 
 
-def panel_for(run: RunInfo, theme: Theme, parent: QWidget | None = None) -> Panel:
-    """The dashboard for a run."""
-    return panel_classes().get(run.solver, GenericPanel)(run, theme, parent)
+def panel_for(run: RunInfo, theme: Theme, parent: QWidget | None = None, view: RunView | None = None) -> Panel:
+    """The dashboard for a run; its labels are those of the view."""
+    return panel_classes().get(run.solver, GenericPanel)(run, theme, parent, view)

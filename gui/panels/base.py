@@ -28,7 +28,7 @@ from engine.events import (
     StateChanged,
     Trace,
 )
-from engine.util.text import compiling_text, gap_text, seconds_text, value_text
+from engine.util.text import compiling_text, gap_text, seconds_text, short_number_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
@@ -42,8 +42,7 @@ from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
 from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
-from gui.runs.remaining import RemainingTime
-from gui.runs.summary import NO_SOLUTION, remaining_text, state_text
+from gui.runs.view import NO_SOLUTION, RunView
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
@@ -83,15 +82,15 @@ class Panel(Cleanup, QWidget):
     device_page: DevicesPage | None = None
     """Set by :meth:`add_device_page`."""
 
-    def __init__(self, run: RunInfo, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, run: RunInfo, theme: Theme, parent: QWidget | None = None, view: RunView | None = None) -> None:
         super().__init__(parent)
         self.run, self.theme = run, theme
+        self.view = view or RunView()
         self.devices: list[str] = []
         self.started: Started | None = None
         self.result: Result | None = None
         self.problem = run.problem
         self.sense = run.problem.sense if run.problem is not None else "maximize"
-        self.time = 0.0
         self._figures: list[Figure] = []
         self._time_axes = TimeAxes()
         self._followed: list[tuple[LivePlot, tuple[str, ...], Sequence[str]]] = []
@@ -103,12 +102,12 @@ class Panel(Cleanup, QWidget):
             Metric: self._metric,
             Trace: self._trace,
             DeviceStatus: self._device_status,
-            Incumbent: self._incumbent,
+            Incumbent: self.on_incumbent,
             Progress: self._progress,
             Compiling: self._compiling,
             Started: self._started,
-            StateChanged: self._state_changed,
-            Notice: self._notice,
+            StateChanged: _nothing,
+            Notice: self.on_notice,
             Finished: self._finished,
             Failed: self._failed,
         }
@@ -121,7 +120,6 @@ class Panel(Cleanup, QWidget):
         self._about.setObjectName("muted")
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.warnings: list[str] = []
         self._warning_label = QLabel()
         self._warning_label.setObjectName("warning")
         self._warning_label.setWordWrap(True)
@@ -129,9 +127,6 @@ class Panel(Cleanup, QWidget):
         self._warning_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._warning_label.setAccessibleName("Warnings of the run")
         self._warning_label.hide()
-        self.reason = ""
-        """Why there is no solution, once that is known."""
-        self._remaining = RemainingTime()
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
         self.pages.setAccessibleName("Pages of the dashboard")
@@ -142,8 +137,8 @@ class Panel(Cleanup, QWidget):
         outer.addWidget(self._warning_label)
         outer.addWidget(self._strip)
         outer.addWidget(self.pages, 1)
-        self.tile("State").show_value("waiting")
-        self.tile("Elapsed")
+        for name in ("State", "Elapsed"):
+            self.tile(name)
         self.build()
         self.info = InfoPage(theme, run.note)
         self.add(self.info.listing, self.page("Info", columns=1))
@@ -262,10 +257,9 @@ class Panel(Cleanup, QWidget):
 
     def feed(self, events: Sequence[Event], draw: bool = True) -> None:
         """Take a batch of events and draw what they changed; without ``draw``, leave that to :meth:`refresh`."""
+        self.view.take(events)
         handlers = self._handlers
         for event in events:
-            if event.time > self.time:
-                self.time = event.time
             handlers[type(event)](event)
         for group in self._groups:  # what the tiles show is in the plots, too
             group.deliver()
@@ -273,9 +267,50 @@ class Panel(Cleanup, QWidget):
             for plot in self._live_plots():
                 if plot.across == "s":
                     plot.now(self.time)
-            self.tile("Elapsed").show_value(seconds_text(self.time))
+        self.show_view()
         if draw:
             self.refresh()
+
+    @property
+    def time(self) -> float:
+        """Seconds of the run at its last event."""
+        return self.view.event_time
+
+    @property
+    def reason(self) -> str:
+        """Why there is no solution, once that is known."""
+        state = self.view.state
+        known = state in NO_SOLUTION and self.view.message
+        return f"{state.replace('_', ' ').capitalize()}: {self.view.message}" if known else ""
+
+    def show_view(self) -> None:
+        """Show the key numbers and warnings of the run as they are now."""
+        view, counted = self.view, self.sense == "count"
+        neutral = bool(view.replay) or view.state in _NEUTRAL_STATES
+        colour = self.theme.text if neutral else state_colour(self.theme, view.state, len(view.warnings))
+        self.tile("State").show_value(view.state_text, colour)
+        self.tile("Elapsed").show_value(seconds_text(view.clock))
+        numbers = {
+            "Solutions" if counted else "Best": None if view.best is None else value_text(view.best),
+            self.bound_title(): None if view.bound is None or counted else value_text(view.bound),
+            "Gap": None if view.gap is None or counted else gap_text(view.gap),
+            "Rate": None if view.rate is None else short_number_text(view.rate.value),
+        }
+        for name, text in numbers.items():
+            if text is not None:
+                self.tile(name).show_value(text)
+            else:
+                self.drop_tile(name)
+        if view.rate is not None:
+            unit = view.rate.unit
+            self.tile("Rate").rename(f"{unit[:1].upper()}{unit[1:]}, {view.rate.kind}")
+        if view.remaining_text or ("Remaining" in self._tiles and view.working):  # it stays: others would move
+            self.tile("Remaining").show_value(view.remaining_text.removesuffix(" left") or "–")
+        else:
+            self.drop_tile("Remaining")
+        lines = [*([self.reason] if self.reason else []), *(f"Warning: {text}" for text in view.warnings)]
+        self._warning_label.setText("\n".join(lines))
+        self._warning_label.setVisible(bool(lines))
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
@@ -341,7 +376,6 @@ class Panel(Cleanup, QWidget):
         for label in event.devices:
             self.device_index(label)
         if event.resumed and self.started is not None:
-            self.time = event.time
             self._time_axes.resume(event.time)
             for name in self._last_tiles:  # of the session before; they would stay as they were
                 self.drop_tile(name)
@@ -353,7 +387,6 @@ class Panel(Cleanup, QWidget):
             self._time_axes.begin_run(event.time)
         self.started, self.sense = event, event.sense
         self._about.setText(event.description)
-        self.state("running")
         if self.device_page is not None:
             self.device_page.started(event)
         self.info.started(event, None if self.problem is None else type(self.problem))
@@ -377,50 +410,9 @@ class Panel(Cleanup, QWidget):
     def _progress(self, event: Progress) -> None:
         if self._compile_hint and event.phase:
             self.wait_for(f"{event.phase[:1].upper()}{event.phase[1:]}…")
-        self._remaining.follow(event)
-        text = remaining_text(self._remaining.estimate())
-        if text:
-            self.tile("Remaining").show_value(text.removesuffix(" left"))
-        else:
-            self.drop_tile("Remaining")
         self.on_progress(event)
 
-    def _notice(self, event: Notice) -> None:
-        if event.level == "warning":
-            self.warn(event.message)
-        self.on_notice(event)
-
-    def warn(self, message: str) -> None:
-        """Show a warning in full above the key numbers, once."""
-        if message in self.warnings:
-            return
-        self.warnings.append(message)
-        self._show_warnings()
-        self.state(self._state)
-
-    def _show_warnings(self) -> None:
-        """Show why there is no solution, and the warnings."""
-        lines = [self.reason] if self.reason else []
-        self._warning_label.setText("\n".join([*lines, *(f"Warning: {text}" for text in self.warnings)]))
-        self._warning_label.show()
-
-    def _state_changed(self, event: StateChanged) -> None:
-        self.state(event.state)
-
-    def _incumbent(self, event: Incumbent) -> None:
-        self._show_best(event.objective, event.bound, event.gap)
-        self.on_incumbent(event)
-
     def _finished(self, event: Finished) -> None:
-        self.drop_tile("Remaining")
-        if event.status in NO_SOLUTION:
-            if event.reason:
-                self.reason = f"{event.status.replace('_', ' ').capitalize()}: {event.reason}"
-                self._show_warnings()
-            self.drop_tile("Gap")
-            self.drop_tile("Best")
-        self.state(event.status)
-        self._show_best(event.objective, event.bound, event.gap)
         for plot in self._live_plots():
             plot.complete()
         before = set(self._tiles)
@@ -428,28 +420,11 @@ class Panel(Cleanup, QWidget):
         self._last_tiles = set(self._tiles) - before
 
     def _failed(self, event: Failed) -> None:
-        self.state("failed")
         for plot in self._live_plots():
             plot.complete()
 
-    def state(self, state: str) -> None:
-        """Show what the run is doing."""
-        self._state = state
-        count = len(self.warnings)
-        colour = self.theme.text if state in _NEUTRAL_STATES else state_colour(self.theme, state, count)
-        self.tile("State").show_value(state_text(state, count), colour)
-
-    _state = "waiting"
     _compile_hint = ""
     _fine_lines = True
-
-    def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:
-        if objective is not None:
-            self.tile("Solutions" if self.sense == "count" else "Best").show_value(value_text(objective))
-        if bound is not None and self.sense != "count":
-            self.tile(self.bound_title()).show_value(value_text(bound))
-        if gap is not None and self.sense != "count":
-            self.show_gap(gap)
 
     def bound_title(self) -> str:
         """What a bound is called: a solver may know that it is the optimum."""
@@ -459,10 +434,6 @@ class Panel(Cleanup, QWidget):
         """The title of a counter, from the solver's declaration."""
         spec = self.run.schema.counter(name) if self.run.schema is not None else None
         return spec.title if spec is not None and spec.title else name.replace("_", " ")
-
-    def show_gap(self, gap: float) -> None:
-        """Show a relative gap in percent."""
-        self.tile("Gap").show_value(gap_text(gap))
 
     def summary(self) -> list[tuple[str, str]]:
         """Names and values of the key numbers."""
@@ -488,7 +459,11 @@ class Panel(Cleanup, QWidget):
             tile.colour = meant.get(tile.colour, tile.colour)
             tile.theme = theme
             tile.update()
-        self.state(self._state)
+        self.show_view()
+
+
+def _nothing(event: Event) -> None:
+    """The view of the run has taken what it says."""
 
 
 def _no_postprocessing(result: Result, problem: Problem | None) -> None:

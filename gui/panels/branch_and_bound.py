@@ -46,7 +46,6 @@ class BranchAndBoundPanel(Panel):
             LivePlot("Decomposed nodes", "nodes/s", log=True, theme=theme, key="nodes_per_second"), page
         )
         self.follow(self.nodes, "nodes_per_second")
-        self.route("nodes_per_second", self._speed)
         self.tried: LivePlot | None = None
         self.route("insertions_per_second", self._insertions)
         self.best = self.add(
@@ -80,7 +79,6 @@ class BranchAndBoundPanel(Panel):
         self.solution: Figure | None = None
         self.ordered: Pixels | None = None
         self._solution_unit = ""
-        self._rates: dict[str, float] = {}
         self.add_device_page()
         self._prepare_solution()
 
@@ -131,10 +129,6 @@ class BranchAndBoundPanel(Panel):
         self.explored.put_whole(event.value)
         self.tile("Explored").show_value(share_text(event.value))
 
-    def _speed(self, event: Metric) -> None:
-        self._rates[event.device or ""] = event.value
-        self.tile("Nodes/s").show_value(short_number_text(sum(self._rates.values())))
-
     def _insertions(self, event: Metric) -> None:
         """Schedules are improved without a tree: a curve of its own, and why the figures of the tree are empty."""
         if self.tried is None:
@@ -143,7 +137,6 @@ class BranchAndBoundPanel(Panel):
             )
             self._explain("The exact search does not take so many jobs: a schedule is improved instead.")
         self.tried.series("all devices").append(event.time, event.value)
-        self.tile("Jobs tried/s").show_value(short_number_text(event.value))
 
     def _exchanged(self, event: Metric) -> None:
         self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True).append(
@@ -181,8 +174,6 @@ class BranchAndBoundPanel(Panel):
             self.best.set_unit(f"gap {gap_text(event.gap)}")
         if (nodes := event.counters.get("nodes")) is not None:
             self.tile("Nodes").show_value(value_text(nodes))
-            if nodes and not self._rates:  # the search ended before a rate was reported
-                self.tile("Nodes/s").show_value(short_number_text(nodes / max(event.seconds, 1e-9)))
             if "Explored" not in dict(self.summary()):
                 self.explored.hint(NOTHING_REPORTED)
             if not nodes and event.status == "optimal" and event.objective == event.bound:

@@ -111,7 +111,7 @@ class GibbsPanel(Panel):
         self.listing = self.add(
             Listing("Summary", theme=theme, key="summary", empty="The summary is listed when the run ends."), posterior
         )
-        for name in ("r_hat", "ess", "iterations_per_second"):
+        for name in ("r_hat", "ess"):
             self.route(name, self._number)
         self.add_device_page()
 
@@ -173,11 +173,9 @@ class GibbsPanel(Panel):
         if event.name == "r_hat":
             self.r_hat.series("R-hat").append(self._iteration, event.value)
             self._show_r_hat(event.value)
-        elif event.name == "ess":
+        else:
             self.ess.series("effective draws").append(self._iteration, event.value)
             self.tile("Effective draws").show_value(short_number_text(round(event.value)))
-        else:
-            self.tile("Iterations/s").show_value(short_number_text(event.value))
 
     def _show_r_hat(self, value: float) -> None:
         colour = self.theme.good if value <= _R_HAT_LIMIT else self.theme.warning

@@ -53,11 +53,9 @@ class KnapsackPanel(Panel):
         self._swept = False
         self._low: dict[str, float] = {}
         self._high: dict[str, float] = {}
-        self._rates: dict[str, float] = {}
         self.route("range_low", self._range_low)
         self.route("range_high", self._range_high)
         self.route("share", self._share)
-        self.route("cells_per_second", self._speed)
         more = self.page("Details", columns=2)
         self.value = self.add(LivePlot("Best value of the items done", "profit", theme=theme, key="best_value"), more)
         self.follow(self.value, "best_value", names=["value"])
@@ -100,10 +98,6 @@ class KnapsackPanel(Panel):
             return
         self.shares.put(device, event.value, self.theme.colour(self.device_index(device)))
 
-    def _speed(self, event: Metric) -> None:
-        self._rates[event.device or ""] = event.value
-        self.tile("Cells/s").show_value(short_number_text(sum(self._rates.values())))
-
     def on_progress(self, event: Progress) -> None:
         """A point in the curve of its phase; items done, and when all will be."""
         if event.total <= 0:
@@ -130,7 +124,6 @@ class KnapsackPanel(Panel):
             self.tile("Items").show_value(value_text(items))
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short_number_text(float(cells)))
-            self.tile("Cells/s").show_value(short_number_text(cells / max(event.seconds, 1e-9)))
         if event.solution is not None and self.problem is not None:
             self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 

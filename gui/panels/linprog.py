@@ -21,7 +21,7 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.stacked import StackedPlot
 from gui.problem.preview_data import shades, sparsity_pattern
-from gui.runs.summary import NO_SOLUTION
+from gui.runs.view import NO_SOLUTION
 
 __all__ = ["LinearProgramPanel"]
 
@@ -113,8 +113,6 @@ class LinearProgramPanel(Panel):
 
     def _measure(self, event: Metric) -> None:
         self._group.add(event.time, event.name, event.value)
-        if event.name == "duality_gap":
-            self.show_gap(event.value)
 
     def _iteration(self, iteration: float, values: dict[str, float]) -> None:
         """The measures of one iteration."""

@@ -39,6 +39,14 @@ class Tile(QWidget):
                 layout.activate()  # before it is painted, or the text would be cut off
         self.update()
 
+    def rename(self, name: str) -> None:
+        """Change what is under the value."""
+        if name != self.name:
+            self.name = name
+            self.setAccessibleName(name)
+            self.updateGeometry()
+            self.update()
+
     def settle(self) -> None:
         """Shrink to the width of the present value, which is final."""
         self._widest = self._value_width()

@@ -57,7 +57,7 @@ def report(panel: Panel) -> str:
     page: str = template.render(
         title=panel.run.title or (started.name if started else "") or panel.run.solver,
         about=started.description if started else "",
-        warnings=[*([panel.reason] if panel.reason else []), *panel.warnings],
+        warnings=[*([panel.reason] if panel.reason else []), *panel.view.warnings],
         tiles=panel.summary(),
         pictures=pictures,
         run=_facts(panel),

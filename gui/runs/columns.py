@@ -11,7 +11,7 @@ from typing import Any
 from engine.solvers import discover
 from engine.util.text import counter_text, gap_text, seconds_text, value_text
 from gui.runs.notes import RunNote
-from gui.runs.summary import state_text
+from gui.runs.view import state_text
 
 __all__ = [
     "COLUMNS",

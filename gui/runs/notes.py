@@ -20,7 +20,7 @@ from engine.runs.folder.lock import writer_of
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import open_regular, read_regular
 from engine.util.text import counted
-from gui.runs.summary import LIVE_STATES, Summary
+from gui.runs.view import LIVE_STATES, RunView
 
 __all__ = [
     "COLOURS",
@@ -108,18 +108,18 @@ class RunNote:
         """All options of the run, those that were not given, too, as far as they are known."""
         return {**self.options, **self.used}
 
-    def follow(self, summary: Summary) -> None:
+    def follow(self, view: RunView) -> None:
         """Take over the numbers of a run that is watched."""
-        self.state, self.message = summary.state, summary.message
-        self.warnings = list(summary.warnings)
-        self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
-        self.seconds = summary.event_seconds
-        self.kernels = summary.kernels
-        if summary.started is not None:
-            self.solver, self.problem = summary.started.solver, summary.started.description
-            self.kind, self.used = summary.started.problem, dict(summary.started.options)
-            self.devices, self.seed = list(summary.started.devices), summary.started.seed
-        self.counters = dict(summary.counters)
+        self.state, self.message = view.state, view.message
+        self.warnings = list(view.warnings)
+        self.best, self.bound, self.gap = view.best, view.bound, view.gap
+        self.seconds = view.clock
+        self.kernels = view.kernels
+        if view.started is not None:
+            self.solver, self.problem = view.started.solver, view.started.description
+            self.kind, self.used = view.started.problem, dict(view.started.options)
+            self.devices, self.seed = list(view.started.devices), view.started.seed
+        self.counters = dict(view.counters)
 
 
 _NOTES = TypeAdapter(RunNote)

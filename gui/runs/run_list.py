@@ -34,7 +34,7 @@ from gui.app.theme import Theme
 from gui.runs.library import Library
 from gui.runs.model import NOTE, Index
 from gui.runs.notes import RunNote
-from gui.runs.summary import state_text
+from gui.runs.view import state_text
 
 __all__ = ["RunList"]
 

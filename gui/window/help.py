@@ -18,7 +18,7 @@ from gui.app.icons import application_icon
 from gui.problem.samples import Sample
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
-from gui.runs.summary import state_text
+from gui.runs.view import state_text
 
 __all__ = ["Help"]
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 from engine.util.text import value_text
 from gui.app.icons import application_icon
 from gui.app.taskbar import TaskbarProgress
-from gui.runs.summary import state_text
+from gui.runs.view import state_text
 from gui.window.run_tab import RunTab
 from gui.window.tabs import Tabs
 
@@ -24,9 +24,8 @@ def title_of(running: list[RunTab]) -> str:
         return "Quintet"
     if len(running) > 1:
         return f"{len(running)} runs – Quintet"
-    fraction = running[0].summary.fraction
-    progress = "" if fraction is None else f"{int(100 * fraction)} % "
-    return f"{progress}{running[0].note.title} – Quintet"
+    parts = (running[0].view.progress_text, running[0].note.title, "Quintet")
+    return " – ".join(part for part in parts if part)
 
 
 class Notices(QObject):
@@ -42,7 +41,7 @@ class Notices(QObject):
     def update(self) -> None:
         """Show the progress in the title and in the taskbar."""
         running = self._tabs.running()
-        fractions = [tab.summary.fraction for tab in running]
+        fractions = [tab.view.fraction for tab in running]
         known = [fraction for fraction in fractions if fraction is not None]
         self.taskbar.show(min(known) if known else None)
         title = title_of(running)

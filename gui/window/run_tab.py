@@ -31,7 +31,7 @@ from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
-from gui.runs.summary import NO_SOLUTION, Summary
+from gui.runs.view import NO_SOLUTION, RunView
 from gui.window.bars import SPEEDS, Banner, ReplayBar
 
 __all__ = ["RunTab"]
@@ -57,7 +57,7 @@ class RunTab(Cleanup, QWidget):
     def __init__(self, note: RunNote, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.note, self.theme = note, theme
-        self.summary = Summary()
+        self.view = RunView()
         self.panel: Panel | None = None
         self.child: Child | Follower | None = None
         self.player: Player | None = None
@@ -71,6 +71,7 @@ class RunTab(Cleanup, QWidget):
         self._drawn = 0.0
         self._problem: Problem | None = None
         self._job: Job | None = None
+        self.state_changed.connect(self.show_view)  # before others show what has changed
         self.banner = Banner()
         self._waiting = QLabel("Opening the run…")
         self._waiting.setObjectName("muted")
@@ -94,7 +95,7 @@ class RunTab(Cleanup, QWidget):
 
     def show_queued(self) -> None:
         """Show that the run waits for another one to end."""
-        self.summary.state = self.note.state = "queued"
+        self.view.state = self.note.state = "queued"
         self.state_changed.emit()
 
     def explain_wait(self, held: bool, before: int) -> None:
@@ -107,7 +108,7 @@ class RunTab(Cleanup, QWidget):
 
     def cancel(self) -> None:
         """Show that the run was removed from the queue."""
-        self.summary.end("cancelled")
+        self.view.end("cancelled")
         self.note.state = "cancelled"
         self._waiting.setText("Removed from the queue before it started.")
         self.complete = True
@@ -136,11 +137,10 @@ class RunTab(Cleanup, QWidget):
         child.ended.connect(self._on_child_end)
         self._make_panel()
         if self.panel is not None:
-            self.panel.state("starting")
             self.panel.wait_for("Starting the solver and opening the devices…")
         if recorded:
             self._show_earlier_sessions()
-        self.summary.state = "starting"
+        self.view.state = "starting"
         child.start()
         self.state_changed.emit()
 
@@ -194,7 +194,7 @@ class RunTab(Cleanup, QWidget):
             self._waiting.setText("This run cannot be shown.")
         self.banner.show_message(str(error))
         self.logged.emit("error", str(error))
-        self.summary.state = self.note.state
+        self.view.state = self.note.state
         self.complete = True
         self.state_changed.emit()
 
@@ -226,15 +226,15 @@ class RunTab(Cleanup, QWidget):
         schema = solver.schema if solver is not None else None
         about = note.title, note.colour, schema, self.usual_kernels, note
         run = RunInfo(note.solver, metrics, self._problem, folder, *about)
-        former, self.panel = self.panel, panel_for(run, self.theme, self)
+        state, self.view = self.view.state, RunView()
+        self.view.state, self.view.usual_kernels = state, self.usual_kernels
+        former, self.panel = self.panel, panel_for(run, self.theme, self, self.view)
+        self.panel.show_view()
         self.panel.hide()
         if former is not None:
             self.panel.pages.setCurrentIndex(former.pages.currentIndex())
             if former is not self._shown:
                 former.deleteLater()
-        state = self.summary.state
-        self.summary = Summary()
-        self.summary.state, self.summary.usual_kernels = state, self.usual_kernels
         QTimer.singleShot(0, self, self._show_panel)  # not in the same turn: together they block too long
 
     def _show_panel(self) -> None:
@@ -252,7 +252,7 @@ class RunTab(Cleanup, QWidget):
     def _on_rewind(self) -> None:
         self.complete = False
         self._discard_job()
-        self.summary.state = "running"
+        self.view.state = "running"
         self._make_panel()
         self.state_changed.emit()
 
@@ -264,11 +264,41 @@ class RunTab(Cleanup, QWidget):
         return self.panel is not None and self.player is not None and self.player.fast_forwarding
 
     def tick(self) -> None:
-        """Take the events that have arrived and show them; called for every frame."""
+        """Take the events that have arrived and show them, and bring all labels up to date; called for every frame."""
         if self.panel is None:
             return
+        if self._tick(self.panel):
+            self.show_view()
+
+    def show_view(self) -> None:
+        """Show the same numbers in all places."""
+        self.view.replay = self._doing()
+        player = self.player if self.bar is not None and self.player is not None and not self.player.over else None
+        self.view.advance(None if player is None else player.position)
+        if self.panel is not None:
+            self.panel.show_view()
+        if self.child is not None and self.view.started is not None and not self._reading_earlier:
+            self.note.follow(self.view)
+
+    @property
+    def _reading_earlier(self) -> bool:
+        """Whether the recorded events of a resumed run are being read."""
+        return self.child is not None and self.player is not None
+
+    def _doing(self) -> str:
+        """What is being done with a recording, if there is one and it has not come to its end."""
+        if self.player is None or self.player.over:
+            return "running elsewhere" if self.child is None and self.complete and self.view.live else ""
+        if self.child is not None:
+            return "starting"
+        if math.isinf(self.player.speed):
+            return "opening"
+        return "replay, paused" if self.player.paused else "replay"
+
+    def _tick(self, panel: Panel) -> bool:
+        """Show what has arrived; whether there is something that may still come."""
         fast_forwarding = self.fast_forwarding
-        earlier = self.child is not None and self.player is not None  # a resumed run: its recorded events come first
+        earlier = self._reading_earlier
         if self.player is not None and earlier:
             events = self.player.take(self._most)
         elif self.child is not None and self.child.running:
@@ -276,28 +306,27 @@ class RunTab(Cleanup, QWidget):
         elif self.player is not None and self.player.running:
             events = self.player.take(self._most)
         else:
-            return
+            return False
         now = time.perf_counter()
         draw = not fast_forwarding or now - self._drawn > _DRAW_SECONDS
         if events:
             self._show(events, draw)
         if earlier and self.player is not None and self.player.over:
             self.player = None
-            self.summary.state = "starting"
-            self.panel.state("starting")
+            self.view.state = "starting"
             self.state_changed.emit()
         if fast_forwarding and (draw or not self.fast_forwarding):
-            self.panel.refresh()
+            panel.refresh()
         if draw:
             self._drawn = now
             if self.bar is not None:
                 self.bar.follow()
+        return True
 
     def _show(self, events: list[Event], draw: bool) -> None:
         assert self.panel is not None
         began = time.perf_counter()
-        before = self.summary.state
-        self.summary.take(events)
+        before = self.view.state
         try:
             self.panel.feed(events, draw)
         except Exception as error:  # a dashboard's error must stop neither the run nor other tabs
@@ -316,8 +345,8 @@ class RunTab(Cleanup, QWidget):
                     self.logged.emit(event.level, event.message)
                 elif isinstance(event, Failed):
                     self.logged.emit("error", event.message)
-            self.note.follow(self.summary)
-        if self.summary.state != before:
+            self.note.follow(self.view)
+        if self.view.state != before:
             self.state_changed.emit()
 
     # --- endings ------------------------------------------------------------------------------------------------
@@ -327,16 +356,14 @@ class RunTab(Cleanup, QWidget):
         state, message = self.child.outcome()
         if not self.child.own:
             self.banner.hide()  # it says that the run is in progress elsewhere
-        unreported = self.summary.live
+        unreported = self.view.live
         if unreported or message:
-            self.summary.end(state, message)
-        self.note.follow(self.summary)
+            self.view.end(state, message)
+        self.note.follow(self.view)
         if message:
             self.banner.show_message(f"{message[:1].upper()}{message[1:].rstrip('.')}. {self._resume_hint()}")
             if (unreported and state != "failed") or not isinstance(self.child.last, Failed):
                 self.logged.emit("error", message)
-            if self.panel is not None:
-                self.panel.state(state)
         elif self.child.invalid_lines:
             lines = counted(self.child.invalid_lines, "line")
             self.logged.emit("warning", f"ignored {lines} from the solver that no event is in")
@@ -353,12 +380,10 @@ class RunTab(Cleanup, QWidget):
         )
 
     def _on_player_end(self) -> None:
-        if self.summary.live and self.note.live and self.child is None:
+        if self.view.live and self.note.live and self.child is None:
             self.banner.show_message("This run is in progress elsewhere; this is its state when it was read.", "info")
-        elif self.summary.live:
-            self.summary.end(self.note.state if not self.note.live else "killed", self.note.message)
-            if self.panel is not None:
-                self.panel.state(self.summary.state)
+        elif self.view.live:
+            self.view.end(self.note.state if not self.note.live else "killed", self.note.message)
             self.state_changed.emit()
         if self.note.message and not self.complete and self.note.state not in NO_SOLUTION:
             self.banner.show_message(self.note.message)
@@ -393,11 +418,10 @@ class RunTab(Cleanup, QWidget):
 
     def _complete_events(self, recorded: Recorded | None) -> None:
         """Show the last numbers from the result where the record of the events is cut off before them."""
-        if self.panel is None or recorded is None or recorded.result is None or self.summary.finished:
+        if self.panel is None or recorded is None or recorded.result is None or self.view.finished:
             return
         cut_off = f"the record of the events is cut off at {seconds_text(self.panel.time)}"
         last = finished(recorded.result, max(self.panel.time, recorded.result.seconds))
-        self.summary.take([last])
         self.panel.feed([last])
         self.banner.show_message(f"{cut_off.capitalize()}. The last numbers are those of the result.", "warning")
         self.logged.emit("warning", cut_off)
@@ -407,7 +431,7 @@ class RunTab(Cleanup, QWidget):
         self._show_result(None)
 
     def _on_stopping(self, how: str) -> None:
-        self.summary.state = "stopping"
+        self.view.state = "stopping"
         self.note.state = "stopping"
         if how != STOP_REQUESTED:
             self.logged.emit("warning", f"the solver process does not stop; {how}")
@@ -428,7 +452,7 @@ class RunTab(Cleanup, QWidget):
     @property
     def steerable(self) -> bool:
         """Whether there is something to pause."""
-        return (self.owned and self.summary.state in ("running", "paused")) or (self.bar is not None)
+        return (self.owned and self.view.state in ("running", "paused")) or (self.bar is not None)
 
     @property
     def over(self) -> bool:
@@ -439,7 +463,7 @@ class RunTab(Cleanup, QWidget):
     def paused(self) -> bool:
         """Whether the run, or its replay, is paused."""
         if self.live:
-            return self.summary.state == "paused"
+            return self.view.state == "paused"
         return self.player is not None and self.player.paused
 
     def pause(self) -> None:

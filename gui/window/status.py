@@ -5,10 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
-from engine.util.text import rate_text, seconds_text
+from engine.util.text import seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
-from gui.runs.summary import remaining_text, state_text
 from gui.window.run_tab import RunTab
 
 __all__ = ["RunStatus"]
@@ -44,22 +43,16 @@ class RunStatus:
                 _set(label, "")
             self.progress.hide()
             return
-        summary = tab.summary
-        warnings = len(summary.warnings)
-        _set(
-            self.state,
-            state_text(summary.state, warnings),
-            state_colour(self._theme, summary.state, warnings),
-        )
-        fraction = summary.fraction if summary.live else None
+        view = tab.view
+        colour = self._theme.muted if view.replay else state_colour(self._theme, view.state, len(view.warnings))
+        _set(self.state, view.state_text, colour)
+        fraction = view.fraction
         self.progress.setVisible(fraction is not None)
         if fraction is not None:
             self.progress.setValue(round(1000 * fraction))
-        remaining = remaining_text(summary.remaining.estimate()) if summary.state == "running" else ""
-        phase = ", ".join(part for part in (summary.phase, remaining) if part)
-        _set(self.phase, phase if summary.live else "")
-        _set(self.rate, rate_text(summary.rate) if summary.state == "running" and summary.rate else "")
-        _set(self.elapsed, seconds_text(summary.seconds if tab.player is None else tab.player.position))
+        _set(self.phase, ", ".join(part for part in (view.phase if view.working else "", view.remaining_text) if part))
+        _set(self.rate, view.rate.text if view.rate else "")
+        _set(self.elapsed, seconds_text(view.clock))
 
     def set_theme(self, theme: Theme) -> None:
         """Use other colours from the next change on."""

@@ -31,7 +31,6 @@ Extra = CompareTab | StatisticsTab | MonitorTab
 
 EXTRAS = (CompareTab, StatisticsTab, MonitorTab)
 
-_UPDATE_LIST_EVERY = 6  # frames
 _LONGEST_TITLE = 28  # letters of a title in a tab
 _TRIM_AFTER = 1500  # milliseconds after the last tab was closed
 
@@ -63,7 +62,6 @@ class Tabs(QObject):
         self.discard_ended_hidden = True
         self.command: Sequence[str] | None = None
         """What starts ``quintet`` in child processes; None for the usual."""
-        self._frames = 0
         self._trim = QTimer(self, singleShot=True, interval=_TRIM_AFTER)
         self._trim.timeout.connect(return_memory)
         self.widget = QTabWidget()
@@ -293,15 +291,11 @@ class Tabs(QObject):
 
     def tick(self) -> bool:
         """Show new events in all tabs; True if one is fast-forwarding, so that frames should come faster."""
-        self._frames += 1
-        for tab in list(self.runs.values()):
-            tab.tick()
         for compared in self.comparisons:
             compared.tick()
-        if self._frames % _UPDATE_LIST_EVERY == 0:
-            for tab in self.runs.values():
-                if not tab.live:
-                    continue
+        for tab in list(self.runs.values()):
+            tab.tick()
+            if tab.live:
                 self._run_list.update_run(tab.note)
         return any(tab.fast_forwarding for tab in self.runs.values())
 

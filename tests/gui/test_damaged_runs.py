@@ -43,7 +43,7 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     assert all("problem.npz" in message for message in said)  # no other trouble
     assert tab.panel is not None
     assert tab.panel.result is not None
-    assert tab.summary.state == str(tab.panel.result.status)
+    assert tab.view.state == str(tab.panel.result.status)
     assert not tab._incomplete
     tab.close_sources()
 
@@ -65,7 +65,7 @@ def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any
     assert "is cut off" in tab.banner.text.text()
     assert "those of the result" in tab.banner.text.text()
     numbers = dict(tab.panel.summary())
-    assert numbers["State"].partition(",")[0] == tab.summary.state == str(result.status)
+    assert numbers["State"].partition(",")[0] == tab.view.state == str(result.status)
     assert numbers["Elapsed"] == seconds_text(result.seconds)
     if result.objective is not None:
         assert numbers["Best"] == value_text(result.objective)

@@ -15,7 +15,7 @@ import pytest
 from engine import cli
 from engine.events import Progress
 from gui.report.notebook import notebook, write_notebook
-from gui.runs.summary import Summary, remaining_text
+from gui.runs.view import RunView, remaining_text
 from gui.window import notices
 from gui.window.notices import title_of
 from tests.support.app import SAMPLES
@@ -44,7 +44,7 @@ def test_the_app_is_installed_for_the_desktop_and_removed_again(
 
 
 def run_in_progress(title: str, done: float, total: float) -> Any:
-    summary = Summary()
+    summary = RunView()
     summary.take([Progress(time=1.0, phase="items", done=done, total=total)])
     return SimpleNamespace(summary=summary, note=SimpleNamespace(title=title))
 
@@ -72,7 +72,7 @@ def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypat
 
 
 def test_the_solvers_own_estimate_is_shown_with_its_spread() -> None:
-    summary = Summary()
+    summary = RunView()
     about = {"phase": "search", "done": 5.0, "total": 100.0, "limit": True}
     summary.take([Progress(time=1.0, **about, seconds_left=60.0, seconds_left_low=40.0, seconds_left_high=90.0)])
     assert summary.remaining.estimate() == (40.0, 90.0)

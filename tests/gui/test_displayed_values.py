@@ -29,7 +29,7 @@ from gui.report.report import report
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.remaining import RemainingTime
-from gui.runs.summary import NO_SOLUTION, Summary, remaining_text, state_text
+from gui.runs.view import NO_SOLUTION, RunView, remaining_text, state_text
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import begin, ended, load
@@ -114,7 +114,7 @@ def test_a_result_with_a_warning_is_not_shown_as_good(qtbot: Any) -> None:
     assert message.strip() in report(panel)
     panel.set_theme(DARK)
     assert tile.colour == DARK.warning
-    summary, note = Summary(), RunNote("a", "a", "a")
+    summary, note = RunView(), RunNote("a", "a", "a")
     summary.take(events)
     note.follow(summary)
     assert note.warnings == [message]
@@ -155,11 +155,11 @@ def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbo
     panel.feed(events)
     assert panel._warning_label.isVisible()
     assert panel._warning_label.text() == f"{state_text(status).capitalize()}: {reason}"
-    assert panel.warnings == []
+    assert panel.view.warnings == []
     assert {"Gap", "Best"}.isdisjoint(dict(panel.summary()))
     assert panel.tile("State").value == state_text(status)
     assert reason in report(panel)
-    summary = Summary()
+    summary = RunView()
     summary.take(events)
     assert (summary.message, summary.warnings) == (reason, [])
 
@@ -287,7 +287,7 @@ def test_iterations_do_not_move_when_the_run_ends(qtbot: Any) -> None:
 
 
 def test_a_limit_is_not_shown_as_progress() -> None:
-    summary = Summary()
+    summary = RunView()
     summary.take([STARTED, Progress(time=1, phase="iterations", done=9, total=300, unit="iterations", limit=True)])
     assert summary.fraction is None
     summary.take([Progress(time=2, phase="items", done=9, total=300, unit="items")])
@@ -340,7 +340,7 @@ def test_no_remaining_time_is_shown_for_a_run_that_slows_down() -> None:
 
 
 def test_an_estimate_begins_anew_with_each_phase() -> None:
-    summary = Summary()
+    summary = RunView()
     steps = [Progress(time=t / 10, phase="a", done=t, total=100) for t in range(60)]
     summary.take([STARTED, *steps])
     assert summary.remaining.estimate() is not None

@@ -49,7 +49,7 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, ope
     child, folder = elsewhere
     window = open_window(COUNTING)
     tab = opened(qtbot, window, folder)
-    qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > 0, timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running" and tab.panel.time > 0, timeout=120_000)
     seen = tab.panel.time
     qtbot.waitUntil(lambda: tab.panel.time > seen + 0.2, timeout=120_000)  # live
     assert f"process {child.pid}" in tab.banner.text.text()
@@ -67,7 +67,7 @@ def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_windo
     child, folder = elsewhere
     window = open_window(COUNTING)
     tab = opened(qtbot, window, folder)
-    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running", timeout=120_000)
     child.kill()
     child.wait()
     ended(qtbot, tab)

@@ -16,7 +16,7 @@ from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.notes import RunNote
-from gui.runs.summary import Summary
+from gui.runs.view import RunView
 from tests.support import counting
 
 STARTED = counting.STARTED
@@ -35,7 +35,7 @@ def panel_of(qtbot: Any, solver: str, **about: Any) -> Panel:
 
 @pytest.mark.parametrize("metrics", [(), (MetricSpec("speed", "Speed", "steps/s"),)], ids=["progress", "metric"])
 def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> None:
-    summary = Summary()
+    summary = RunView()
     summary.take([STARTED.model_copy(update={"metrics": [vars(spec) for spec in metrics]})])
     for tenth in range(20):
         summary.take(
@@ -56,14 +56,14 @@ def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> No
 
 
 def test_progress_without_a_unit_has_no_rate() -> None:
-    summary = Summary()
+    summary = RunView()
     summary.take([STARTED, *(Progress(time=done, phase="first solution", done=done, total=1) for done in (0.0, 1.0))])
     assert summary.rate is None
     assert summary.fraction == 1.0
 
 
 def test_a_count_has_neither_bound_nor_gap() -> None:
-    summary, note = Summary(), RunNote("a", "a", "a")
+    summary, note = RunView(), RunNote("a", "a", "a")
     summary.take([STARTED, Finished(time=1.0, status="complete", objective=365_596, bound=365_596, gap=0.0)])
     note.follow(summary)
     assert (note.best, note.bound, note.gap) == (365_596, None, None)

@@ -24,7 +24,7 @@ from engine.cli.running import solve
 from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.solvers import discover
-from engine.util.text import gap_text, rate_text, seconds_text, value_text
+from engine.util.text import gap_text, seconds_text, value_text
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
@@ -34,7 +34,7 @@ from gui.runs.columns import column_named
 from gui.runs.library import Library
 from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
-from gui.runs.summary import Summary
+from gui.runs.view import Rate, RunView
 from tests.support import counting
 from tests.support.app import SAMPLES
 from tests.support.examples import examples
@@ -46,7 +46,7 @@ STARTED = counting.STARTED
 
 def test_the_numbers_of_a_run_follow_its_events() -> None:
     spec = {"name": "speed", "title": "Speed", "unit": "nodes/s", "per_device": True}
-    numbers = Summary()
+    numbers = RunView()
     numbers.take(
         [
             STARTED.model_copy(update={"metrics": [spec], "sense": "minimize"}),
@@ -57,8 +57,8 @@ def test_the_numbers_of_a_run_follow_its_events() -> None:
         ]
     )
     assert (numbers.state, numbers.best, numbers.bound, numbers.gap, numbers.fraction) == ("running", 12, 9, 0.25, 0.25)
-    assert numbers.rate == (5e6, "nodes/s")
-    assert rate_text(numbers.rate) == "5M nodes/s"
+    assert numbers.rate == Rate(5e6, "nodes/s", average=False)
+    assert numbers.rate.text == "5M nodes/s (momentary)"
     numbers.take([StateChanged(time=2.0, state="paused")])
     assert (numbers.state, numbers.seconds, numbers.live) == ("paused", 2.0, True)
     numbers.take([Finished(time=3.0, status="optimal", objective=10, bound=10, gap=0.0, counters={"nodes": 4})])
@@ -66,13 +66,13 @@ def test_the_numbers_of_a_run_follow_its_events() -> None:
 
 
 def test_progress_is_the_rate_where_no_metric_is() -> None:
-    numbers = Summary()
+    numbers = RunView()
     numbers.take([STARTED, *(Progress(time=t, phase="x", done=10 * t, total=100, unit="items") for t in (1, 2, 3))])
-    assert numbers.rate == (10, "items/s")
+    assert numbers.rate == Rate(10, "items/s", average=False)
 
 
 def test_a_failed_run_keeps_its_message() -> None:
-    numbers = Summary()
+    numbers = RunView()
     numbers.take([STARTED, Failed(time=1, error="DeviceError", message="the abacus broke", exit_code=3)])
     assert (numbers.state, numbers.message) == ("failed", "the abacus broke")
 

@@ -48,7 +48,7 @@ def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
             shown = opened(qtbot, window, note.path)
             ended(qtbot, shown)
         panel = shown.panel
-        assert shown.summary.message == shown.note.message == reason
+        assert shown.view.message == shown.note.message == reason
         assert panel._warning_label.text() == f"Infeasible: {reason}"
         assert not shown.banner.isVisible()
         assert shown.note.warnings == []

@@ -36,7 +36,7 @@ def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: 
     window.tabs.setCurrentWidget(first)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, first)
-    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: second.view.state == "running", timeout=120_000)
     assert third.note.state == "queued"
     window.tabs.setCurrentWidget(third)
     qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
@@ -59,7 +59,7 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: An
     assert dialog.intValue() == 1
     dialog.setIntValue(2)
     dialog.accept()
-    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: second.view.state == "running", timeout=120_000)
     assert window.run_tabs.running() == [first, second]
     assert window.launcher.most_at_once == int(window.settings.value("runs_at_once")) == 2
 
@@ -86,4 +86,4 @@ def test_a_queued_run_starts_though_its_tab_is_closed(qtbot: Any, window: Any, c
     window.tabs.setCurrentWidget(first)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, first)
-    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: second.view.state == "running", timeout=120_000)

@@ -21,7 +21,7 @@ from gui.plot.tables import ByteCount, cell_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 from gui.runs.run_list import accessible_text
-from gui.runs.summary import Summary
+from gui.runs.view import RunView
 from tests.support.counting import STARTED
 from tests.support.dashboards import figure
 
@@ -34,7 +34,7 @@ GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "7.349e-07 %", 0.05: "5 %", 
 def test_a_gap(qtbot: Any, tmp_path: Path, solver: str, gap: float, text: str) -> None:
     best = Incumbent(time=1.0, objective=2178, bound=1916, gap=gap)
     end = Finished(time=2.0, status="time_limit", objective=2178, bound=1916, gap=gap)
-    panel, note, summary = panel_for(RunInfo(solver), LIGHT), RunNote("a", str(tmp_path), "a"), Summary()
+    panel, note, summary = panel_for(RunInfo(solver), LIGHT), RunNote("a", str(tmp_path), "a"), RunView()
     qtbot.addWidget(panel)
     panel.feed([BEGUN, best, end])
     summary.take([BEGUN, best, end])

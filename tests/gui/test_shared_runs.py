@@ -71,7 +71,7 @@ def test_an_exported_run_is_dropped_and_becomes_a_run_of_its_own(
         for path in RECORDED.iterdir():
             assert (tab.note.path / path.name).read_bytes() == path.read_bytes()
     assert not list(window.library.home.glob(".unpacking*"))
-    assert tabs[0].summary.best == RunFolder.open(RECORDED).result().objective
+    assert tabs[0].view.best == RunFolder.open(RECORDED).result().objective
 
 
 def packed(path: Path, *names: str, link: str = "") -> Path:

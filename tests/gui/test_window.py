@@ -57,7 +57,7 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
     qtbot.wait(500)
     assert tab.panel.time == nodes
     qtbot.keyClick(window, Qt.Key.Key_F6)
-    qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > nodes, timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running" and tab.panel.time > nodes, timeout=120_000)
     qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"

@@ -96,7 +96,7 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     assert again.tool_bar.given() == {"time_limit": 12.5, "devices": ["opencl:0"]}
     tab = again.tabs.currentWidget()
     qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
-    assert tab.summary.best == first.best
+    assert tab.view.best == first.best
     assert "small.txt" in again.pane.gallery.topLevelItem(0).child(0).text(0)
 
 
@@ -146,11 +146,11 @@ def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, ta
     tab.player.seek(tab.player.duration / 2)
     qtbot.waitUntil(lambda: not tab.player.seeking, timeout=120_000)
     assert tab.panel.time == pytest.approx(tab.player.duration / 2, abs=0.2)
-    assert tab.summary.state == "running"
+    assert tab.view.state == "running"
     bar.speed.setCurrentIndex(bar.speed.findText("at once"))
     bar.play.click()
     qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
-    assert tab.summary.state == "optimal"
+    assert tab.view.state == "optimal"
     again = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
     assert [name for name, *_ in again] == [name for name, *_ in live]
     for (_, x, y), (_, u, v) in zip(live, again, strict=True):
@@ -187,7 +187,7 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
     (odd / "events.jsonl").write_text("\n".join(lines) + "\n")
     tabs = [opened(qtbot, window, folder) for folder in (odd, SAMPLES / "recorded" / "linprog")]
     qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=120_000)
-    assert [tab.summary.state for tab in tabs] == ["optimal", "optimal"]
+    assert [tab.view.state for tab in tabs] == ["optimal", "optimal"]
     assert "shown incompletely" in tabs[0].banner.text.text()
     assert tabs[1].banner.isHidden()
 
@@ -262,7 +262,7 @@ def test_a_stopped_run_continues_from_its_checkpoint(
     load(qtbot, window, counting_files / "long.txt")
     window.pane.form.set_values({"hold": 100})
     tab = begin(qtbot, window)
-    qtbot.waitUntil(lambda: tab.summary.done > 50, timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.done > 50, timeout=120_000)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
@@ -276,7 +276,7 @@ def test_a_stopped_run_continues_from_its_checkpoint(
     )
     again = window.tabs.currentWidget()
     qtbot.waitUntil(lambda: again.panel is not None and again.player is None, timeout=120_000)
-    assert (again.summary.state, dict(again.panel.summary())["State"]) == ("starting", "starting")
+    assert (again.view.state, dict(again.panel.summary())["State"]) == ("starting", "starting")
     silent.clear()  # what the process reports arrives from now on
     ended(qtbot, again)
     assert again.note is tab.note
@@ -358,11 +358,11 @@ def test_a_whole_session_goes_by_keys(
     load(qtbot, window, counting_files / "endless.txt")
     press(Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running", timeout=120_000)
     press(Qt.Key.Key_F6)
     qtbot.waitUntil(lambda: tab.paused, timeout=120_000)
     press(Qt.Key.Key_F6)
-    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running", timeout=120_000)
     press(Qt.Key.Key_F5, SHIFT)
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"

@@ -48,7 +48,7 @@ def begin(qtbot: Any, window: Any) -> Any:
     """Press F5, and wait until the child has begun to solve; the tab."""
     qtbot.keyClick(window, Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.summary.state == "running" or not tab.live, timeout=120_000)
+    qtbot.waitUntil(lambda: tab.view.state == "running" or not tab.live, timeout=120_000)
     return tab
 
 

@@ -1,4 +1,4 @@
-"""The key numbers of a run, from its events: state, best, bound, gap, time, progress, rate, warnings."""
+"""What is shown of a run in words and numbers, from its events, wherever they come from: one place for every label."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from engine.events import Compiling, Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
-from engine.util.text import compiling_text, counted
+from engine.util.text import compiling_text, counted, rate_text
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 
 __all__ = [
     "LIVE_STATES",
     "NO_SOLUTION",
-    "Summary",
+    "Rate",
+    "RunView",
     "remaining_text",
     "state_text",
 ]
@@ -29,11 +31,34 @@ _RATE_WINDOW = 3.0
 _MONTH = 30 * 86400.0  # seconds
 
 
-class Summary:
-    """The numbers of a run, kept up to date event by event.
+@dataclass(frozen=True)
+class Rate:
+    """How fast a run is: now, or on ``average`` over the whole run once it has ended."""
+
+    value: float
+    unit: str
+    average: bool
+
+    @property
+    def kind(self) -> str:
+        """``average`` or ``momentary``."""
+        return "average" if self.average else "momentary"
+
+    @property
+    def text(self) -> str:
+        """The rate with its unit and what it is."""
+        return f"{rate_text((self.value, self.unit))} ({self.kind})"
+
+
+class RunView:
+    """What every label says of a run, kept up to date event by event.
 
     Attributes
     ----------
+    clock : float
+        Seconds of the run, as of the last :meth:`advance`, so that all labels show the same.
+    replay : str
+        What is being done with a recording, such as ``"replay"``; empty where the labels are those of the run itself.
     state : str
         One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
     finished : bool
@@ -51,6 +76,8 @@ class Summary:
 
     def __init__(self) -> None:
         self.state = "starting"
+        self.replay = ""
+        self.clock = 0.0
         self.started: Started | None = None
         self.finished = False
         self.best: float | int | None = None
@@ -67,6 +94,7 @@ class Summary:
         self.counters: dict[str, Any] = {}
         self.kernels = self.usual_kernels = 0
         self._last = (0.0, time.monotonic())
+        self._time = 0.0
         self._rates: dict[str, dict[str | None, tuple[float, float]]] = {}
         self._rate_units: dict[str, str] = {}
         self._steps: deque[tuple[float, float]] = deque(maxlen=64)
@@ -75,9 +103,14 @@ class Summary:
         """Bring the numbers up to date."""
         for event in events:
             self._take(event)
+        self.advance()
+
+    def advance(self, position: float | None = None) -> None:
+        """Set the clock: to the time of the run, or to the position in its recording."""
+        self.clock = self.seconds if position is None else position
 
     def _take(self, event: Event) -> None:
-        self._last = (event.time, time.monotonic())
+        self._last, self._time = (event.time, time.monotonic()), event.time
         match event:
             case Metric():
                 if event.name in self._rate_units:
@@ -108,7 +141,7 @@ class Summary:
                 self.state = event.state
             case Started():
                 self.started = event
-                self.state = "running"
+                self.state, self.finished = "running", False
                 self._rate_units = {
                     str(spec["name"]): str(spec["unit"])
                     for spec in event.metrics
@@ -116,6 +149,7 @@ class Summary:
                 }
             case Finished():
                 self.state, self.finished = event.status, True
+                self._last = (event.seconds or event.time, self._last[1])
                 self._show_best(event)
                 self.counters = dict(event.counters)
                 if event.status in NO_SOLUTION:
@@ -136,6 +170,28 @@ class Summary:
     def end(self, state: str, message: str = "") -> None:
         """Record the end of a run that emitted no final event."""
         self.state, self.message = state, message
+        self.advance()
+
+    @property
+    def working(self) -> bool:
+        """Whether the run itself is in progress now: there is something to wait for."""
+        return self.live and not self.replay
+
+    @property
+    def state_text(self) -> str:
+        """The state in words, with the number of warnings, or what is being done with the recording."""
+        return self.replay or state_text(self.state, len(self.warnings))
+
+    @property
+    def remaining_text(self) -> str:
+        """The remaining time as a range; empty where it is not known, or nothing runs."""
+        running = self.working and self.state == "running"
+        return remaining_text(self.remaining.estimate()) if running else ""
+
+    @property
+    def progress_text(self) -> str:
+        """The share of the phase that is done and its name; empty where the share is not known."""
+        return "" if self.fraction is None else f"{int(100 * self.fraction)} % of {self.phase}"
 
     @property
     def seconds(self) -> float:
@@ -145,32 +201,38 @@ class Summary:
         return seconds + time.monotonic() - at if running else seconds
 
     @property
-    def event_seconds(self) -> float:
+    def event_time(self) -> float:
         """The time of the last event."""
-        return self._last[0]
+        return self._time
 
     @property
     def fraction(self) -> float | None:
-        """Progress of the present phase, from 0 to 1; None if unknown."""
-        if self.limited or not self.total > 0 or not math.isfinite(self.total):
+        """Progress of the present phase, from 0 to 1; None if it is unknown, or nothing runs."""
+        if not self.working or self.limited or not self.total > 0 or not math.isfinite(self.total):
             return None
         return min(1.0, max(0.0, self.done / self.total))
 
     @property
-    def rate(self) -> tuple[float, str] | None:
-        """The present rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress.
+    def rate(self) -> Rate | None:
+        """The rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress.
 
-        Progress without a unit, such as from no first solution to one, has no rate.
+        Of a run that has ended, it is what was counted in all for each second. Progress without a unit, such as from no
+        first solution to one, has no rate.
         """
+        going = self.state in ("running", "stopping")
         for name, unit in self._rate_units.items():
-            if values := self._rates.get(name):
+            total = self.counters.get(name.removesuffix("_per_second"))
+            if self.finished and total and self.seconds > 0:
+                return Rate(total / self.seconds, unit, average=True)
+            if going and (values := self._rates.get(name)):
                 newest = max(at for at, _ in values.values())
-                return sum(value for at, value in values.values() if at >= newest - _RATE_WINDOW), unit
-        if self.unit and len(self._steps) > 1:
+                now = sum(value for at, value in values.values() if at >= newest - _RATE_WINDOW)
+                return Rate(now, unit, average=False)
+        if going and self.unit and len(self._steps) > 1:
             last = self._steps[-1]
             first = next(step for step in self._steps if step[0] >= last[0] - _RATE_WINDOW)
             if last[0] > first[0] and last[1] > first[1]:
-                return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit}/s"
+                return Rate((last[1] - first[1]) / (last[0] - first[0]), f"{self.unit}/s", average=False)
         return None
 
 

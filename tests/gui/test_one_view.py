@@ -1,0 +1,173 @@
+"""Every label of a run says the same, whatever its events come from, and what its result says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QStatusBar
+
+from engine.events import Event, Finished, Started
+from engine.runs.folder.run_folder import RunFolder
+from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
+from gui.app.theme import LIGHT
+from gui.report.report import report
+from gui.runs.columns import column_named
+from gui.runs.notes import described
+from gui.runs.run_list import accessible_text
+from gui.window.notices import title_of
+from gui.window.run_tab import RunTab
+from gui.window.status import RunStatus
+from tests.support.app import SAMPLES
+
+SOLVERS = ("boa", "branch_and_bound", "gibbs", "knapsack", "linprog")
+
+
+class Source(QObject):
+    """Stands for a child process, or for one that is followed."""
+
+    line_read, stopping, ended = Signal(str), Signal(str), Signal()
+    invalid_lines, last = 0, None
+
+    def __init__(self, batches: list[list[Event]], own: bool) -> None:
+        super().__init__()
+        self.batches, self.own, self.running = batches, own, True
+
+    def start(self) -> None:
+        pass
+
+    def take(self, most: int) -> list[Event]:
+        if not self.batches:
+            self.running = False
+            return []
+        events = self.batches.pop(0)
+        self.last = events[-1]
+        return events
+
+    def outcome(self) -> tuple[str, str]:
+        return self.last.status, ""
+
+    def close(self) -> None:
+        pass
+
+
+def parts(events: list[Event], count: int = 5) -> list[list[Event]]:
+    size = -(-len(events) // count)
+    return [events[place : place + size] for place in range(0, len(events), size)]
+
+
+@pytest.fixture
+def make_tab(qtbot: Any) -> Iterator[Callable[[str], RunTab]]:
+    tabs: list[RunTab] = []
+
+    def make(solver: str) -> RunTab:
+        folder = SAMPLES / "recorded" / solver
+        note = described(folder, solver, "#0072b2")
+        tabs.append(RunTab(note, LIGHT))
+        qtbot.addWidget(tabs[-1])
+        return tabs[-1]
+
+    yield make
+    for tab in tabs:
+        tab.close_sources()
+
+
+def assert_same_labels(tab: RunTab, status: RunStatus) -> None:
+    """All labels are those of the view."""
+    view, note = tab.view, tab.note
+    status.show_run(tab)
+    tiles = dict(tab.panel.summary())
+    elapsed = seconds_text(view.clock)
+    assert (
+        (tiles["State"], tiles["Elapsed"]) == (status.state.text(), status.elapsed.text()) == (view.state_text, elapsed)
+    )
+    count = tab.panel.sense == "count"
+    shown = {"Solutions" if count else "Best": view.best, tab.panel.bound_title(): view.bound}
+    assert {name: tiles.get(name) for name in shown} == {
+        name: None if value is None else value_text(value) for name, value in shown.items()
+    }
+    assert tiles.get("Gap") == (None if view.gap is None else gap_text(view.gap))
+    rates = {name: text for name, text in tiles.items() if name.endswith(("momentary", "average"))}
+    if view.rate is None:
+        assert (rates, status.rate.text()) == ({}, "")
+    else:
+        unit = view.rate.unit[:1].upper() + view.rate.unit[1:]
+        assert rates == {f"{unit}, {view.rate.kind}": short_number_text(view.rate.value)}
+        assert status.rate.text() == f"{rate_text((view.rate.value, view.rate.unit))} ({view.rate.kind})"
+    assert status.progress.isHidden() == (view.fraction is None)
+    assert tiles.get("Remaining", "–") in (view.remaining_text.removesuffix(" left"), "–")
+    if tab.child is not None:
+        assert elapsed in accessible_text(note)
+        assert column_named("best").text(note) == value_text(view.best)
+        assert column_named("time").text(note) == elapsed
+        assert title_of([tab]).startswith(view.progress_text)
+    for name in ("best", "value", "incumbent"):
+        for plot in tab.panel.plots():
+            for curve in getattr(plot, "curves", ()):
+                if plot.key == "objective" and curve.name == name and view.best is not None:
+                    assert plot.value_text(curve.data.last) == value_text(view.best)
+
+
+def assert_result(tab: RunTab, status: RunStatus) -> None:
+    """All labels of a run that has ended are those of its result, and nothing is waited for."""
+    assert_same_labels(tab, status)
+    result, tiles = RunFolder.open(tab.note.path).result(), dict(tab.panel.summary())
+    assert tiles["State"].partition(",")[0] == result.status.value.replace("_", " ")
+    assert tiles["Elapsed"] == seconds_text(result.seconds)
+    assert tiles.get("Best") == (None if result.objective is None else value_text(result.objective))
+    assert not {name for name in tiles if name == "Remaining" or name.endswith("momentary")}
+    rate = tab.view.rate
+    if rate is not None:
+        counted = result.counters[{"nodes/s": "nodes", "cells/s": "cells"}.get(rate.unit, "iterations")]
+        assert (rate.average, rate.value) == (True, pytest.approx(counted / result.seconds))
+    page = re.sub(r"<[^>]+>", " ", report(tab.panel))
+    assert all(text in page for text in tiles.values() if "<" not in text)
+
+
+@pytest.mark.parametrize("state", ["live", "followed", "resumed", "replayed", "ended"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_labels_are_those_of_one_view_and_of_the_result(
+    qtbot: Any, make_tab: Callable[[str], RunTab], solver: str, state: str, tmp_path: Path
+) -> None:
+    tab, status, bar = make_tab(solver), None, QStatusBar()
+    qtbot.addWidget(bar)
+    status = RunStatus(bar, LIGHT)
+    events = list(RunFolder.open(tab.note.path).events())
+    if state in ("live", "followed", "resumed"):
+        problem = RunFolder.open(tab.note.path).problem()
+        batches = parts(events)
+        if state == "resumed":
+            begun = next(event for event in events if isinstance(event, Started))
+            again = begun.model_copy(update={"resumed": True, "time": batches[0][-1].time})
+            batches = [*batches[:3], [again], *batches[1:]]
+        tab.note.state = "starting"
+        source = Source(batches, own=state != "followed")
+        tab.show_live(source, problem)
+        while source.batches:
+            tab.tick()
+            assert_same_labels(tab, status)
+        tab._on_child_end()
+    else:
+        tab.show_recorded(1.0 if state == "replayed" else float("inf"))
+        qtbot.waitUntil(lambda: tab.player is not None, timeout=60_000)
+        if state == "replayed":
+            for share in (0.3, 0.7):
+                tab.player.seek(share * tab.player.duration)
+                qtbot.waitUntil(lambda: (tab.tick(), not tab.player.seeking)[1], timeout=60_000)
+                tab.tick()
+                assert_same_labels(tab, status)
+                assert (tab.view.state_text, tab.view.remaining_text, tab.view.fraction) == ("replay", "", None)
+                tab.pause()
+                tab.tick()
+                assert_same_labels(tab, status)
+                assert tab.view.state_text == "replay, paused"
+                tab.pause()
+            tab.player.set_speed(float("inf"))
+        qtbot.waitUntil(lambda: (tab.tick(), tab.player.over)[1], timeout=60_000)
+    qtbot.waitUntil(lambda: tab.complete, timeout=60_000)
+    assert isinstance(events[-1], Finished)
+    assert_result(tab, status)
