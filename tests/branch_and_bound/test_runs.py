@@ -412,7 +412,7 @@ def made(kind: str) -> engine.PermutationProblem:
 @pytest.mark.parametrize(
     "kind",
     [
-        *("Flowshop", "BlockingFlowshop", "NoWaitFlowshop", "FlowTime"),
+        *("BlockingFlowshop", "NoWaitFlowshop", "FlowTime"),  # a device improves the first schedule of a Flowshop
         *("ATSP", "QuadraticAssignment", "Tardiness", "LinearOrdering"),
     ],
 )
