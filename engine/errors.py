@@ -15,7 +15,7 @@
     │   ├── KernelError            3   a kernel does not compile or launch
     │   ├── DeviceLost             3   a device of a pool failed; the others may continue
     │   ├── PeerFailed             3   a device waited for another one, which failed
-    │   ├── RecordingError         3   work cannot be recorded on a device, or a recording does not hold any more
+    │   ├── RecordingError         3   work cannot be recorded on a device, or its recording is no longer valid
     │   ├── ClusterError           3   a cluster cannot be reached or used, or is lost
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
     ├── OutputError                5   what was asked for could not be written: the disk is full, or the like
@@ -84,13 +84,14 @@ __all__ = [
 
 
 class QuintetError(Exception):
-    """Base of every error raised on purpose; ``exit_code`` is what the command line ends with.
+    """Base of every error raised on purpose; ``exit_code`` is what the command line ends with, ``remedy`` what helps.
 
     If a run ended with it, ``best_objective`` and ``best_bound`` are the best that the run had found by then, and
     ``run_folder`` is where its last checkpoint is; else they are None.
     """
 
     exit_code = 1
+    remedy = ""
     best_objective: float | int | None = None
     best_bound: float | int | None = None
     run_folder: str | None = None
@@ -99,12 +100,14 @@ class QuintetError(Exception):
 class OutputError(QuintetError):
     """What was asked for could not be written, such as a solution to a full disk; the run itself ended as it says."""
 
+    remedy = "Free space on the disk or name another place; with a run folder the result is kept there."
     exit_code = 5
 
 
 class InputError(QuintetError, ValueError):
     """What the user gave cannot be used."""
 
+    remedy = "Change what the message names."
     exit_code = 2
 
 
@@ -121,6 +124,8 @@ class ProblemError(InputError):
         1-based line in that file.
     """
 
+    remedy = "Correct the line or argument that the message names; `--as KIND` reads a file as another kind."
+
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None) -> None:
         where = ""
         if path is not None:
@@ -133,17 +138,25 @@ class ProblemError(InputError):
 class OptionError(InputError):
     """An option or setting is unknown, or its value is not allowed."""
 
+    remedy = "`quintet solvers NAME` lists the options of a solver with their values."
+
 
 class DeviceNotFound(InputError):
     """No device answers to the name that was asked for."""
+
+    remedy = "`quintet devices` lists the names of the devices; `CUDA_VISIBLE_DEVICES` may hide some."
 
 
 class ProofError(InputError):
     """A proof file is damaged, or one of the checks of it fails."""
 
+    remedy = "Make the proof again with `quintet reproduce flowshop`, or get the file from its source."
+
 
 class RunFolderError(InputError):
     """A run folder is missing, damaged, in use, or belongs to another problem."""
+
+    remedy = "Wait until the process that uses the folder has ended, or start with `--from-start` or in another folder."
 
 
 class UntrustedCode(InputError):
@@ -157,6 +170,8 @@ class UntrustedCode(InputError):
     code : ForeignCode, optional
     """
 
+    remedy = "Read the code that the message names; if you trust it, allow it with `--trust`."
+
     def __init__(self, message: str, code: Any = None) -> None:
         super().__init__(message)
         self.code = code
@@ -165,11 +180,14 @@ class UntrustedCode(InputError):
 class DeviceError(QuintetError):
     """Trouble with a device or its driver."""
 
+    remedy = "Resume the run from its folder, on other devices if this one fails again."
     exit_code = 3
 
 
 class BackendUnavailable(DeviceError):
     """A backend cannot be used on this machine; the message says what is missing and what would mend it."""
+
+    remedy = "Do the step that the message names; see the installation page."
 
 
 class KernelError(DeviceError):
@@ -186,6 +204,8 @@ class KernelError(DeviceError):
     source_path : str, optional
         Where the rendered source was written for inspection.
     """
+
+    remedy = "Update the driver; report the message with the file that `QUINTET_DUMP_KERNELS` wrote."
 
     def __init__(
         self,
@@ -224,6 +244,8 @@ class DeviceLost(DeviceError):
         What the other members returned, by place.
     """
 
+    remedy = "The run goes on with the other devices; `nvidia-smi` and the system's log say what happened to this one."
+
     def __init__(self, label: str, index: int, error: DeviceError, results: dict[int, Any] | None = None) -> None:
         super().__init__(f"the device {label} was lost: {error}")
         self.label = label
@@ -235,13 +257,19 @@ class DeviceLost(DeviceError):
 class PeerFailed(DeviceError):
     """A device waited for another one of the pool, which has failed and says why itself."""
 
+    remedy = "See the error of the other device."
+
 
 class RecordingError(DeviceError):
-    """Work cannot be recorded on a device, or a recording of it does not hold any more; run it without recording."""
+    """Work cannot be recorded on a device, or its recording is no longer valid; run it without recording."""
+
+    remedy = "Run the work without `record`."
 
 
 class ClusterError(DeviceError):
     """A cluster cannot be reached or used, or the connection to it is lost."""
+
+    remedy = "Check the address, the certificates and the versions with `quintet devices --cluster WHERE`."
 
 
 class KernelArgumentError(QuintetError, TypeError):
@@ -255,6 +283,7 @@ class KernelArgumentError(QuintetError, TypeError):
         The kernel, and what is wrong with which argument.
     """
 
+    remedy = "Correct the call of the kernel; if it is one of Quintet's, report it."
     exit_code = 3
 
     def __init__(self, template: str, language: str, device: str, message: str) -> None:
@@ -272,6 +301,7 @@ class KernelBoundsError(QuintetError):
         The kernel, its argument, the index and the template's line, as far as they are known.
     """
 
+    remedy = "Correct the index in the kernel; if it is one of Quintet's, report it."
     exit_code = 3
 
     def __init__(self, template: str, language: str, device: str, message: str) -> None:
@@ -282,43 +312,62 @@ class KernelBoundsError(QuintetError):
 class OutOfDeviceMemory(DeviceError):
     """The memory a run has planned does not fit its devices; raised before anything is allocated."""
 
+    remedy = "Lower the option that the message names, or add devices."
+
 
 class AuditError(QuintetError):
     """An answer failed its independent check on the host; it is withheld."""
 
+    remedy = "Run again with another seed or `method`; report it with the run folder."
     exit_code = 4
 
 
 class QuintetWarning(UserWarning):
     """Base of every warning about a run; the text is a sentence without a final full stop."""
 
+    remedy = ""
+
 
 class ClusterWarning(QuintetWarning):
     """A worker of a cluster is not used or not heard of, or the connection to the cluster is not encrypted."""
+
+    remedy = "Start the worker with the same versions, or encrypt the connection; see the page on clusters."
 
 
 class ConvergenceWarning(QuintetWarning):
     """The chains of a sampler have not mixed: its estimates are not reliable yet."""
 
+    remedy = 'Raise `draws` or `max_draws`, or use `prior="regularized"`; do not trust the estimates it names.'
+
 
 class DataWarning(QuintetWarning):
     """The prior determines what the data do not: constant columns, columns that separate the classes, odd units."""
+
+    remedy = 'Leave out the column it names, or bound the coefficients with `prior="regularized"`.'
 
 
 class InfeasibleWarning(QuintetWarning):
     """The best solution found violates a constraint of the problem."""
 
+    remedy = "Give the run more time; the problem may have no solution that satisfies all hard clauses."
+
 
 class RelaxationWarning(QuintetWarning):
     """Variables that were declared integer were taken as continuous."""
+
+    remedy = "Leave out `relax` to have the integer variables respected."
 
 
 class ObserverWarning(QuintetWarning):
     """A callback raised an exception and is not called again."""
 
+    remedy = "Correct the callback; the run is not affected."
+
 
 class StorageWarning(QuintetWarning):
     """A checkpoint or result could not be written, or what a run folder contains could not be used."""
+
+    remedy = "Free space on the disk; the run goes on, and its earlier checkpoint is kept."
 
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -1,7 +1,7 @@
-"""What MkDocs fills in while it builds the site: tables made from the declarations in the source, and formulas.
+"""What MkDocs fills in while it builds the site: outputs of code, tables from the declarations in the source, formulas.
 
 A line ``<!-- generated: NAME ARGUMENTS -->`` in a page is replaced by what the function of that name returns.
-``$...$`` and ``$$...$$`` outside code become MathML, which browsers show without scripts.
+``$...$`` and ``$$...$$`` outside code become MathML, which browsers show without scripts. Notebooks become pages.
 """
 
 from __future__ import annotations
@@ -13,34 +13,73 @@ from pathlib import Path
 from typing import Any
 
 import click
+import names
+import yaml
 from latex2mathml.converter import convert
+from outputs import with_outputs
 from pydantic import BaseModel
 
+from engine import errors as all_errors
 from engine import events
 from engine.base.schema import Schema
 from engine.base.solver import Solver
 from engine.cli import COMMANDS, cli
+from engine.errors import QuintetError, QuintetWarning
+from engine.reports.benchmarks import page
 from engine.reports.report import Report
 from engine.settings.config import Settings
 from engine.solvers import solver_named
 
+_PYTHON = "reference/python.md"
+_BOOST = {"index": 4, "choose": 4, "install": 4, "troubleshooting": 2, "guides/": 3, "how-to/": 2, "reproduction/": 0}
+"""How much a page found by a search counts, by the beginning of its name; 1 by default, and 0: it is not searched."""
+
 _ROOT = Path(__file__).resolve().parents[2]
 _MARK = re.compile(r"^<!-- generated: (\w+) ?(.*?) -->$", re.MULTILINE)
-_CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 _BLOCK = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _ROLE = re.compile(r":\w+:<code>~?([^<]+)</code>")
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)")
 
 
 def on_config(config: Any) -> Any:
-    """Leave out of the navigation what does not exist."""
+    """Leave out of the navigation what does not exist, and add the pages of the public names."""
     config.nav = list(_existing(config.nav))
+    (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
+    pages = {title: [f"reference/python/{name}.md" for name, *_ in found] for title, found in names.groups().items()}
+    reference[reference.index(_PYTHON)] = {"Python": [_PYTHON, *({title: listed} for title, listed in pages.items())]}
     return config
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the generated parts of a page, and convert its formulas."""
-    return with_formulas(_MARK.sub(lambda found: GENERATED[found[1]](*found[2].split()), markdown))
+def on_files(files: Any, config: Any) -> Any:
+    """Add a page for each notebook and each public name."""
+    from mkdocs.structure.files import File
+
+    for path in sorted((_ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=notebook(path)))
+    for name, place, *_ in names.public():
+        files.append(File.generated(config, f"reference/python/{name}.md", content=names.page(name, place)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Run the code of a page, fill in its generated parts, and convert its formulas."""
+    boost = next((boost for start, boost in _BOOST.items() if page.file.src_uri.startswith(start)), 1)
+    page.meta.setdefault("search", {"boost": boost} if boost else {"exclude": True})
+    return with_formulas(generated(with_outputs(markdown, page.file.src_uri)))
+
+
+def generated(markdown: str) -> str:
+    """The page with its generated parts."""
+    return _MARK.sub(lambda found: GENERATED[found[1]](*found[2].split()), markdown)
+
+
+def notebook(path: Path) -> str:
+    """A notebook as Markdown: its cells, and a link to the file."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = [("".join(cell["source"]), cell["cell_type"]) for cell in cells]
+    parts = [f"```python\n{text}\n```" if kind == "code" else text for text, kind in texts]
+    return "\n\n".join([*parts, f"This page as a notebook: [{path.name}]({path.name})."])
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -71,7 +110,7 @@ def _existing(entries: list[Any]) -> Iterator[Any]:
         for title, inside in entry.items() if isinstance(entry, dict) else [("", entry)]:
             if not isinstance(inside, str):
                 yield {title: list(_existing(inside))}
-            elif (_ROOT / "docs" / inside).exists():
+            elif (path := _ROOT / "docs" / inside).exists() or path.with_suffix(".ipynb").exists():
                 yield {title: inside} if title else inside
 
 
@@ -168,6 +207,11 @@ def record(file: str) -> str:
     return "\n\n".join(parts)
 
 
+def benchmarks(name: str) -> str:
+    """A page of the records of measurements."""
+    return page(name)
+
+
 def settings() -> str:
     """The settings of a run."""
     return _fields(Settings)
@@ -207,6 +251,51 @@ def metrics(solver: str) -> str:
 def problems() -> str:
     """README's table of problems, their classes and guides."""
     return "\n".join(line for line in included("README.md").split("## ")[0].splitlines() if line.startswith("|"))
+
+
+def errors() -> str:
+    """Every error with its exit code, meaning and remedy."""
+    rows = [[*row[:1], str(kind.exit_code), *row[1:]] for kind, row in _kinds(QuintetError)]
+    return table(("error", "exit code", "meaning", "what to do"), rows)
+
+
+def warnings() -> str:
+    """Every warning with its meaning and remedy."""
+    return table(("warning", "meaning", "what to do"), [row for _, row in _kinds(QuintetWarning)])
+
+
+def _kinds(base: Any) -> Iterator[tuple[Any, list[str]]]:
+    for name in sorted(all_errors.__all__):
+        kind = getattr(all_errors, name)
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base:
+            yield kind, [f"`{name}`", names.first_sentence(kind.__doc__ or ""), kind.remedy]
+
+
+def citations() -> str:
+    """The software and the papers of ``CITATION.cff`` as BibTeX."""
+    cited = yaml.safe_load((_ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    entries = [_bibtex("quintet", cited, "software")]
+    for paper in cited["references"]:
+        key = f"{paper['authors'][0]['family-names'].lower().replace(' ', '')}{paper.get('year', '')}"
+        entries.append(_bibtex(key, paper, paper["type"]))
+    return "```text\n" + "\n\n".join(entries) + "\n```"
+
+
+def _bibtex(key: str, entry: dict[str, Any], kind: str) -> str:
+    people = " and ".join(author.get("family-names") or f"{{{author['name']}}}" for author in entry["authors"])
+    places = {
+        "journal": "journal",
+        "collection-title": "booktitle",
+        "volume": "volume",
+        "year": "year",
+        "version": "version",
+    }
+    fields = {"author": people, "title": entry["title"]} | {
+        place: entry[name] for name, place in places.items() if name in entry
+    }
+    kinds = {"article": "article", "conference-paper": "inproceedings", "report": "techreport"}
+    lines = ",\n".join(f"  {name} = {{{value}}}".replace(" & ", " \\& ") for name, value in fields.items())
+    return f"@{kinds.get(kind, 'misc')}{{{key},\n{lines}\n}}"
 
 
 def event_types() -> str:
@@ -259,45 +348,25 @@ def template(name: str) -> str:
     return f"```text\n{(_ROOT / 'kernels' / f'{name}.mako').read_text(encoding='utf-8').rstrip()}\n```"
 
 
-def public_names() -> str:
-    """Directives of mkdocstrings for the public names, functions before classes before errors."""
-    import engine
-
-    functions: dict[str, str] = {}
-    classes: dict[str, str] = {}
-    errors: dict[str, str] = {}
-    for name in dir(engine):  # in the order of the alphabet
-        found = getattr(engine, name)
-        place = f"{getattr(found, '__module__', '')}.{getattr(found, '__qualname__', '')}"
-        if isinstance(found, type):
-            (errors if issubclass(found, Exception) else classes).setdefault(place, name)
-        elif callable(found):
-            functions[place] = name
-    parts = []
-    for title, group in (("Functions", functions), ("Classes", classes), ("Errors", errors)):
-        directives = [
-            f"::: {place}\n    options:\n      heading: {name}\n      toc_label: {name}"
-            for place, name in group.items()
-        ]
-        parts.append(f"## {title}\n\n" + "\n\n".join(directives))
-    return "\n\n".join(parts)
-
-
 GENERATED: dict[str, Callable[..., str]] = {
     function.__name__: function
     for function in (
+        benchmarks,
+        citations,
         command_line,
+        errors,
         event_types,
         included,
         metrics,
         options,
         problems,
-        public_names,
+        names.index,
         record,
         reproductions,
         claims,
         results,
         settings,
         template,
+        warnings,
     )
 }

@@ -1,21 +1,27 @@
-<!-- Made by python -m engine.reports.benchmarks from docs/records: change the records or contents.toml there. -->
-${"#"} Benchmarks
+<%page args="title, introduction, sections"/>\
+${"#"} ${title}
 
 ${introduction}
 % for section, records in sections:
+% if len(sections) > 1:
 
 ${"##"} ${section["title"]}
+% endif
 % if section.get("text"):
 
-${section["text"]}
+${section["text"].strip()}
 % endif
 % for entry, report in records:
 
-${"###"} ${entry["title"]}
+${"###" if len(sections) > 1 else "##"} ${entry["title"]}
 
     ${report.source}
 
 ${" ".join(machine(report.machine))}
+% if doubt(report.machine):
+
+**To be measured again:** ${doubt(report.machine)}.
+% endif
 % for part in report.sections:
 % for block in part.blocks:
 % if block.kind == "table":

@@ -2,91 +2,91 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import shlex
+import sys
 import tomllib
-import warnings
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import engine
-from engine.cli import command_line
 from tests.support.needs import opencl_device, package
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md"))
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+HOOKS = ROOT / "docs" / "hooks"
+sys.path.append(str(HOOKS))
+package("latex2mathml")
+if not TYPE_CHECKING:
+    import outputs
+    import pages
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 NAMES = [path.relative_to(ROOT / "docs").as_posix() for path in PAGES]
-
-
-def blocks(path: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(path.read_text(encoding="utf-8"))
-
-
-def hooks() -> ModuleType:
-    package("latex2mathml")
-    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "hooks" / "pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in zip(NAMES, PAGES, strict=True)}
+TEXTS |= {f"notebooks/{path.stem}.md": pages.notebook(path) for path in sorted(ROOT.glob("docs/notebooks/*.ipynb"))}
+CODE = [name for name, text in TEXTS.items() if re.search(r"```(python|bash)$", text, re.MULTILINE)]
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("path", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
-def test_the_code_of_a_page_runs_in_order(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("name", CODE)
+def test_the_code_of_a_page_runs_in_order(name: str) -> None:
     opencl_device()
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "page"}
-    for language, code in blocks(path):
-        if language == "python":
-            if "Classifier" in code:
-                package("sklearn")
-            if "import ioh" in code and importlib.util.find_spec("ioh") is None:
-                continue
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "the chains have not mixed")
-                exec(compile(code, str(path), "exec"), names)
-        elif language == "bash":
-            for line in code.splitlines():
-                words = shlex.split(line, comments=True)
-                assert words[0] == "quintet", line
-                assert command_line(words[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
-        elif language == "toml":
-            tomllib.loads(code)
-        else:
-            assert language == "text", f"{path}: a block must be python, bash, toml or text; got {language!r}"
+    assert outputs.outputs(TEXTS[name], name)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_links_lead_to_files(path: Path) -> None:
-    text = BLOCK.sub("", path.read_text(encoding="utf-8"))
+def test_a_page_whose_code_fails_is_named_with_the_block() -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)some.md, block 2: ZeroDivisionError.*1 / 0"):
+        outputs.outputs("```text\n\n```\n\n```python\n1 / 0\n```\n", "some.md")
+    with pytest.raises(RuntimeError, match=r"exit code 2: quintet solve absent.txt"):
+        outputs.outputs("```bash\nquintet solve absent.txt\n```\n", "some.md")
+
+
+def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outputs, "KEPT", tmp_path)
+    package("matplotlib")
+    tab = '=== "Python"\n\n    ```python\n    print(1)\n    [2]\n    ```\n\n'
+    tab += "```python\nimport matplotlib.pyplot as p\np.plot([1, 2]);\n```\n"
+    page = outputs.with_outputs(tab, "some.md")
+    assert "    ``` { .text .output }\n    1\n    [2]\n    ```\n" in page
+    assert page.count("data:image/svg+xml;base64,") == 1
+    assert "Line2D" not in page
+    assert outputs.with_outputs(tab, "some.md") == page
+    monkeypatch.setenv("QUINTET_DOCS_RUN", "other.md")
+    assert outputs.with_outputs(tab, "some.md") == tab
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_have_a_language_and_links_lead_to_files(name: str) -> None:
+    for block in outputs.BLOCK.finditer(TEXTS[name]):
+        assert block["language"] in ("python", "bash", "toml", "text", "json")
+        if block["language"] == "toml":
+            tomllib.loads(block["code"])
+    text = outputs.BLOCK.sub("", TEXTS[name])
+    assert "```" not in text
+    made = [f"notebooks/{path.stem}.md" for path in ROOT.glob("docs/notebooks/*.ipynb")]
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
-        assert (path.parent / target).exists(), f"{path}: {target}"
+        path = (ROOT / "docs" / name).parent / target
+        assert path.exists() or any(str(path).endswith(one) for one in made), target
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_generated_parts_are_made(path: Path) -> None:
-    module = hooks()
-    page = module.on_page_markdown(path.read_text(encoding="utf-8"))
-    assert "<!-- generated:" not in page
+@pytest.mark.parametrize("name", NAMES)
+def test_generated_parts_are_made(name: str) -> None:
+    assert "<!-- generated:" not in pages.generated(TEXTS[name])
 
 
 def test_formulas_become_mathml_and_code_stays() -> None:
-    page = hooks().with_formulas("a $x^2$ b `$y$`\n\n$$ z $$\n\n```text\n$w$\n```\n")
+    page = pages.with_formulas("a $x^2$ b `$y$`\n\n$$ z $$\n\n```text\n$w$\n```\n")
     assert "<msup>" in page
     assert page.count("<math") == 2
     assert "`$y$`" in page
     assert "\n$w$\n" in page
 
 
-def test_every_solver_is_in_the_reference_of_options() -> None:
+def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook() -> None:
+    solvers = set(engine.available_solvers()) - {"counting"}
     text = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"generated: options (\w+)", text)) == set(engine.available_solvers()) - {"counting"}
+    assert set(re.findall(r"generated: options (\w+)", text)) == solvers
+    assert sum(name.startswith("notebooks/") and name in CODE for name in TEXTS) == len(solvers)

@@ -94,12 +94,18 @@ def article(path: Path) -> Element:
     return found
 
 
+RUN = ("index.md", "guides/knapsack.md")
+"""The pages whose code is run where not the whole suite is."""
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The site, built; a warning of the build is an error."""
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    if "not full" in request.config.getoption("-m").replace("full or not full", ""):
+        environment["QUINTET_DOCS_RUN"] = " ".join(RUN)
     done = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder
@@ -144,13 +150,111 @@ def test_lists_are_lists(site: Path, pages: list[Path]) -> None:
 
 
 def test_types_and_signatures_of_the_reference_are_whole(site: Path) -> None:
-    reference = article(site / "reference" / "python.html")
-    types = [one.text() for item in reference.all() if item.tag == "li" for one in item.all() if one.tag == "code"]
+    reference = [article(path) for path in sorted((site / "reference" / "python").glob("*.html"))]
+    assert len(reference) > 50
+    types = [
+        one.text()
+        for page in reference
+        for item in page.all()
+        if item.tag == "li"
+        for one in item.all()
+        if one.tag == "code"
+    ]
     assert len(types) > 300
     assert [text for text in types if re.search(r"\w - like|shape\(|^\([A-Z].*, .*\)$|^optional$", text)] == []
-    signatures = [block.text() for block in reference.of_class("doc-signature")]
+    signatures = [block.text() for page in reference for block in page.of_class("doc-signature")]
     assert len(signatures) > 100
     assert [line for text in signatures for line in text.splitlines() if len(line) > 88] == []
+
+
+def test_the_index_of_the_reference_has_a_line_for_each_name(site: Path) -> None:
+    rows = [
+        one for one in article(site / "reference" / "python.html").all() if one.tag == "tr" and not one.inside("thead")
+    ]
+    assert {path.stem for path in (site / "reference" / "python").glob("*.html")} == {
+        next(cell.text() for cell in row.all() if cell.tag == "code") for row in rows
+    }
+    assert [row.text() for row in rows if not row.text().strip().endswith(".")] == []
+
+
+def test_code_has_its_output_under_it(site: Path) -> None:
+    for name, printed in (("index.html", "objective 220"), ("guides/knapsack.html", "objective 4.5")):
+        shown = [block.text() for block in article(site / name).of_class("output")]
+        assert len(shown) > 3
+        assert any(printed in text for text in shown)
+
+
+@pytest.mark.full
+def test_every_page_with_code_shows_an_output(site: Path) -> None:
+    source = {path.relative_to(ROOT / "docs"): path.read_text(encoding="utf-8") for path in ROOT.glob("docs/**/*.md")}
+    silent = [
+        name.as_posix()
+        for name, text in source.items()
+        if re.search(r"```(python|bash)$", text, re.MULTILINE)
+        and not article(site / name.with_suffix(".html")).of_class("output")
+    ]
+    assert silent == []
+    assert 'class="plot"' in (site / "notebooks" / "horseshoe.html").read_text(encoding="utf-8")
+
+
+def test_guides_are_short_and_begin_with_a_picture(site: Path) -> None:
+    guides = sorted((ROOT / "docs" / "guides").glob("*.md"))
+    assert len(guides) == 5
+    for guide in guides:
+        assert len(guide.read_text(encoding="utf-8").splitlines()) <= 120
+        built = list(article(site / "guides" / f"{guide.stem}.html").all())
+        tags = [one.tag for one in built]
+        assert "img" in tags[: tags.index("h2")]
+        assert [one.text() for one in built if one.tag == "label"][:3] == ["Python", "Command line", "Desktop app"]
+
+
+QUESTIONS = {
+    "install gpu": ("install.html",),
+    "solve mps": ("guides/linear-programming.html", "reference/files.html"),
+    "resume killed run": ("how-to/resume.html", "troubleshooting.html", "index.html"),
+    "cuda not found": ("troubleshooting.html", "install.html"),
+    "qubo matrix": ("guides/boa.html",),
+    "how sure coefficient": ("guides/horseshoe.html",),
+    "two gpus": ("scaling.html", "choose.html", "concepts/devices.html"),
+    "time limit best": ("index.html", "choose.html"),
+    "compare runs": ("how-to/sweeps.html", "how-to/desktop-app.html"),
+    "cite": ("cite.html",),
+}
+"""What newcomers search for, and the pages of which one must be among the first five found."""
+
+
+def _clicks(site: Path, most: int) -> dict[str, int]:
+    """The pages that links lead to from the first one, and after how many clicks; text only, no navigation."""
+    reached, edge = {"index.html": 0}, ["index.html"]
+    for count in range(1, most + 1):
+        links = {
+            (site / name).parent.joinpath(unquote(urlsplit(one.attributes["href"]).path)).resolve()
+            for name in edge
+            for one in article(site / name).all()
+            if one.tag == "a" and urlsplit(one.attributes.get("href", "")).path and "//" not in one.attributes["href"]
+        }
+        found = {path.relative_to(site.resolve()).as_posix() for path in links if path.suffix == ".html"}
+        edge = sorted(found - reached.keys())
+        reached |= dict.fromkeys(edge, count)
+    return reached
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_newcomer_s_question_is_answered_by_one_search_and_within_three_clicks(site: Path, question: str) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    words = question.split()
+
+    def score(section: dict[str, str]) -> float:
+        title, text = section["title"].lower(), re.sub("<[^>]*>", " ", section["text"]).lower()
+        hits = [10 * bool(re.search(rf"\b{word}", title)) + bool(re.search(rf"\b{word}", text)) for word in words]
+        return float(section.get("boost", 1)) * sum(hits) * all(hits)
+
+    ranked = sorted(index["docs"], key=score, reverse=True)
+    found = [section["location"].partition("#")[0] for section in ranked if score(section)]
+    assert set(list(dict.fromkeys(found))[:5]) & set(QUESTIONS[question])
+    reached = _clicks(site, 3)
+    for page_of in QUESTIONS[question]:
+        assert reached.get(page_of, 9) <= 3, page_of
 
 
 def _targets(path: Path) -> Iterator[tuple[str, str]]:

@@ -189,21 +189,34 @@ def test_tables_that_are_printed_are_recorded(tmp_path: Path) -> None:
     assert blocks == [Table("Times", ("n", "ms"), (("10", "1.5"),)), Text("two lines")]
 
 
-def test_the_page_of_benchmarks_is_that_of_the_records() -> None:
-    from engine.reports.benchmarks import page
+def test_the_first_page_of_benchmarks_is_made_of_the_records() -> None:
+    from engine.reports.benchmarks import front
 
-    assert page() == (Path(__file__).parents[2] / "BENCHMARKS.md").read_text(encoding="utf-8")
+    assert front() == (Path(__file__).parents[2] / "BENCHMARKS.md").read_text(encoding="utf-8")
 
 
-def test_every_plot_of_the_benchmarks_is_drawn_and_linked() -> None:
-    from engine.reports.benchmarks import IMAGES, page, plots
+PAGES = ("knapsack", "branch-and-bound", "boa", "horseshoe", "linear-programming", "engine")
+
+
+def test_every_record_and_every_plot_is_on_a_page() -> None:
+    from engine.reports.benchmarks import IMAGES, RECORDS, page, plots
 
     assert plots()
-    text = page()
+    text = "".join(map(page, PAGES))
     for plot in plots():
-        assert f"![{plot.title}](docs/images/benchmarks/{plot.file})" in text
+        assert f"![{plot.title}](../images/benchmarks/{plot.file})" in text
         assert (IMAGES / plot.file).is_file()
     assert {path.name for path in IMAGES.iterdir()} == {plot.file for plot in plots()}
+    sources = {Report.read(path).source for path in RECORDS.glob("*.json") if not path.name.startswith("front")}
+    assert {source for source in sources if f"\n    {source}\n" not in text} == set()
+
+
+def test_what_was_measured_without_a_commit_or_beside_other_work_is_marked() -> None:
+    from engine.reports.benchmarks import doubt
+
+    assert doubt({"commit": "abc", "load": 1.0, "cores": 2}) == ""
+    assert doubt({"commit": None, "cores": 2}) == "the commit was not recorded"
+    assert doubt({"commit": "abc", "load": 19.9, "cores": 8}) == "the load was 19.9 on 8 cores"
 
 
 def test_bars_are_the_numbers_of_the_table(tmp_path: Path) -> None:
