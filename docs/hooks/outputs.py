@@ -4,7 +4,7 @@ Blocks of ``python`` share their names, as cells of a notebook do, and the value
 semicolon ends it. Each line of a ``bash`` block is a ``quintet`` command. All run in an empty folder.
 
 Outputs are kept in ``build/outputs`` under a digest of the page's code and the sources: tests and site run a page once.
-``QUINTET_DOCS_RUN`` names the pages whose code is run, with spaces between; by default all are.
+``DOCS_RUN`` names the pages whose code is run, with spaces between; by default all are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LIMIT = 40
 
 def with_outputs(markdown: str, name: str) -> str:
     """The page, with the output of each block of code under it."""
-    chosen = os.environ.get("QUINTET_DOCS_RUN")
+    chosen = os.environ.get("DOCS_RUN")
     if chosen is not None and name not in chosen.split():
         return markdown
     shown = iter(outputs(markdown, name))

@@ -54,7 +54,7 @@ def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "Line2D" not in page
     assert outputs.with_outputs(tab, "some.md") == page
-    monkeypatch.setenv("QUINTET_DOCS_RUN", "other.md")
+    monkeypatch.setenv("DOCS_RUN", "other.md")
     assert outputs.with_outputs(tab, "some.md") == tab
 
 

@@ -105,7 +105,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     if "not full" in request.config.getoption("-m").replace("full or not full", ""):
-        environment["QUINTET_DOCS_RUN"] = " ".join(RUN)
+        environment["DOCS_RUN"] = " ".join(RUN)
     done = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder
