@@ -25,6 +25,7 @@ __all__ = [
     "IN_PROCESS",
     "SIMPLICIAL_IN_PROCESS",
     "SIMPLICIAL_WORK",
+    "SUPERLU_HERE",
     "Choice",
     "augmented_is_faster",
     "dense_for_a_while",
@@ -62,19 +63,22 @@ class _Fronts:
 
 @dataclass(frozen=True)
 class _Library:
-    """A sparse factor on the host: what is fixed, the rate of a core, and the most cores at work."""
+    """A sparse factor on the host: what is fixed, a core's rate, the most cores at work, and a solution's seconds."""
 
     seconds: float
     rate: float
     cores: int
+    solution: float
 
 
 _GPU, _CPU = _Dense(), _Dense(rate=1.5e10)
 _FRONTS = _Fronts()
-_RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4), _Library(1e-3, 1e9, 1)
+_RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4, 3e-4), _Library(1e-3, 1e9, 1, 3e-4)  # in a child process
+SUPERLU_HERE = _Library(2e-4, 1e9, 1, 2e-5)
+"""SuperLU in this process."""
 _SOLUTIONS = 8  # with each factor
-_HOST_SOLUTION, _HOST_ENTRY = 3e-4, 2.5e-9  # seconds of a solution on the host, and of an entry of the factor in it
-_HOST_PRODUCT = 2e-8  # seconds of a product of two entries of a column, when A A^T is formed
+_HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
+_HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
 _ANALYSIS = 2e-3  # seconds of an analysis, by the factorizations that follow
 _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse factor, after 0.1 s or more
 _MOST_ON_HOST = 1.0  # seconds with an augmented system
@@ -107,17 +111,20 @@ def dense_seconds(rows: int, device: Capabilities) -> float:
     return costs.seconds + rows**3 / 3 / (costs.rate * device.compute_units) + _SOLUTIONS * solution
 
 
-def host_seconds(multiplications: float, nonzeros: float, library: _Library | None = None) -> float:
+def host_seconds(
+    multiplications: float, nonzeros: float, products: float = 0.0, library: _Library | None = None
+) -> float:
     """Of a sparse factor on the host: by the library given, or the fastest that is installed."""
     library = library or (_RSLAB if has_rslab() else _SUPERLU)
     rate = library.rate * min(library.cores, host_cores())
-    return library.seconds + multiplications / rate + _SOLUTIONS * (_HOST_SOLUTION + _HOST_ENTRY * nonzeros)
+    solution = library.solution + _HOST_ENTRY * nonzeros
+    return library.seconds + _HOST_PRODUCT * products + multiplications / rate + _SOLUTIONS * solution
 
 
 def _augmented_seconds(multiplications: float, nonzeros: float) -> float:
     """Of an augmented system on the host: each solution is refined."""
-    refinement = _SOLUTIONS * (_HOST_SOLUTION + _HOST_ENTRY * nonzeros)
-    return host_seconds(multiplications, nonzeros, _SUPERLU) + refinement
+    refinement = _SOLUTIONS * (_SUPERLU.solution + _HOST_ENTRY * nonzeros)
+    return host_seconds(multiplications, nonzeros, 0.0, _SUPERLU) + refinement
 
 
 def _fronts_seconds(fronts: Fronts, plan: Plan, device: Capabilities) -> float:
@@ -168,7 +175,7 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
         return True
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
     filled = min(0.5 * m * m, _FILL * 0.5 * ((ones @ ones.T).nnz + m))
-    return dense <= host_seconds(filled**2 / m, filled) + _HOST_PRODUCT * _products(data)
+    return dense <= host_seconds(filled**2 / m, filled, _products(data))
 
 
 # --- after the analysis ---------------------------------------------------------------------------------------------

@@ -1,0 +1,93 @@
+"""The one cost model ranks a dense and a sparse factor as measured processor time does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+
+from engine.devices.kernels.variants import CUDA_GPU
+from engine.numerics.blas_threads import one_thread
+from engine.solvers.linprog.multifrontal.ordering import best_tree
+from engine.solvers.linprog.multifrontal.orders import minimum_degree
+from engine.solvers.linprog.sparse.factors import SuperLU
+from engine.solvers.linprog.sparse.products import lower_pattern, products_of
+from engine.solvers.linprog.systems import costs
+
+pytestmark = pytest.mark.host
+CORE = replace(CUDA_GPU, simt=False, compute_units=1, launch_cost=0.0)
+SIZES = {"band": (210, 300, 400, 500), "grid": (225, 289, 400, 484), "star": (210, 300, 400, 500)}
+SIZES |= {"scattered": (210, 280, 350, 420), "full": (60, 90, 120, 150)}
+
+
+def columns(kind: str, m: int) -> Any:
+    """A matrix with a column or two a row, whose normal equations fill in hardly at all, or much, or wholly."""
+    random = np.random.default_rng(m)
+    rows = np.arange(m)
+    if kind == "band":
+        ends = [np.minimum(rows + 1, m - 1)]
+    elif kind == "grid":
+        side = round(m**0.5)
+        ends = [np.where(rows % side < side - 1, rows + 1, rows), np.minimum(rows + side, m - 1)]
+    elif kind == "star":
+        ends = [np.full(m, m - 1)]
+    elif kind == "scattered":
+        ends = [random.integers(0, m, m) for _ in range(3)]
+    else:
+        return sp.csc_array(random.random((m, m + 20)))
+    parts = [sp.csc_array((np.ones(2 * m), (np.r_[rows, end], np.r_[rows, rows])), shape=(m, m)) for end in ends]
+    return sp.csc_array(sp.hstack([sp.eye_array(m), *parts]))
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """The least processor time of two."""
+    found = []
+    for _ in range(2):
+        began = time.thread_time()
+        work()
+        found.append(time.thread_time() - began)
+    return min(found)
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind: str) -> None:
+    """Of what is predicted to be faster by half, none may take more than twice the time of the other."""
+    for m in SIZES[kind]:
+        a = columns(kind, m)
+        theta, rhs = np.random.default_rng(1).random(a.shape[1]) + 0.5, np.ones(m)
+        pattern = lower_pattern(a)
+        tree = best_tree(pattern.indices, pattern.indptr, minimum_degree)
+        products, factors = products_of(a), SuperLU(pattern.indices, pattern.indptr)
+
+        def sparse(products: Any = products, factors: Any = factors, theta: Any = theta, rhs: Any = rhs) -> None:
+            factors.factor(products.values(theta))
+            for _ in range(8):
+                factors.solve(rhs)
+
+        matrix = a.toarray() if kind == "full" else a
+
+        def dense(a: Any = matrix, theta: Any = theta, rhs: Any = rhs) -> None:
+            factor = scipy.linalg.cho_factor(sp.csr_array((a * theta) @ a.T).toarray())
+            for _ in range(8):
+                scipy.linalg.cho_solve(factor, rhs)
+
+        with one_thread():
+            measured = {"dense": seconds(dense), "sparse": seconds(sparse)}
+        predicted = {
+            "dense": costs.dense_seconds(m, CORE),
+            "sparse": costs.host_seconds(
+                tree.multiplications,
+                float(tree.counts.sum()),
+                float((np.diff(a.indptr).astype(float) ** 2).sum()),
+                costs.SUPERLU_HERE,
+            ),
+        }
+        best, other = sorted(predicted, key=predicted.__getitem__)
+        if 1.5 * predicted[best] < predicted[other]:
+            assert measured[best] <= 2.0 * measured[other] + 1e-3, (m, predicted, measured)
