@@ -33,7 +33,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_row(${row.arguments()}, i64 span, i64 weight,
     const GLOBAL value_t* with = source - source_base - weight;
 ${region("MIN(reach - 1, source_hi)", "LOAD(GLOBAL, without + c)", "without[c]")}
 ${region("reach - 1", "(cells_t)full", "full")}
-${region("source_hi", "MAX(LOAD(GLOBAL, without + c), LOAD(GLOBAL, with + c) + (cells_t)profit)", "MAX(without[c], with[c] + profit)")}
+<% both = "MAX(LOAD(GLOBAL, without + c), LOAD(GLOBAL, with + c) + (cells_t)profit)" %>\
+${region("source_hi", both, "MAX(without[c], with[c] + profit)")}
 ${region("last", "MAX((cells_t)full, LOAD(GLOBAL, with + c) + (cells_t)profit)", "MAX(full, with[c] + profit)")}
 }
 % endif

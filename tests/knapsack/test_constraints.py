@@ -87,7 +87,7 @@ def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(
     one_device: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = multidimensional(MultidimensionalOptions(n=40, constraints=4, seed=2))
-    shapes = {"lanes": 1, "block": 32, "rows": worker.MOST_ROWS}
+    shapes = {"lanes": 1, "block": 32, "rows": worker.MOST_ROWS, "counts": worker.COUNTS}
     monkeypatch.setattr(worker, "_constants", lambda capabilities: shapes)
     monkeypatch.setattr(worker.BranchWorker, "_room", lambda worker, info: 64)
     monkeypatch.setattr(search, "_MOST_PIVOTS", 100)

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...devices import Capabilities
+from ...devices import Capabilities, Record
 from ...devices.kernels.variants import unique_variants
 from .dense.schedule import MOST_FUSED
 
 __all__ = [
+    "BATCH_ANSWER",
+    "BEST_STATE",
     "DEPTHS",
     "MOST_BATCH_ITEMS",
     "PAD",
+    "SPARSE_STATUS",
     "TILE",
     "BatchShapes",
     "Shapes",
@@ -195,6 +198,11 @@ def _window_group(capabilities: Capabilities, size: int) -> tuple[int, int]:
     return min(64, capabilities.max_block), max(32, slots)
 
 
+SPARSE_STATUS = Record("status", failed="i32", best_gain="i32", out_of_slots="i32", gain_before="i32")
+BEST_STATE = Record("best", gain="i64", cell="i64", step="i64", taken="i64")
+"""State of the sparse table, and the best complete state that a work-item has seen: see sparse.mako."""
+
+
 @dataclass(frozen=True)
 class SparseShapes:
     """How the kernels of the sparse table are cut for one device and one value type."""
@@ -241,7 +249,12 @@ class SparseShapes:
             "block": self.block,
             "tile": TILE,
             "slope_bits": 10,
+            "status": SPARSE_STATUS,
+            "best": BEST_STATE,
         }
+
+
+BATCH_ANSWER = Record("answer", profit="i64", open_items="i64", cells="i64")
 
 
 @dataclass(frozen=True)
@@ -271,6 +284,7 @@ class BatchShapes:
             "lanes": self.lanes,
             "block": self.block,
             "items": MOST_BATCH_ITEMS,
+            "answer": BATCH_ANSWER,
             "local_cells": self.local_cells,
             "groups_per_unit": self.groups_per_unit,
         }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....devices import SLICE_SECONDS, Buffer, Device, SliceLength
 from ....errors import OutOfDeviceMemory
-from ..programs import BatchShapes
+from ..programs import BATCH_ANSWER, BatchShapes
 from .packed import Packed
 
 __all__ = ["Answers", "BatchWorker"]
@@ -90,7 +90,7 @@ class BatchWorker:
         bits = self._keep(device.empty(self._groups * self._bit_words, np.uint32))
         queue = self._keep(device.empty(1, np.int32))
         chosen = self._keep(device.empty(len(packed.items), np.uint8))
-        answers = self._keep(device.empty((len(packed), 3), np.int64))
+        answers = self._keep(device.empty(len(packed), BATCH_ANSWER.dtype))
         for first, end in self._slices():
             if stopped():
                 break
@@ -115,7 +115,7 @@ class BatchWorker:
             device.sync()
             done(end - first)
         found = device.get(answers)
-        return Answers(found[:, 0], found[:, 1], found[:, 2], device.get(chosen) == 1)
+        return Answers(found["profit"], found["open_items"], found["cells"], device.get(chosen) == 1)
 
     def _slices(self) -> Iterator[tuple[int, int]]:
         """First and end of the problems of each launch, so many that it takes about as long as a slice should."""

@@ -13,19 +13,22 @@ from ....devices import Buffer, Capabilities, Device, DeviceInfo
 from ....devices.kernels.variants import unique_variants
 from .core import Core
 
-__all__ = ["DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]
+__all__ = ["COUNTS", "DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]
 
 MOST_ROWS = 32
 """Of the kernel, among them one for the number of items."""
 
 FRESH, DONE = 0, 2  # phases of a search
+
+COUNTS = ("depth", "decided", "age", "phase", "nodes", "pivots", "number")
+"""Numbers of a search, in the order in which its state has them."""
+
 _UNBOUNDED = 1e300
 
 
 def _constants(capabilities: Capabilities) -> dict[str, Any]:
-    if capabilities.simt:
-        return {"lanes": 1, "block": min(32, capabilities.max_block), "rows": MOST_ROWS}
-    return {"lanes": 4, "block": 1, "rows": MOST_ROWS}
+    lanes, block = (1, min(32, capabilities.max_block)) if capabilities.simt else (4, 1)
+    return {"lanes": lanes, "block": block, "rows": MOST_ROWS, "counts": COUNTS}
 
 
 @unique_variants
@@ -47,9 +50,9 @@ class Searches:
         self.n, self.rows, self.columns, self.count = n, rows, columns, count
         self._levels = 3 * columns
         self._counts = 3 * columns + 5 * n + rows
-        self.fields = self._counts + 7
+        self.fields = self._counts + len(COUNTS)
         self.values = np.zeros((count, self.fields), np.int32)
-        self.values[:, self._counts + 3] = DONE
+        self.number("phase")[:] = DONE
         self._roots: dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}  # what each search began with
 
     def level(self, name: str) -> NDArray[np.int32]:
@@ -59,8 +62,7 @@ class Searches:
 
     def number(self, name: str) -> NDArray[np.int32]:
         """A count of every search, shape (searches,)."""
-        names = ("depth", "decided", "age", "phase", "nodes", "pivots", "number")
-        return self.values[:, self._counts + names.index(name)]
+        return self.values[:, self._counts + COUNTS.index(name)]
 
     def begin(self, search: int, number: int, items: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
         """A new search below some decisions.

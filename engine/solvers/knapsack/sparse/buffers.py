@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Device
-from ..programs import TILE, SparseShapes
+from ..programs import BEST_STATE, SPARSE_STATUS, TILE, SparseShapes
 from .items import SparseItems
 
 __all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
@@ -82,11 +82,11 @@ class Buffers:
         relaxations = items.relaxations
         self._rest_first, self._rest_count = relaxations.first.tolist(), relaxations.count.tolist()
         self._rest = {"rest_weights": self._put(relaxations.weights), "rest_gains": self._put(relaxations.gains)}
-        self._status = self._put(np.zeros(4, np.int32))
+        self._status = self._put(np.zeros(1, SPARSE_STATUS.dtype))
         self._counts = self._put(np.zeros(n + 1, np.int32))
         self._candidate_counts = self._put(np.zeros(n + 1, np.int32))
         self._bases = self._put(np.zeros(n + 1, np.int64))
-        self._records = self._put(np.tile(np.array([0, -1, -1, 0], np.int64), shapes.groups * shapes.block))
+        self._records = self._put(np.full(shapes.groups * shapes.block, np.array((0, -1, -1, 0), BEST_STATE.dtype)))
         self._path = self._put(np.zeros(n + 1, np.int64))
         self._choice = self._put(np.zeros(n, np.uint8))
         self._wrap = False

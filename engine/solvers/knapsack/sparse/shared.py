@@ -177,7 +177,7 @@ class SharedWorker(SparseWorker):
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         exchanged = 0
-        states = self._exchange_states(None, False, int(self.device.get(self._status, 1, 1)[0]))
+        states = self._exchange_states(None, False, self._read_status().gain)
         gain = max(state.gain for state in states)
         while self.step < until:
             step = self.step + 1
@@ -211,8 +211,8 @@ class SharedWorker(SparseWorker):
             failed = False
             if todo and halo is not None:
                 self._launch(step, self._slot_count, self._cuts[self._rank], self._cuts[self._rank + 1] - 1, halo)
-                status = self.device.get(self._status)
-                found, failed = int(status[1]), bool(status[0] or status[2])
+                status = self._read_status()
+                found, failed = status.gain, bool(status.failed)
                 if failed:
                     shortage = self._grow(step, halo)
                     self._undo(step, gain)
@@ -365,14 +365,14 @@ class SharedWorker(SparseWorker):
         self.put_table(step - 1, pieces, gain)
         while True:
             self._launch(step, self._slot_count, first, last)
-            status = self.device.get(self._status)
-            if not (status[0] or status[2]):
+            status = self._read_status()
+            if not status.failed:
                 break
             if self._grow(step) is not None:
                 raise OutOfDeviceMemory(f"{bytes_text(self._memory)} on {self.device.info.id} hold too few tiles")
             self._undo(step, gain)
         self.step = step
-        report = self._report(0.0, step, int(status[1]))
+        report = self._report(0.0, step, status.gain)
         tiles, values = self.table()
         order = np.argsort(tiles)
         decisions = None

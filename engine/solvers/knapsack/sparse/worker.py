@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Device
-from ..programs import TILE, SparseShapes
+from ..programs import SPARSE_STATUS, TILE, SparseShapes
 from .buffers import DECISION_BYTES, Buffers
 from .items import SparseItems
 
@@ -77,6 +77,15 @@ class Report:
     best: Best | None
     shortage: Shortage | None = None
     exchanged: int = 0
+
+
+@dataclass(frozen=True)
+class SliceStatus:
+    """Of a slice: the step that lacked something (0: none), the best gain, and that before the last step."""
+
+    failed: int
+    gain: int
+    gain_before: int
 
 
 class SparseWorker(Buffers):
@@ -219,8 +228,9 @@ class SparseWorker(Buffers):
         while True:
             for step in range(self.step + 1, until + 1):
                 self._launch(step, self._slot_count if step == first else min(self._slot_count, most_tiles))
-            status = self.device.get(self._status)
-            failed = int(status[0]) or int(status[2])
+            status = self._read_status()
+            failed = status.failed
+            gain = status.gain_before if failed else status.gain
             if not failed:
                 break
             self.step = failed - 1
@@ -228,12 +238,11 @@ class SparseWorker(Buffers):
             shortage = self._grow(failed)
             if shortage or (failed > first and wanted > most_tiles):
                 until = self.step
-            self._undo(failed, int(status[3]))
-            status[1] = status[3]
+            self._undo(failed, status.gain_before)
             if self.step == until:
                 break
         self.step = until
-        return self._report(began, first, int(status[1]), shortage)
+        return self._report(began, first, gain, shortage)
 
     def _undo(self, failed: int, gain: int) -> None:
         """Let a step, and those after it, be done again; of what it recorded, the same will be recorded again."""
@@ -245,7 +254,12 @@ class SparseWorker(Buffers):
         self._set_gain(gain)
 
     def _set_gain(self, gain: int) -> None:
-        self.device.put(np.array([0, min(gain, 2**31 - 1), 0, 0], np.int32), self._status)
+        self.device.put(np.array([(0, min(gain, 2**31 - 1), 0, 0)], SPARSE_STATUS.dtype), self._status)
+
+    def _read_status(self) -> SliceStatus:
+        status = self.device.get(self._status)[0]
+        failed = int(status["failed"]) or int(status["out_of_slots"])
+        return SliceStatus(failed, int(status["best_gain"]), int(status["gain_before"]))
 
     def _report(
         self, began: float, first: int, gain: int, shortage: Shortage | None = None, exchanged: int = 0
@@ -303,8 +317,9 @@ class SparseWorker(Buffers):
 
     def _read_best(self) -> Best | None:
         """Of the work-items' records, the first of the greatest profit, from the least cell."""
-        records = self.device.get(self._records).reshape(-1, 4)
-        gain, cell, step, taken = records[np.lexsort((records[:, 1], records[:, 2], -records[:, 0]))[0]].tolist()
+        records = self.device.get(self._records)
+        first = np.lexsort((records["cell"], records["step"], -records["gain"]))[0]
+        gain, cell, step, taken = records[first].tolist()
         return Best(gain, cell, step, bool(taken)) if gain > 0 else None
 
     def table(self, most_bytes: int | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
