@@ -33,7 +33,7 @@ from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.series import Series
-from gui.runs.notes import COLOURS, RunNote
+from gui.runs.notes import COLOURS, RunNote, distinctions
 from gui.runs.player import Player
 from gui.runs.view import RunView, state_text
 
@@ -299,13 +299,14 @@ def _colours(notes: Sequence[RunNote]) -> list[str]:
 
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
     """An empty table with a column for each run; more than two are numbered."""
-    colours = _colours(notes)
+    colours, differs = _colours(notes), distinctions(notes)
     table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     for column, note in enumerate(notes, start=1):
-        header = QTableWidgetItem(f"{column} {note.title}" if len(notes) > 2 else note.title)
-        header.setToolTip(note.title)
+        name = differs.get(note.key) or note.title
+        header = QTableWidgetItem(f"{column} {name}" if len(notes) > 2 else name)
+        header.setToolTip(f"{note.title} {differs.get(note.key, '')}".strip())
         header.setIcon(dot(colours[column - 1]))
         table.setHorizontalHeaderItem(column, header)
     for row, title in enumerate(_ROWS):

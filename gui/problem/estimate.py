@@ -15,6 +15,7 @@ from gui.runs.child import child_environment
 
 __all__ = ["SECONDS", "EstimateBox", "estimate_text"]
 
+_BESIDES = " for the search alone; compiling kernels and a first solution take seconds besides."
 SECONDS = 20
 """About how long an estimate may take."""
 
@@ -102,7 +103,7 @@ def estimate_text(found: Mapping[str, Any]) -> str:
         return f"0 {unit}: there is nothing to search."
     speed = f"{short_number_text(rate)} {unit}/s"
     if low == high:
-        return f"{short_number_text(amount)} {unit} at {speed}: {seconds_text(found['seconds'])}."
+        return f"{short_number_text(amount)} {unit} at {speed}: {seconds_text(found['seconds'])}{_BESIDES}"
     limits = f"probably {short_number_text(low)} to {short_number_text(high)}"
     times = f"{seconds_text(low / max(rate, 1e-9))} to {seconds_text(high / max(rate, 1e-9))}"
-    return f"about {short_number_text(amount)} {unit}, {limits}; at {speed} on these devices {times}."
+    return f"about {short_number_text(amount)} {unit}, {limits}; at {speed} on these devices {times}{_BESIDES}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
+from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -33,7 +33,8 @@ from gui.problem.samples import short_title
 
 __all__ = ["ProblemPane"]
 
-_LOW = 640  # pixels
+_MOST = 16_777_215  # pixels: Qt's greatest height
+_GALLERY = 130  # pixels, once a problem is loaded
 
 
 class ProblemPane(QWidget):
@@ -60,7 +61,6 @@ class ProblemPane(QWidget):
         self.read_form: Form | None = None
         self.read_button: QPushButton | None = None
         self._toolbar_settings = toolbar_settings
-        self._low = False
         self.gallery = Gallery()
         self.gallery.problem_requested.connect(self.problem_requested)
         self.gallery.replay_requested.connect(self.replay_requested)
@@ -76,6 +76,7 @@ class ProblemPane(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self.split)
+        self.unfold(False)
         self.show_nothing()
         self._share_height()
 
@@ -163,6 +164,13 @@ class ProblemPane(QWidget):
         self.text.setTabChangesFocus(True)
         row = QHBoxLayout()
         row.setContentsMargins(3, 2, 7, 0)
+        self.fold = QToolButton()
+        self.fold.setCheckable(True)
+        self.fold.setAutoRaise(True)
+        self.fold.setAccessibleName("Show help and command line")
+        self.fold.setToolTip("Show the help of the fields and the equivalent command line, or hide them")
+        self.fold.toggled.connect(self.unfold)
+        row.addWidget(self.fold)
         row.addWidget(self.kind)
         row.addStretch(1)
         row.addWidget(self.copy)
@@ -172,31 +180,27 @@ class ProblemPane(QWidget):
         layout.addWidget(_rule())
         layout.addLayout(row)
         layout.addWidget(self.text, 1)
-        bottom.setMinimumHeight(90)
         self.kind.currentChanged.connect(lambda _index: self.show_text())
+        self.kind.tabBarClicked.connect(lambda _index: self.unfold(True))
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
         return bottom
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the description, which the preview has too, and the help where there is little height."""
-        super().resizeEvent(event)
-        low = self.height() < _LOW
-        if low != self._low:
-            self._low = low
-            self._share_height()
-            self._show_parts()
-
     def _share_height(self) -> None:
         """Give the gallery most of the height while there is no problem, and the form otherwise."""
-        if self.instance is None:
-            self.split.setSizes([420, 120, 0])
-        else:
-            self.split.setSizes([120, 400, 100] if self._low else [225, 420, 170])
+        self.split.setSizes([420, 120, 0] if self.instance is None else [_GALLERY, 600, 1])
+
+    def unfold(self, shown: bool) -> None:
+        """Show or hide the help of the field that has the focus and the equivalent command line, below the form."""
+        self.fold.setChecked(shown)
+        self.fold.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.text.setVisible(shown)
+        self._equivalent.setMaximumHeight(_MOST if shown else self._equivalent.minimumSizeHint().height())
+        self._show_parts()
 
     def _show_parts(self) -> None:
-        self.about.setVisible(not self._low)
+        self.about.setVisible(self.instance is None)  # the preview has it
         for widget in (self.help, self._help_rule):
-            widget.setVisible(self.instance is not None and not self._low)
+            widget.setVisible(self.instance is not None and self.fold.isChecked())
         self._equivalent.setVisible(self.instance is not None)
 
     # --- the problem --------------------------------------------------------------------------------------------

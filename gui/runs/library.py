@@ -19,7 +19,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, re
 
 __all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
 
-_START_SECONDS, _SCAN_SECONDS = 2.0, 0.4
+_START_SECONDS, _SCAN_SECONDS = 0.1, 0.1
 _HOUR = 3600.0
 _LEAST_TAKEN_IN = 3  # folders in one scan, however long they take
 
@@ -75,7 +75,7 @@ class Library:
         self.model = RunModel()
         """Its notes as views show them."""
         self.incomplete = False
-        """Whether there are folders that the next :meth:`rescan` takes in; each takes a fraction of a second."""
+        """Whether there are folders without a note that have not been read; see :meth:`read_unlisted`."""
         self._stamps: dict[str, tuple[int, int]] = {}
         self._index: dict[str, Any] | None = None
         self._index_changed = False
@@ -153,6 +153,24 @@ class Library:
         for note in gone:
             self.model.remove(note)
         return len(self.notes) != before or bool(gone)
+
+    def read_unlisted(self, known: Collection[Path], most: int) -> list[RunNote]:
+        """The notes of at most so many folders without one, but these; on any thread, as :meth:`take_in` is not."""
+        found: list[RunNote] = []
+        for folder in sorted(self.runs.glob("*/run.toml")):
+            if len(found) < most and folder.parent not in known and not folder.parent.name.startswith("."):
+                with contextlib.suppress(QuintetError, OSError):
+                    found.append(self._indexed(folder.parent))
+        self._save_index()
+        return found
+
+    def take_in(self, read: Iterable[RunNote]) -> None:
+        """Add the notes that :meth:`read_unlisted` has found, unless they have been added meanwhile."""
+        known = {note.path for note in self.notes}
+        for note in read:
+            if note.path not in known:
+                note.colour = COLOURS[len(self.notes) % len(COLOURS)]
+                self.model.add(note)
 
     def _indexed(self, folder: Path) -> RunNote:
         """The note of a folder that has none: from the index, unless the folder has changed since."""

@@ -13,12 +13,12 @@ from gui.app.icons import dot
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.columns import DEFAULT_COLUMNS, Column, column_named
-from gui.runs.notes import RunNote
+from gui.runs.notes import RunNote, distinctions
 
-__all__ = ["NOTE", "SORT", "Index", "RunModel"]
+__all__ = ["DISTINCTION", "NOTE", "SORT", "Index", "RunModel"]
 
 Index = QModelIndex | QPersistentModelIndex
-NOTE, SORT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+NOTE, SORT, DISTINCTION = (Qt.ItemDataRole.UserRole + place for place in range(3))
 
 
 class RunModel(QAbstractTableModel):
@@ -32,6 +32,8 @@ class RunModel(QAbstractTableModel):
         self.notes: list[RunNote] = []
         self.columns: list[Column] = [column_named(name) for name in DEFAULT_COLUMNS]
         self.theme: Theme | None = None
+        self._distinctions: dict[str, str] | None = None
+        self._known: dict[str, tuple[object, ...]] = {}
         self._dots: dict[str, QIcon] = {}
 
     # --- what views ask -----------------------------------------------------------------------------------------
@@ -60,6 +62,8 @@ class RunModel(QAbstractTableModel):
         note, column = self.notes[index.row()], self.columns[index.column()]
         if role == NOTE:
             return note
+        if role == DISTINCTION:
+            return self.distinction(note)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return column.text(note)
         if role == SORT:
@@ -76,6 +80,13 @@ class RunModel(QAbstractTableModel):
 
     # --- changes ------------------------------------------------------------------------------------------------
 
+    def distinction(self, note: RunNote) -> str:
+        """By what a run differs from others of its title; empty if it has the title alone."""
+        if self._distinctions is None:
+            self._distinctions = distinctions(self.notes)
+            self._known = {one.key: _told_by(one) for one in self.notes}
+        return self._distinctions.get(note.key, "")
+
     def row_of(self, note: RunNote) -> int:
         """The row of a run; -1 if it is not there."""
         return next((row for row, other in enumerate(self.notes) if other is note), -1)
@@ -85,6 +96,7 @@ class RunModel(QAbstractTableModel):
         row = bisect.bisect_left(self.notes, -note.created, key=lambda other: -other.created)
         self.beginInsertRows(QModelIndex(), row, row)
         self.notes.insert(row, note)
+        self._distinctions = None
         self.endInsertRows()
 
     def remove(self, note: RunNote) -> None:
@@ -93,6 +105,7 @@ class RunModel(QAbstractTableModel):
         if row >= 0:
             self.beginRemoveRows(QModelIndex(), row, row)
             del self.notes[row]
+            self._distinctions = None
             self.endRemoveRows()
 
     def clear(self) -> None:
@@ -105,6 +118,8 @@ class RunModel(QAbstractTableModel):
         """Report that what is known of a run has changed."""
         row = self.row_of(note)
         if row >= 0:
+            if self._known.get(note.key) != _told_by(note):
+                self._distinctions = None
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
     def show_columns(self, columns: Sequence[Column]) -> None:
@@ -122,6 +137,11 @@ class RunModel(QAbstractTableModel):
             self.beginInsertColumns(QModelIndex(), 1, len(columns) - 1)
             self.columns = list(columns)
             self.endInsertColumns()
+
+
+def _told_by(note: RunNote) -> tuple[object, ...]:
+    """What changes when what a run differs in may have changed."""
+    return note.title, note.seed, len(note.used)
 
 
 def _alignment(column: Column) -> int:

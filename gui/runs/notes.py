@@ -19,13 +19,14 @@ from engine.events import Failed, Finished, Notice, Started, from_json
 from engine.runs.folder.lock import writer_of
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import open_regular, read_regular
-from engine.util.text import counted
+from engine.util.text import counted, option_text
 from gui.runs.view import LIVE_STATES, RunView
 
 __all__ = [
     "COLOURS",
     "RunNote",
     "described",
+    "distinctions",
     "last_line",
     "named",
     "note_from",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 _MOST_NAMED = 10
+_MOST_DIFFERENCES = 3
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
@@ -163,6 +165,30 @@ def named(notes: Sequence[RunNote]) -> str:
 
 def _when(note: RunNote) -> str:
     return f" of {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(note.created))}"
+
+
+def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
+    """By what each run differs from the others of its title, by its key: options, else the seed, else the time."""
+    by_title: dict[str, list[RunNote]] = {}
+    for note in notes:
+        by_title.setdefault(note.title, []).append(note)
+    found: dict[str, str] = {}
+    for group in by_title.values():
+        if len(group) == 1:
+            continue
+        chosen = [{**note.effective_options, "seed": note.seed} for note in group]
+        names = dict.fromkeys(name for options in chosen for name in options)
+        differ = [name for name in names if len({str(options.get(name)) for options in chosen}) > 1]
+        texts = [
+            ", ".join(
+                f"{name.replace('_', ' ')} {option_text(options.get(name))}" for name in differ[:_MOST_DIFFERENCES]
+            )
+            for options in chosen
+        ]
+        for note, text in zip(group, texts, strict=True):
+            when = time.strftime("%H:%M:%S", time.localtime(note.created)) if texts.count(text) > 1 else ""
+            found[note.key] = ", ".join(part for part in (text, when) if part)
+    return found
 
 
 def stamp(path: Path) -> tuple[int, int] | None:

@@ -32,7 +32,7 @@ from engine.util.text import counted, gap_text, seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library
-from gui.runs.model import NOTE, Index
+from gui.runs.model import DISTINCTION, NOTE, Index
 from gui.runs.notes import RunNote
 from gui.runs.view import state_text
 
@@ -85,10 +85,15 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, state)
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
-        title = QFontMetrics(bold).elidedText(
-            note.title, Qt.TextElideMode.ElideMiddle, inner.width() - state_width - 10
-        )
+        room = inner.width() - state_width - 10
+        differs: str = index.data(DISTINCTION)
+        differs = QFontMetrics(small).elidedText(differs, Qt.TextElideMode.ElideRight, room * 2 // 3)
+        room -= QFontMetrics(small).horizontalAdvance(differs) + 8 if differs else 0
+        title = QFontMetrics(bold).elidedText(note.title, Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
+        painter.setFont(small)
+        top.setLeft(top.left() + QFontMetrics(bold).horizontalAdvance(title) + 8)
+        painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, differs)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
         under = QRect(inner.left(), inner.top() + line + 2, inner.width(), line)
@@ -123,6 +128,8 @@ class _Filter(QSortFilterProxyModel):
         note: RunNote | None = super().data(index, NOTE)
         if note is None or role == NOTE:
             return note
+        if role == DISTINCTION:
+            return super().data(index, DISTINCTION)
         if role == Qt.ItemDataRole.DisplayRole:
             return note.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -241,6 +248,10 @@ class RunList(QWidget):
         """Show that the queue is held, and how many runs wait in it; None if it is not."""
         self.held.setVisible(waiting is not None)
         self.held.setText(f"The queue is held, {counted(waiting or 0, 'run')} in it. Release")
+
+    def show_reading(self, reading: bool) -> None:
+        """Show whether there are runs that are not listed yet."""
+        self.filter.setPlaceholderText("Reading more runs…" if reading else "Filter runs")
 
     def count(self) -> int:
         """How many runs are shown."""

@@ -10,7 +10,7 @@ __all__ = ["COMPACT_BELOW", "Layout"]
 COMPACT_BELOW = 1250
 """Pixels of width below which panes share one place."""
 
-_LOW_BELOW = 760  # pixels
+_LOW_BELOW = 860  # pixels
 _LEFT, _RIGHT, _LOG = 330, 300, 150
 _COMPACT_LEFT = 300
 

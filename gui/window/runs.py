@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
@@ -19,6 +20,7 @@ from gui.window.run_tab import RunTab
 __all__ = ["MOST_COMPARED", "Runs"]
 
 MOST_COMPARED = 12
+_READ_AT_ONCE = 100  # folders
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
@@ -46,8 +48,9 @@ class Runs(RunController):
         self._rescan_timer.setInterval(_RESCAN_DELAY)
         self._rescan_timer.timeout.connect(self.rescan)
         self._watcher.directoryChanged.connect(lambda _path: self.rescan_later())
+        self._reading = False
         if library.incomplete:
-            self.rescan_later()
+            self._read_more()
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -226,11 +229,31 @@ class Runs(RunController):
         """Follow changes that others made to the folder of runs."""
         changed = self._library.rescan(self._runs_here)
         if self._library.incomplete:
-            self.rescan_later()
+            self._read_more()
         if not changed:
             return
         self._tabs.update_titles()
         self.changed.emit()
+
+    def _read_more(self) -> None:
+        """Read run folders without a note in the background, some at a time, until all are listed."""
+        if self._reading:
+            return
+        self._reading = True
+        known = {note.path for note in self._library.notes}
+
+        def done(read: list[RunNote]) -> None:
+            self._reading = False
+            self._library.take_in(read)
+            if len(read) == _READ_AT_ONCE:
+                self._read_more()
+            else:
+                self._library.incomplete = False
+            self._list.show_reading(self._reading)
+            self.changed.emit()
+
+        self._list.show_reading(True)
+        self._jobs.start(partial(self._library.read_unlisted, known, _READ_AT_ONCE), done)
 
     def _runs_here(self, note: RunNote) -> bool:
         tab: RunTab | None = self._tabs.runs.get(note.key)

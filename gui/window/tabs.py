@@ -228,7 +228,8 @@ class Tabs(QObject):
         self.show(tab)
 
     def _insert(self, tab: RunTab) -> None:
-        index = self.widget.addTab(tab, QIcon(dot(tab.note.colour)), _tab_text(tab.note.title))
+        index = self.widget.addTab(tab, QIcon(dot(tab.note.colour)), "")
+        self.update_titles()
         self.widget.setTabToolTip(index, tab.note.problem)
         self._add_close_button(index, tab)
 
@@ -304,6 +305,7 @@ class Tabs(QObject):
         if (tab.child is not None or waited) and self._library.find(tab.note.key) is tab.note:
             self._library.save(tab.note)
             self._run_list.update_run(tab.note)
+            self.update_titles()
             if not (tab.live or waited) and self.widget.indexOf(tab) < 0 and self.discard_ended_hidden:
                 self.discard(tab)
         self.changed.emit()
@@ -313,7 +315,12 @@ class Tabs(QObject):
     def update_titles(self) -> None:
         """Show the titles of the runs as they are now."""
         for tab in self.open_runs():
-            self.widget.setTabText(self.widget.indexOf(tab), _tab_text(tab.note.title))
+            self.widget.setTabText(self.widget.indexOf(tab), self._title(tab.note))
+
+    def _title(self, note: RunNote) -> str:
+        """The title of a run, and by what it differs from others of this title."""
+        differs = self._library.model.distinction(note)
+        return _tab_text(f"{note.title} {differs}" if differs else note.title)
 
     def update_note(self, note: RunNote) -> None:
         """Show the tags and the note of a run as they are now."""

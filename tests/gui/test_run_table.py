@@ -218,3 +218,20 @@ def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path: Path, mo
     assert (len(library.notes), library.incomplete) == (3, True)
     assert library.rescan(lambda _note: False, 60.0)
     assert (len(library.notes), library.incomplete) == (5, False)
+
+
+def test_runs_of_one_title_are_told_apart_by_option_then_seed_then_time() -> None:
+    model = RunModel()
+    options = ({"score": "k2"}, {"score": "bic"}, {"score": "bic"}, {"score": "bic"})
+    for place, (chosen, seed) in enumerate(zip(options, (1, 1, 2, 2), strict=True)):
+        model.add(RunNote(f"run{place}", "", "trap", options=chosen, seed=seed, created=60.0 * place))
+    model.add(RunNote("other", "", "alone", created=1.0))
+    texts = {note.key: model.distinction(note) for note in model.notes}
+    assert texts["run0"] == "score k2, seed 1"
+    assert texts["run1"] == "score bic, seed 1"
+    assert texts["run2"].startswith("score bic, seed 2, ")
+    assert texts["run2"] != texts["run3"]
+    assert texts["other"] == ""
+    model.notes[0].title = "renamed"
+    model.update(model.notes[0])
+    assert model.distinction(model.notes[0]) == ""
