@@ -137,7 +137,7 @@ def _measure_sizes(study: Study, paper: Paper, one: Engine, two: Engine | None) 
     curves["paper: serial, more than 2 h for 100,000"] = {100_000: hours}
     for devices in ("one", "two"):
         of = zip(paper.points["sizes"], paper.points[f"speedup_{devices}"], strict=True)
-        curves[f"paper: {devices} GPU(s), from 2 h and Table I"] = {
+        curves[f"paper: {devices} GPU{'s' * (devices == 'two')}, from 2 h and Table I"] = {
             n: hours * (n / 1e5) ** 2 / ratio for n, ratio in of
         }
     caption = (
