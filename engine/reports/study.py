@@ -323,11 +323,13 @@ def run_study(
         began = time.perf_counter()
         with Engine(devices=[info.id for info in infos]) as engine:
             measured = Study(engine, report, chosen, place, console, instances, claims, seed)
-            study(measured)
-            measured.judge_rest()
-        report.seconds = time.perf_counter() - began
-        for path in report.write(place):
-            console.print(f"written: {path}")
+            try:
+                study(measured)
+            finally:  # an interrupted study is a report too
+                measured.judge_rest()
+                report.seconds = time.perf_counter() - began
+                for path in report.write(place):
+                    console.print(f"written: {path}")
         return 0
 
     if instances is not None:

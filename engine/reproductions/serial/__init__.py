@@ -11,13 +11,14 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "BOARun",
+    "Edges",
     "Solved",
     "affine_scaling",
     "compiler",
@@ -33,6 +34,7 @@ _HERE = Path(__file__).parent
 _DOUBLE, _INT = ctypes.c_double, ctypes.c_int
 
 Floats = NDArray[np.float64]
+Edges = Literal["new permutations", "no cycles", "one permutation"]
 
 
 @functools.cache
@@ -78,18 +80,18 @@ class BOARun:
     seconds: float
 
 
-def run_boa(
-    n: int, population: int, generations: int, *, cycle_check: bool, max_parents: int = 3, seed: int = 1
-) -> BOARun:
+def run_boa(n: int, population: int, generations: int, edges: Edges, max_parents: int = 3, seed: int = 1) -> BOARun:
     """BOA on n / 5 traps of 5 bits: the better half is kept, the other half sampled.
 
     Parameters
     ----------
-    cycle_check : bool
-        The simple BOA, whose edges may close no cycle; else edges follow a random permutation.
+    edges : {"new permutations", "no cycles", "one permutation"}
+        What keeps the network acyclic: a random permutation in each generation (pBOA), a check of each edge (the simple
+        BOA), or one permutation for all generations.
     """
     seconds = np.zeros(2)
-    arguments = n, population, population // 2, max_parents, generations, int(cycle_check), ctypes.c_uint64(seed)
+    rule = get_args(Edges).index(edges)
+    arguments = n, population, population // 2, max_parents, generations, rule, ctypes.c_uint64(seed)
     best = _library("boa").run(*arguments, _at(seconds))
     return BOARun(best, float(seconds[0]), float(seconds[1]))
 

@@ -175,8 +175,9 @@ static void shuffle(int *items, int n) {
 }
 
 /* Runs generations with N individuals, of which the best S are learned from and kept; the others are sampled anew.
+ * edges: 0 under a new permutation in each generation, 1 with a check for cycles, 2 under one permutation for all.
  * seconds: of the CPU, [0] for the networks and [1] for all. Returns the best fitness. */
-int run(int n, int N, int S, int k, int generations, int cycle_check, uint64_t seed, double *seconds) {
+int run(int n, int N, int S, int k, int generations, int edges, uint64_t seed, double *seconds) {
     uint8_t *bits = malloc((size_t)n * N), *chosen = malloc((size_t)n * S);
     int *fitness = malloc(sizeof(int) * N), *place = malloc(sizeof(int) * N), *order = malloc(sizeof(int) * n);
     int *parents = malloc(sizeof(int) * n * k), *used = malloc(sizeof(int) * n), best = 0;
@@ -190,11 +191,11 @@ int run(int n, int N, int S, int k, int generations, int cycle_check, uint64_t s
         qsort(place, N, sizeof(int), better_first);
         for (int g = 0; g < n; g++)
             for (int s = 0; s < S; s++) chosen[(size_t)g * S + s] = bits[(size_t)g * N + place[s]];
-        shuffle(order, n);
+        if (!generation || edges != 2) shuffle(order, n);
         clock_t at = clock();
-        learn(n, S, k, chosen, cycle_check ? NULL : order, parents, used);
+        learn(n, S, k, chosen, edges == 1 ? NULL : order, parents, used);
         learning += clock() - at;
-        if (cycle_check) sort_topologically(n, k, parents, used, order);
+        if (edges == 1) sort_topologically(n, k, parents, used, order);
         for (int r = 0; r < n; r++) {
             int g = order[r], counts[MOST_COUNTS] = {0};
             for (int s = 0; s < S; s++) {
