@@ -37,7 +37,7 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     max_draws : int
     warmup, thin, chains : int
         Iterations before the first draw, iterations per draw, and chains.
-    storage : {"auto", "float32", "float16", "bfloat16", "sparse"}
+    storage : {"auto", "float32", "float16", "sparse"}
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy).

@@ -36,7 +36,7 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
     max_draws : int
     warmup, thin, chains : int
         Iterations before the first draw, iterations per draw, and chains.
-    storage : {"auto", "float32", "float16", "bfloat16", "sparse"}
+    storage : {"auto", "float32", "float16", "sparse"}
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy), where y has mean 0 and variance 1.

@@ -135,7 +135,7 @@ class AnyOptions(TypedDict, total=False):
     standardize: bool
     steal_trigger: float
     step: float
-    storage: Literal["auto", "float32", "float16", "bfloat16", "sparse"]
+    storage: Literal["auto", "float32", "float16", "sparse"]
     strategy: Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"]
     streaming: Literal["auto", "never", "always"]
     target: float | None

@@ -1,9 +1,8 @@
 <%doc>
-How a row of the design is stored: 16 bytes a chunk, as f32, f16 or bf16. `each(storage)` values are in a chunk.
+How a row of the design is stored: 16 bytes a chunk, as f32 or f16. `each(storage)` values are in a chunk.
 
 CUDA has an instruction for half precision. Elsewhere it is decoded by its bits, which needs nothing of the device: the
 exponent is put in place and rescaled, which is exact for normal and subnormal numbers; there are no others in a design.
-A bf16 is the upper half of an f32.
 </%doc>
 <%def name="each(storage)">${4 if storage == "f32" else 8}</%def>
 <%def name="declarations(storage)">
@@ -21,8 +20,6 @@ FUNCTION f32 half_value(u32 bits)
     return F32_OF_BITS((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
 }
 #define VALUE_OF_BITS(bits) F32_OF_BITS(BITS_OF_F32(half_value(bits)) | (((bits) & 0x8000u) << 16))
-% elif storage == "bf16":
-#define VALUE_OF_BITS(bits) F32_OF_BITS((bits) << 16)
 % endif
 </%def>
 <%def name="vector_declarations(storage)">
@@ -31,15 +28,11 @@ FUNCTION f32 half_value(u32 bits)
 typedef f32 value_t;
 % else:
 typedef u16 value_t;
-%   if storage == "bf16":
-#define LOAD_ROW(place) as_float8(convert_uint8(*(const GLOBAL ushort8*)(place)) << 16)
-%   else:
 FUNCTION float8 halves(uint8 bits)
 {
     const float8 size = as_float8((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
     return as_float8(as_uint8(size) | ((bits & 0x8000u) << 16));
 }
 #define LOAD_ROW(place) halves(convert_uint8(*(const GLOBAL ushort8*)(place)))
-%   endif
 % endif
 </%def>

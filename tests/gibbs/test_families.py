@@ -21,7 +21,7 @@ from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
-from engine.solvers.gibbs.solve import settings_for, validate
+from engine.solvers.gibbs.validate import settings_for, validate
 from tests.support.invariance import mutate
 from tests.support.samplers import sampling_of, state_of
 from tests.support.stopping import stop_at

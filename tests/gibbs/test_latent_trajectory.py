@@ -17,7 +17,7 @@ from engine.devices import Member
 from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.solve import settings_for
+from engine.solvers.gibbs.validate import settings_for
 from tests.support.engines import engine_of
 from tests.support.stopping import stop_at
 

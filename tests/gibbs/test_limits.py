@@ -12,7 +12,7 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import ProblemError
-from engine.solvers.gibbs import solve as solve_module
+from engine.solvers.gibbs import validate as validate_module
 from engine.solvers.gibbs.design import features
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
@@ -84,7 +84,7 @@ def test_a_run_without_draws_says_how_far_it_came(
 def test_columns_of_a_large_design_are_looked_at_in_the_run(
     device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(solve_module, "_SEEN_FIRST", 0)
+    monkeypatch.setattr(validate_module, "_SEEN_FIRST", 0)
     owner = engine_of(device)
     run = owner.start(engine.HorseshoeProbit(np.ones((20, 2)), np.arange(20) % 2), run_folder=tmp_path / "run")
     with pytest.raises(ProblemError, match="every column of X is constant"):

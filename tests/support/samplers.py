@@ -20,7 +20,7 @@ from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
-from engine.solvers.gibbs.solve import settings_for
+from engine.solvers.gibbs.validate import settings_for
 from tests.support.stopping import stop_at
 
 

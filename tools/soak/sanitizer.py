@@ -200,7 +200,7 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "gibbs hmc": _gibbs("hmc"),
     "gibbs gibbs": _gibbs("gibbs"),
     "gibbs px, float16": _gibbs("px", storage="float16"),
-    "gibbs logit, bfloat16": _gibbs("hmc", logit=True, storage="bfloat16"),
+    "gibbs logit, float16": _gibbs("hmc", logit=True, storage="float16"),
     "gibbs own factors": _gibbs("gibbs", provider="kernels"),
     "gibbs streaming": _gibbs("hmc", streaming="always"),
     "gibbs sparse": _gibbs("hmc", storage="sparse"),

@@ -28,7 +28,7 @@ from ...solvers.gibbs.device.worker import Worker
 from ...solvers.gibbs.families import AUXILIARY
 from ...solvers.gibbs.options import REFRESH, Options
 from ...solvers.gibbs.problem import HorseshoeProbit
-from ...solvers.gibbs.solve import settings_for
+from ...solvers.gibbs.validate import settings_for
 from .mixing import measure_mixing, mixing_problems
 
 __all__ = ["SIZES", "Repeated", "advance", "bench", "chain_state", "check", "repeated", "time_iterations"]
@@ -67,8 +67,6 @@ def _block(design: Design) -> NDArray[Any]:
         values = np.tile(few, (-(-rows // len(few)), 1))[:rows]
         if design.storage == "float16":
             _BLOCKS[key] = values.astype(np.float16).view(np.uint16)
-        elif design.storage == "bfloat16":
-            _BLOCKS[key] = (values.view(np.uint32) >> 16).astype(np.uint16)
         else:
             _BLOCKS[key] = values
     return _BLOCKS[key]

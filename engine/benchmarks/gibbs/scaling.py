@@ -15,7 +15,7 @@ from ...solvers.gibbs.design.layout import SHARDS
 from ...solvers.gibbs.device.sampler import Sampler
 from ...solvers.gibbs.device.worker import Worker
 from ...solvers.gibbs.options import Options
-from ...solvers.gibbs.solve import settings_for
+from ...solvers.gibbs.validate import settings_for
 from .command import advance, chain_state, repeated
 
 __all__ = ["scaling_cases"]

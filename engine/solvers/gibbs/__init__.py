@@ -2,6 +2,17 @@
 
 After Terenin, Dong, Draper, *GPU-accelerated Gibbs sampling: a case study of the Horseshoe Probit model* (Statistics
 and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016) and Albert and Chib (1993).
+
+The paper's iteration is ``moves/latent.py``, from top to bottom:
+
+1. latent normals z given beta, one pass over X   ``device/rows.py``, ``gibbs/sweep``, ``sparse_rows``
+2. lambda, nu, tau, xi given beta                 kernel ``update_scales`` of ``gibbs/conditionals``
+3. X'X + D^-1 and its Cholesky factor             ``device/matrices.py``, ``gibbs/precision``
+4. beta given z and lambda, tau                   kernels ``prepare_solution``, ``add_noise``, ``finish_coefficients``
+
+Other kernels than the paper's: ``moves/hamiltonian.py`` (hmc), ``conjugate.py`` (cg), ``wide.py`` (N x N matrices).
+Before: ``validate.py``, ``design/`` (X as it is stored), ``begin.py`` (mode, warm-up). Around it: ``solve.py``,
+``device/sampler.py`` (all devices), ``device/worker.py`` (one), ``checkpoint.py``. After: ``draws/``, ``posterior.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +42,7 @@ SOLVER = Solver(
     problems=(HorseshoeProbit, HorseshoeLogit, HorseshoeRegression),
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
-    validate=LazyImport(f"{__name__}.solve", "validate"),
+    validate=LazyImport(f"{__name__}.validate", "validate"),
     schema=SCHEMA,
     bench=LazyImport(f"{PACKAGE}.benchmarks.gibbs.command", "bench"),
     reproductions={

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import Checkpoint, RunContext
-from ...errors import OptionError
 from .checkpoint import RunState, Snapshot, audit, restore_draws, snapshot_of
 from .design.lines import find_lines
-from .design.matrix import Design
 from .design.separation import separating_columns, separating_with_intercept
 from .device.chains import STATE
 from .device.sampler import Sampler
@@ -22,8 +20,9 @@ from .moves.hamiltonian import FIRST_STEPS
 from .notices import report_lines
 from .options import REFRESH, Options
 from .schema import CheckpointState
+from .validate import initial_point
 
-__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "initial_point", "restore_chains"]
+__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "restore_chains"]
 
 Floats = NDArray[np.float64]
 
@@ -35,32 +34,6 @@ METRIC_WARMUP = 4 * REFRESH
 
 MOSTLY = 0.5
 """The share of the chains, in the past too, from which a coefficient that is small in them is small."""
-
-
-def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:
-    """The point of the option ``initial`` on the columns that are sampled.
-
-    Parameters
-    ----------
-    design : Design
-    options : Options
-
-    Raises
-    ------
-    OptionError
-        If it is not a point of this problem.
-    """
-    if options.initial is None:
-        return None
-    columns, point = design.problem.X.shape[1], np.array(options.initial)
-    if not options.intercept and len(point) == columns:  # the solution of such a run
-        point = np.append(0.0, point)
-    if len(point) != columns + 1 or not np.isfinite(point).all():
-        raise OptionError(
-            f"initial must be {columns + 1} finite numbers, the intercept and {columns} coefficients; got "
-            f"{len(options.initial)} values"
-        )
-    return design.scaled(point)
 
 
 def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Snapshot | None:

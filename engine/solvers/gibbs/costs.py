@@ -28,7 +28,7 @@ SPARSE_PENALTY = 3.0
 
 _PASSES = {"hmc": 7, "px": 1, "gibbs": 1}
 _ITERATIONS = 1000  # over which X'X is spread
-_ITEMS = {"float32": 4, "float16": 2, "bfloat16": 2}
+_ITEMS = {"float32": 4, "float16": 2}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, w
     Parameters
     ----------
     kernel : {"gibbs", "px", "hmc", "cg"}
-    storage : {"float32", "float16", "bfloat16", "sparse"}
+    storage : {"float32", "float16", "sparse"}
     shape : Shape
     traits : Traits
     wide : bool

@@ -37,6 +37,7 @@ from .options import REFRESH, Options
 from .problem import HorseshoeProbit
 from .reporting import report_progress
 from .schema import CheckpointState
+from .validate import settings_for
 
 __all__ = ["DividedSampling", "SamplingTasks"]
 
@@ -293,7 +294,7 @@ class SamplingTasks(TaskRunner):
         options = with_kernel(problem, options)
         self._problem, self._options, self._seed, self._pool = problem, options, seed, pool
         self._design = Design.of(problem, options)
-        self._settings = single.settings_for(self._design, options, seed)
+        self._settings = settings_for(self._design, options, seed)
         self._sampler: Sampler | None = None
         self._holds: tuple[int, int, int] | None = None
         self._failed = 0

@@ -12,7 +12,7 @@ from .priors import CONJUGATE, Prior, PriorName
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 
 KernelName = Literal["auto", "gibbs", "px", "hmc", "cg"]
-Storage = Literal["auto", "float32", "float16", "bfloat16", "sparse"]
+Storage = Literal["auto", "float32", "float16", "sparse"]
 
 REFRESH = 50
 """Iterations between two points at which a run can be stopped and resumed to the same draws."""
@@ -94,7 +94,7 @@ class Options(SolverOptions):
     coefficients: list[str] | None = Field(
         None, description="names of the coefficients whose draws are kept and traced; default: all, or what fits"
     )
-    keep_scales: bool = Field(False, description="keep the draws of lambda too")
+    keep_scales: bool = Field(False, description="keep the draws of lambda too, the local scales of the model")
     interval: float = Field(0.9, gt=0, lt=1, description="probability of the intervals in the summary")
     max_kept: int = Field(
         1 << 30, ge=1 << 20, description="bytes of draws kept on the host; beyond, fewer draws of each are kept"
@@ -103,7 +103,9 @@ class Options(SolverOptions):
         "auto", description="library for linear algebra; auto: the fastest of each device"
     )
     streaming: Literal["auto", "never", "always"] = Field(
-        "auto", description="whether X stays in host memory and is sent to the devices at every iteration"
+        "auto",
+        description="whether X stays in host memory and is sent to the devices at every iteration; auto: if larger "
+        "than their memory",
     )
 
     @model_validator(mode="after")

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import Checkpoint, RunContext, StopRequested
 from ...base.result import Status
-from ...devices import DeviceInfo, DevicePool, Member
+from ...devices import DevicePool, Member
 from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
-from ...errors import AuditError, DeviceLost, OptionError, OutOfDeviceMemory
-from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin, initial_point
+from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
+from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin
 from .checkpoint import RunState, Snapshot, checkpoint_of, snapshot_of
-from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
+from .choice import is_wide, moves_latent, with_kernel
 from .design.matrix import Design
-from .device.chains import Settings
 from .device.records import CHAIN
-from .device.sampler import Sampler, validate_memory
+from .device.sampler import Sampler
 from .device.worker import Worker
 from .draws.convergence import CHECKS, check_points, mixing_of
 from .draws.store import Draws
@@ -32,61 +31,15 @@ from .posterior import Posterior
 from .problem import HorseshoeProbit
 from .reporting import report_mixing, report_progress, trace
 from .schema import CheckpointState
+from .validate import chosen_coefficients, settings_for
 
-__all__ = ["settings_for", "solve", "validate"]
+__all__ = ["solve"]
 
 Floats = NDArray[np.float64]
 
-_SEEN_FIRST = 1 << 24  # values; larger X are looked at when the run has begun, under its time limit
 _TRACE_INTERVAL = 0.1
 _SNAPSHOT_INTERVAL = 2.0
 _SMALL = 3.0  # in units of tau
-
-
-def settings_for(design: Design, options: Options, seed: int) -> Settings:
-    """What the iterations of a run need to know; see :class:`Settings`."""
-    return Settings(
-        kernel=kernel_for(design.problem, options),
-        chains=options.chains,
-        seed=seed,
-        prior_precision=options.intercept_scale**-2,
-        tau_scale=options.tau_scale,
-        keep_scales=options.keep_scales,
-        provider=None if options.provider == "auto" else options.provider,
-        streaming=options.streaming,
-        batch=REFRESH,
-        thin=options.thin,
-        degrees=options.degrees,
-        tolerance=options.tolerance,
-        prior=options.chosen_prior,
-        wide=is_wide(design, options),
-        latent=moves_latent(design, options),
-    )
-
-
-def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check a problem with its options and devices, before anything is opened; see :func:`solve`.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If no column can be sampled.
-    engine.errors.OptionError
-        If an option names a coefficient that does not exist, or there are too many devices.
-    engine.errors.OutOfDeviceMemory
-        If the matrices do not fit the devices.
-    """
-    options = with_kernel(problem, options, devices)
-    validate_kernel(problem, options)
-    if options.streaming == "always" and options.storage == "sparse":
-        raise OptionError("streaming = always sends rows of X, not a sparse one; use storage = float32 or float16")
-    if problem.family == "ordinal" and not options.intercept:
-        raise OptionError("an ordinal regression needs its intercept, because its first threshold is 0")
-    seen = problem.X.shape[0] * problem.X.shape[1] <= _SEEN_FIRST
-    design = Design.of(problem, options) if seen else Design.of_sizes(problem, options)
-    _chosen(problem, options)
-    initial_point(design, options)
-    validate_memory(design, settings_for(design, options, 0), list(devices))
 
 
 def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: RunContext) -> Posterior:
@@ -188,22 +141,9 @@ def _state_without(
     return again
 
 
-def _chosen(problem: HorseshoeProbit, options: Options) -> NDArray[np.int64] | None:
-    """The numbers of the coefficients that the options name."""
-    if options.coefficients is None:
-        return None
-    numbers = {"intercept": 0} if options.intercept else {}
-    for number, name in enumerate(problem.names, start=1):
-        numbers.setdefault(name, number)
-    unknown = [name for name in options.coefficients if name not in numbers]
-    if unknown:
-        raise OptionError(f"there is no coefficient '{unknown[0]}' (known: {', '.join([*numbers][:20])})")
-    return np.array([numbers[name] for name in options.coefficients], np.int64)
-
-
 def _new_state(design: Design, options: Options) -> RunState:
     quantities = design.problem.X.shape[1] + 1
-    chosen = _chosen(design.problem, options)
+    chosen = chosen_coefficients(design.problem, options)
     most = options.most_draws
     draws = Draws(options.chains, quantities, most, chosen, options.max_kept)
     reports = len(CHAIN.names) + len(design.auxiliary_names())

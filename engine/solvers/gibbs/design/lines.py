@@ -37,7 +37,7 @@ _MOST_PAIRS = 4  # a column
 _MOST_ENTRIES = 1 << 24  # row entries of the pairs, and of the tails
 _MOST_MEMBERS = 64
 _MOST_COLUMNS = 1500  # for the search of null lines, which takes p^3 operations
-_NULL_EIGENVALUE = {"float32": 1e-9, "sparse": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of the correlation matrix
+_NULL_EIGENVALUE = {"float32": 1e-9, "sparse": 1e-9, "float16": 1e-5}  # of the correlation matrix
 _VISITS = 1 << 17  # most rows of lines that a chain visits in an iteration, or all rows once
 _VISITS_A_SLICE = 8
 _VALUES_A_VISIT = 4  # values of X that a pass reads in the time of a visit, for each of the passes of a trajectory
@@ -294,7 +294,7 @@ def _verified(
             part = x[:, columns].astype(np.float64) - means[columns]
             worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
             largest[number] = max(largest[number], float(np.abs(part * weight).max()))
-    tolerance = 10.0 * {"float32": 1e-6, "sparse": 1e-6, "float16": 1e-3, "bfloat16": 1e-2}[design.storage]
+    tolerance = 10.0 * {"float32": 1e-6, "sparse": 1e-6, "float16": 1e-3}[design.storage]
     return [found for found, good in zip(candidates, worst < tolerance * largest, strict=True) if good]
 
 

@@ -27,8 +27,6 @@ from .layout import SHARDS, Layout, layout_for
 __all__ = [
     "DENSE",
     "Design",
-    "bfloat16_bits",
-    "bfloat16_values",
     "bytes_an_entry",
     "storage_for",
     "stored_values",
@@ -289,15 +287,13 @@ class Design:
         """
         if self.storage in ("float32", "sparse"):
             return values
-        if self.storage == "bfloat16":
-            return bfloat16_bits(values)
         with np.errstate(over="ignore"):
             half = values.astype(np.float16)
         if not np.isfinite(half).all():
             at, column = np.argwhere(~np.isfinite(half))[0]
             raise ProblemError(
                 f"storage = float16 holds values up to 65504; row {row + at} of column "
-                f"'{self.name(int(column))}' has {values[at, column]:g} after scaling; use float32 or bfloat16"
+                f"'{self.name(int(column))}' has {values[at, column]:g} after scaling; use float32"
             )
         return half.view(np.uint16)
 
@@ -411,13 +407,6 @@ def _effects(
     return np.asarray(squares / np.maximum(count, 1.0) / np.ldexp(scale, -power) ** 2)
 
 
-def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """The upper halves of float32 numbers, rounded to the nearest, ties to even."""
-    bits = values.view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    return (rounded >> np.uint32(16)).astype(np.uint16)
-
-
 def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
     """What the kernels read from stored rows.
 
@@ -429,9 +418,4 @@ def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
     """
     if storage in ("float32", "sparse"):
         return rows
-    return bfloat16_values(rows) if storage == "bfloat16" else rows.view(np.float16).astype(np.float32)
-
-
-def bfloat16_values(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """The inverse of :func:`bfloat16_bits`."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return rows.view(np.float16).astype(np.float32)

@@ -30,7 +30,7 @@ __all__ = [
 Mode = Literal["draw", "score", "margins"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
 
-STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+STORAGE = {"float32": "f32", "float16": "f16"}
 """What the templates call the storage of dense rows."""
 
 CONJUGATE_BLOCK = 256
@@ -83,7 +83,7 @@ class SweepShape:
         ----------
         chains : int
             Vectors at a time.
-        storage : {"float32", "float16", "bfloat16"}
+        storage : {"float32", "float16"}
         """
         outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
         if self.reduction == "shuffle":
@@ -104,7 +104,7 @@ class SweepShape:
         ----------
         chains : int
             Vectors at a time: 1, 2 or 4.
-        storage : {"float32", "float16", "bfloat16"}
+        storage : {"float32", "float16"}
         mode : {"draw", "score", "margins"}
         family : str
         """
@@ -137,7 +137,7 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
     strip_rows : int
     chains : int
         Vectors at a time.
-    storage : {"float32", "float16", "bfloat16"}
+    storage : {"float32", "float16"}
     """
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
@@ -415,9 +415,9 @@ class Programs:
 _CONJUGATE = (
     ("augment", 4, "float32", "probit"),
     ("augment", 2, "float16", "logit"),
-    ("augment", 1, "bfloat16", "probit"),
+    ("augment", 1, "float16", "probit"),
     ("product", 4, "float32", "probit"),
-    ("product", 2, "bfloat16", "logit"),
+    ("product", 2, "float16", "logit"),
 )
 _VARIATES = (
     *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal"),
@@ -466,12 +466,12 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         (144, 2048, 4, "float32", "draw"),
         (16, 16, 1, "float32", "draw"),
         (1008, 1024, 1, "float16", "draw"),
-        (1008, 1024, 4, "bfloat16", "draw"),
+        (1008, 1024, 4, "float16", "draw"),
         (104, 16, 1, "float32", "score"),
         (104, 16, 1, "float16", "score"),
         (64, 16, 4, "float32", "margins"),
         (64, 16, 4, "float16", "margins"),
-        (128, 32, 2, "bfloat16", "margins"),
+        (128, 32, 2, "float16", "margins"),
         (10_008, 128, 4, "float32", "draw"),
     ]
     for stride, strip_rows, chains, storage, mode in wanted:

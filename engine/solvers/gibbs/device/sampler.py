@@ -11,123 +11,19 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import DeviceInfo, DevicePool, Member
-from ....devices.info import bytes_text
+from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
 from ....devices.pool.slices import SLICE_SECONDS
-from ....errors import DeviceError, OptionError, OutOfDeviceMemory
-from ..design.entries import SEGMENT, entry_bytes
-from ..design.layout import SHARDS, share_of_chains
+from ....errors import DeviceError
 from ..design.lines import Lines
 from ..design.matrix import Design
-from ..families import AUXILIARY
-from ..moves.conjugate import ConjugateMoves
-from ..moves.hamiltonian import HamiltonianMoves
-from ..moves.wide import WideMoves
 from .chains import Recorded, Settings
-from .records import AUXILIARIES
 from .worker import Worker
 
-__all__ = ["Sampler", "required_bytes", "validate_memory"]
+__all__ = ["Sampler"]
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-
-
-def required_bytes(
-    rows: int, columns: int, stride: int, strips: int, settings: Settings, storage: str, devices: int, with_rows: bool
-) -> int:
-    """Device memory that a run takes on one of so many devices, with or without its share of the rows.
-
-    Of the lines of the kernel ``hmc`` only the margins are counted.
-
-    Parameters
-    ----------
-    rows, columns, stride, strips : int
-        Of the layout; the rows are those of all strips, padding included.
-    settings : Settings
-    storage : str
-    devices : int
-    with_rows : bool
-        Whether the share of the rows is counted.
-    """
-    chains, width = settings.chains, stride + 8
-    share = -(-rows // devices)
-    if settings.kernel == "cg":
-        recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
-        needed = 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
-        if storage != "sparse":
-            share_of_strips = -(-strips // devices)
-            needed += (8 * chains + 4) * share_of_strips * width  # sums of strips, of all chains and of a score
-            needed += share * stride * (4 if storage == "float32" else 2) if with_rows else 0
-        return needed
-    owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
-    item = 4 if storage == "float32" else 2
-    matrices = 8 * columns * columns * (owned + 3)
-    if settings.wide:
-        matrices = 8 * rows * rows * (chains + 1)
-    if settings.latent:
-        matrices += 8 * rows * rows * (3 * chains + 1)
-    sums = 64 * chains * width
-    sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
-    vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
-    widened = 8 * min(1 << 24, share * stride)
-    return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
-
-
-def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
-    """Check that a run fits so many devices.
-
-    Parameters
-    ----------
-    design : Design
-    settings : Settings
-    devices : list of DeviceInfo
-
-    Raises
-    ------
-    OptionError
-        If there are more devices than shards of rows.
-    OutOfDeviceMemory
-        If its arrays are larger than the memory of a device, or a matrix than its largest allocation.
-    """
-    if len(devices) > SHARDS:
-        raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
-    layout = design.layout
-    sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
-    share = 1 if settings.single_device else len(devices)
-    sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
-    with_rows = not sparse and (settings.streaming == "never" or settings.single_device)
-    needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
-    if settings.wide and linear:
-        needed += 2 * 8 * layout.rows**2 * settings.chains
-    if sparse:
-        entries = -(-design.entries.total // share)
-        needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
-        pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
-        needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
-    largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
-    if settings.wide:
-        largest = 0
-    if settings.single_device:
-        largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
-    advice = "use fewer chains, storage = float16 or more devices"
-    if settings.kernel == "cg":
-        advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"
-    elif design.problem.family in ("probit", "logit"):
-        advice += "; kernel = cg needs no matrix of the columns"
-    of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
-    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
-        advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
-    for info in devices[:1] if settings.single_device else devices:
-        if needed > info.memory or largest > info.max_allocation:
-            fault = f"has {bytes_text(info.memory)}"
-            if needed <= info.memory:
-                needed, fault = largest, f"allocates at most {bytes_text(info.max_allocation)} at once"
-            raise OutOfDeviceMemory(
-                f"the sampler of {layout.columns} columns and {settings.chains} chains needs {bytes_text(needed)} on "
-                f"{info.id}, which {fault}; {advice}"
-            )
 
 
 class Sampler:
@@ -262,36 +158,36 @@ class Sampler:
 
     def weigh_at(self, beta: Floats) -> Floats:
         """Let W be the curvature of the rows at one beta; returns it, shape (rows,)."""
-        self.workers.each(_weigh_at, beta)
+        self.workers.each(lambda worker: worker.hamiltonian.weigh_at(beta))
         return np.asarray(self.adapted()["weight"])
 
     def take_weights(self) -> None:
         """Let W be the mean curvature since the last call, and X'WX the matrix of the metric."""
-        self.workers.each(_take_weights)
+        self.workers.each(lambda worker: worker.hamiltonian.take_weights())
         self.make_gram(weighted=True)
 
     def set_lines(self, lines: Lines) -> None:
         """The lines along which the chains are moved."""
-        self.workers.each(_set_lines, lines)
+        self.workers.each(lambda worker: worker.hamiltonian.set_lines(lines))
 
     def set_auxiliary(self, auxiliary: Floats) -> None:
         """Let the family's own parameters of every chain be these; shape (count,)."""
-        self.workers.each(_set_auxiliary, auxiliary)
+        self.workers.each(Worker.set_auxiliary, auxiliary)
 
     def margins_at(self, beta: Floats) -> Floats:
         """The margins X beta of all rows at one beta; W becomes the curvature there."""
         if self.settings.wide:
-            return self.workers.first(_wide_margins, beta)
-        self.workers.each(_weigh_at, beta)
+            return self.workers.first(lambda worker: worker.wide.margins_at(beta))
+        self.workers.each(lambda worker: worker.hamiltonian.weigh_at(beta))
         return self.margins()
 
     def margins(self) -> Floats:
         """The margins of all rows for the first chain, as of the last pass; that of :meth:`weigh_at` for example."""
-        return np.concatenate(self.workers.each(_margins))[: self.design.layout.rows]
+        return np.concatenate(self.workers.each(lambda worker: worker.hamiltonian.margins()))[: self.design.layout.rows]
 
     def set_small(self, small: NDArray[np.bool_]) -> None:
         """See :meth:`HamiltonianMoves.set_small`."""
-        self.workers.each(_set_small, small)
+        self.workers.each(Worker.set_small, small)
 
     def adapt(self, averaging: bool, restart: float | None = None) -> None:
         """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not.
@@ -303,11 +199,11 @@ class Sampler:
         restart : float, optional
             Length to begin with.
         """
-        self.workers.each(_adapt, averaging, restart)
+        self.workers.each(lambda worker: worker.hamiltonian.adapt(averaging, restart))
 
     def choose_steps(self, last: bool) -> tuple[float, int]:
         """See :meth:`HamiltonianMoves.choose_steps`; the length and number of the steps."""
-        return self.workers.each(_choose_steps, last)[0]
+        return self.workers.each(lambda worker: worker.hamiltonian.choose_steps(last))[0]
 
     def adapted(self) -> dict[str, Any]:
         """What was chosen so far, of all rows."""
@@ -325,59 +221,8 @@ class Sampler:
         state : dict
             The rest of :meth:`adapted`.
         """
-        self.workers.each(_restore, weight, curvature, control, state)
+        self.workers.each(lambda worker: worker.hamiltonian.restore(weight, curvature, control, state))
         self.make_gram(weighted=True)
-
-
-def _weigh_at(worker: Worker, beta: Floats) -> None:
-    worker.hamiltonian.weigh_at(beta)
-
-
-def _take_weights(worker: Worker) -> None:
-    worker.hamiltonian.take_weights()
-
-
-def _set_lines(worker: Worker, lines: Lines) -> None:
-    worker.hamiltonian.set_lines(lines)
-
-
-def _set_auxiliary(worker: Worker, auxiliary: Floats) -> None:
-    full = np.zeros((worker.settings.chains, AUXILIARY))
-    full[:, : len(auxiliary)] = auxiliary
-    worker.device.put(AUXILIARIES.view(full), worker.chains.auxiliary)
-    assert isinstance(worker.moves, HamiltonianMoves | WideMoves)
-    worker.moves.auxiliary.prime()
-
-
-def _wide_margins(worker: Worker, beta: Floats) -> Floats:
-    assert isinstance(worker.moves, WideMoves)
-    return worker.moves.margins_at(beta)
-
-
-def _margins(worker: Worker) -> Floats:
-    return worker.hamiltonian.margins()
-
-
-def _set_small(worker: Worker, small: NDArray[np.bool_]) -> None:
-    assert isinstance(worker.moves, HamiltonianMoves | ConjugateMoves)
-    worker.moves.set_small(small)
-
-
-def _adapt(worker: Worker, averaging: bool, restart: float | None) -> None:
-    moves = worker.hamiltonian
-    moves.adapting, moves.averaging = True, averaging
-    if restart is not None:
-        moves.restart_control(restart)
-
-
-def _choose_steps(worker: Worker, last: bool) -> tuple[float, int]:
-    moves = worker.hamiltonian
-    moves.choose_steps(last)
-    return moves.length(), moves.steps
-
-
-def _restore(worker: Worker, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
-    worker.hamiltonian.restore(weight, curvature, control, state)
 
 
 def _joined(found: list[Recorded]) -> Recorded:

@@ -24,7 +24,7 @@ from ..moves.wide import DiagonalMatrices, WideMoves
 from .chains import Chains, DrawBuffer, Recorded, Settings
 from .conjugate_rows import ConjugateRows
 from .matrices import Matrices
-from .records import CHAIN
+from .records import AUXILIARIES, CHAIN
 from .rows import Rows
 from .sparse_rows import SparseRows
 
@@ -104,6 +104,25 @@ class Worker:
         """The moves of the kernel ``hmc``."""
         assert isinstance(self.moves, HamiltonianMoves)
         return self.moves
+
+    @property
+    def wide(self) -> WideMoves:
+        """The moves of the kernels ``gibbs`` and ``px`` with more columns than rows."""
+        assert isinstance(self.moves, WideMoves)
+        return self.moves
+
+    def set_auxiliary(self, auxiliary: NDArray[np.float64]) -> None:
+        """Let the family's own parameters of every chain be these; shape (count,)."""
+        records = np.zeros(self.settings.chains, AUXILIARIES.dtype)
+        records["value"][:, : len(auxiliary)] = auxiliary
+        self.device.put(records, self.chains.auxiliary)
+        assert isinstance(self.moves, HamiltonianMoves | WideMoves)
+        self.moves.auxiliary.prime()
+
+    def set_small(self, small: NDArray[np.bool_]) -> None:
+        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
+        assert isinstance(self.moves, HamiltonianMoves | ConjugateMoves)
+        self.moves.set_small(small)
 
     def close(self) -> None:
         """Give the memory back."""

@@ -164,8 +164,14 @@ class HamiltonianMoves:
         control["centre"], control["length"] = math.log(2.0 * length), length
         self._device.put(control, self.control)
 
-    def choose_steps(self, last: bool) -> None:
-        """As many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
+    def adapt(self, averaging: bool, restart: float | None) -> None:
+        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not."""
+        self.adapting, self.averaging = True, averaging
+        if restart is not None:
+            self.restart_control(restart)
+
+    def choose_steps(self, last: bool) -> tuple[float, int]:
+        """The length, and as many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
         control = self._device.get(self.control)
         length = float(math.exp(control["mean_log_length"][0]) if last else control["length"][0])
         self.steps = min(MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
@@ -173,10 +179,7 @@ class HamiltonianMoves:
             control["length"] = length
             self._device.put(control, self.control)
             self.adapting = False
-
-    def length(self) -> float:
-        """The present length of the steps."""
-        return float(self._device.get(self.control)["length"][0])
+        return float(control["length"][0]), self.steps
 
     def weigh_at(self, beta: NDArray[np.float64]) -> None:
         """Let W be the curvature at one beta."""

@@ -1,0 +1,109 @@
+"""Memory: what a run takes on a device, checked before any is opened."""
+
+from __future__ import annotations
+
+from ....devices import DeviceInfo
+from ....devices.info import bytes_text
+from ....errors import OptionError, OutOfDeviceMemory
+from ..design.entries import SEGMENT, entry_bytes
+from ..design.layout import SHARDS, share_of_chains
+from ..design.matrix import Design
+from .chains import Settings
+
+__all__ = ["required_bytes", "validate_memory"]
+
+
+def required_bytes(
+    rows: int, columns: int, stride: int, strips: int, settings: Settings, storage: str, devices: int, with_rows: bool
+) -> int:
+    """Device memory that a run takes on one of so many devices, with or without its share of the rows.
+
+    Of the lines of the kernel ``hmc`` only the margins are counted.
+
+    Parameters
+    ----------
+    rows, columns, stride, strips : int
+        Of the layout; the rows are those of all strips, padding included.
+    settings : Settings
+    storage : str
+    devices : int
+    with_rows : bool
+        Whether the share of the rows is counted.
+    """
+    chains, width = settings.chains, stride + 8
+    share = -(-rows // devices)
+    if settings.kernel == "cg":
+        recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
+        needed = 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
+        if storage != "sparse":
+            share_of_strips = -(-strips // devices)
+            needed += (8 * chains + 4) * share_of_strips * width  # sums of strips, of all chains and of a score
+            needed += share * stride * (4 if storage == "float32" else 2) if with_rows else 0
+        return needed
+    owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
+    item = 4 if storage == "float32" else 2
+    matrices = 8 * columns * columns * (owned + 3)
+    if settings.wide:
+        matrices = 8 * rows * rows * (chains + 1)
+    if settings.latent:
+        matrices += 8 * rows * rows * (3 * chains + 1)
+    sums = 64 * chains * width
+    sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
+    vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
+    widened = 8 * min(1 << 24, share * stride)
+    return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
+
+
+def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
+    """Check that a run fits so many devices.
+
+    Parameters
+    ----------
+    design : Design
+    settings : Settings
+    devices : list of DeviceInfo
+
+    Raises
+    ------
+    OptionError
+        If there are more devices than shards of rows.
+    OutOfDeviceMemory
+        If its arrays are larger than the memory of a device, or a matrix than its largest allocation.
+    """
+    if len(devices) > SHARDS:
+        raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
+    layout = design.layout
+    sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
+    share = 1 if settings.single_device else len(devices)
+    sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
+    with_rows = not sparse and (settings.streaming == "never" or settings.single_device)
+    needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
+    if settings.wide and linear:
+        needed += 2 * 8 * layout.rows**2 * settings.chains
+    if sparse:
+        entries = -(-design.entries.total // share)
+        needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
+        pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
+        needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
+    largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
+    if settings.wide:
+        largest = 0
+    if settings.single_device:
+        largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
+    advice = "use fewer chains, storage = float16 or more devices"
+    if settings.kernel == "cg":
+        advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"
+    elif design.problem.family in ("probit", "logit"):
+        advice += "; kernel = cg needs no matrix of the columns"
+    of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
+    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
+        advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
+    for info in devices[:1] if settings.single_device else devices:
+        if needed > info.memory or largest > info.max_allocation:
+            fault = f"has {bytes_text(info.memory)}"
+            if needed <= info.memory:
+                needed, fault = largest, f"allocates at most {bytes_text(info.max_allocation)} at once"
+            raise OutOfDeviceMemory(
+                f"the sampler of {layout.columns} columns and {settings.chains} chains needs {bytes_text(needed)} on "
+                f"{info.id}, which {fault}; {advice}"
+            )
