@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.public_names import members
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,6 +32,16 @@ TEXTS = {
     r"is told|are told|was told": "is reported",
 }
 """Words that no text has, with what is said instead; of letters of any case."""
+
+SENTENCES = {
+    r"those of": "name the thing again",
+    r"(is|are|was|be) told": "is reported",
+    r"as ever": "as before, as usual",
+    r"from \d[\d ]*( \w+)? on": "from ... or more; counted from",
+    r"what (the|its|a) \w+ (has|takes)": "name it",
+    r"our (methods?|own)|ours": "Quintet's",
+}
+"""Turns of phrase that readers stumbled over: not in what users read."""
 
 NAMES = {
     *(
@@ -86,6 +100,35 @@ def test_the_field_s_words_have_replaced_the_old_ones() -> None:
         for path in texts()
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
         for hit in old.finditer(line)
+    ]
+    assert found == []
+
+
+def read_by_users() -> Iterator[tuple[str, str]]:
+    """Places and texts: the documentation, samples, docstrings of public names, and messages and help in the source."""
+    for path in texts():
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix in (".md", ".toml") and not name.startswith("docs/reproduction"):
+            yield name, path.read_text(encoding="utf-8")
+        elif path.suffix == ".py" and not name.startswith("engine/reproductions"):
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings among them
+            for node in nodes:
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+                    yield f"{name}, line {node.lineno}", node.value
+    for name, found in members():
+        yield name, inspect.getdoc(found) or ""
+
+
+@pytest.mark.smoke
+def test_what_users_read_is_plain() -> None:
+    heavy = re.compile(rf"\b({'|'.join(SENTENCES)})\b", re.I)
+    assert heavy.search("Results are those of one device")
+    assert heavy.search("taken from 128 rows on")
+    found = [
+        f"{place}: {hit[0]}"
+        for place, text in read_by_users()
+        for hit in heavy.finditer(re.sub(r"```.*?```", "", text, flags=re.DOTALL).replace("\n", " "))
     ]
     assert found == []
 

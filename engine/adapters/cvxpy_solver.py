@@ -37,7 +37,7 @@ _STATUS = {
 class CvxpySolver(ConicSolver):  # type: ignore[misc]
     """A solver that CVXPY's ``Problem.solve`` takes, for affine constraints and objectives; variables may be integer.
 
-    Keywords of ``solve`` other than CVXPY's own are those of :func:`engine.solve` for linear programs: ``backend``,
+    Keywords of ``solve`` other than CVXPY's own are options of :func:`engine.solve` for linear programs: ``backend``,
     ``devices``, ``time_limit``, ``seed``, and the solver's options; the option ``method`` is called ``solver_method``,
     since CVXPY keeps ``method`` for itself. With ``verbose=True`` a progress bar is shown. Constraints get their dual
     values, also those of a certificate of infeasibility. At a limit the variables get the best point there is, with the

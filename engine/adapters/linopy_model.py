@@ -39,7 +39,7 @@ def solve_linopy(model: Any, **options: Any) -> tuple[str, str]:
         With affine constraints and objective; variables may be integer or binary. Of a PyPSA network it is
         ``network.optimize.create_model()``.
     **options
-        Those of :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``, ``time_limit`` and
+        As for :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``, ``time_limit`` and
         others.
 
     Returns

@@ -111,7 +111,7 @@ def solve_many(
     -------
     list of Result, or FamilyResult
         In the order of the problems, each with the statuses, audit, arrays and certificates of a single solving. A
-        program solved in a batch has no ``history``; ``seconds`` are those of the batch. For one program with arrays a
+        program solved in a batch has no ``history``; ``seconds`` counts the whole batch. For one program with arrays a
         sequence that has all results as arrays, too: ``status``, ``objective`` (k,), ``solution`` (k, n), ``row_duals``
         (k, m), ...
 

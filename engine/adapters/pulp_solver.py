@@ -43,7 +43,7 @@ class PulpSolver(LpSolver):  # type: ignore[misc]
     timeLimit : float, optional
         Seconds.
     **options
-        Those of :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``, ``seed`` and others.
+        As for :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``, ``seed`` and others.
 
     Examples
     --------

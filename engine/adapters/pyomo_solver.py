@@ -43,7 +43,7 @@ class PyomoSolver(SolverBase):  # type: ignore[misc]
     """A solver for Pyomo's models with affine constraints and one affine objective; variables may be integer.
 
     Keywords of the solver and of ``solve`` are Pyomo's (``time_limit``, ``load_solutions``, ``tee``: a progress bar);
-    ``solver_options`` are those of :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``,
+    ``solver_options`` are options of :func:`engine.solve` for linear programs: ``backend``, ``devices``, ``method``,
     ``seed`` and others. Suffixes ``dual`` and ``rc`` are filled; a dual is what the objective changes by as the row's
     side moves up by one.
 

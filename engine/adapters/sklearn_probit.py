@@ -42,13 +42,13 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy).
     prior : {"horseshoe", "regularized", "half_t", "lasso", "ridge"}
-        Of the coefficients given tau; ``regularized`` bounds those of columns that separate the classes.
+        Of the coefficients given tau; ``regularized`` bounds them if columns separate the classes.
     slab : float or None
         The scale of its slab, 2 by default; see the option of the same name.
     class_weight : dict, "balanced" or None
         What the weights of the rows of each class are multiplied by, as in other estimators; ``"balanced"``:
-        n / (K n_k) of a class of n_k of n rows. Fits are as if rows occurred so often: probabilities are those of such
-        a population, and intervals those of so much data of each class.
+        n / (K n_k) of a class of n_k of n rows. Fits are as if rows occurred so often: probabilities hold for such
+        a population, and intervals for so much data of each class.
     backend, devices
         As for :class:`engine.Engine`.
     random_state : int, RandomState or None

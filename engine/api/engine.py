@@ -57,11 +57,11 @@ class Engine(Displayed):
     cluster : str, path-like or distributed.Client, optional
         Where to run instead of this process: ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a Dask scheduler,
         ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.execution.dask.jobs`), or a
-        client. ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration.
+        client. ``backend`` and ``devices`` then hold for every worker; by default each has its own configuration.
         Needs the extra ``cluster``. Short for the ``executor`` :class:`engine.execution.dask.executor.Dask`.
     host : str, optional
         Another host to run on over ssh, where Quintet is installed: ``[USER@]HOST``, or the name of a saved one (see
-        :mod:`engine.execution.hosts`). ``backend`` and ``devices`` are then those of the host; by default it has its
+        :mod:`engine.execution.hosts`). ``backend`` and ``devices`` then hold for the host; by default it has its
         own configuration. Short for the ``executor`` :class:`engine.execution.ssh.Ssh`.
     executor : Executor, optional
         Where to run instead of this process, in general; see :class:`engine.runs.executor.Executor`.
@@ -320,7 +320,7 @@ class Engine(Displayed):
         ----------
         problem : Problem
         **arguments
-            Those of :meth:`start`.
+            As for :meth:`start`.
 
         Returns
         -------
@@ -453,7 +453,7 @@ class Engine(Displayed):
             member.opened.result()
 
     def adopt_devices(self, other: Engine) -> None:
-        """Take over the opened devices of another engine, if they are those of this one; the other one is closed."""
+        """Take over the opened devices of another engine, if they are the same; the other one is closed."""
         if isinstance(self.executor, Local) and isinstance(other.executor, Local) and not self._closed:
             self.executor.take_over(other.executor)
         other.close()

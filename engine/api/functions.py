@@ -145,7 +145,7 @@ def map(
         Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second; with a cluster
         also with an :class:`engine.events.Notice` about its workers.
     **options
-        Options of every run: those of the solver, and ``seed``.
+        Options of every run: the solver's, and ``seed``.
 
     Returns
     -------

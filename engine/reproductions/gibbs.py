@@ -329,14 +329,15 @@ def _log_loss(eta: Floats, y: NDArray[np.int8]) -> Floats:
 
 
 def _measure_rare_events(study: Study, paper: Paper) -> None:
-    """Section 6.2: a stand-in for the private data."""
+    """Section 6.2: generated data in place of the private data."""
     n, p = study.pick((2000, 10), (20_000, 40), (1_295_848, 141))
     ones: float = paper.points["ones"] if study.profile == "gpu" else 0.03
     draws: int = study.pick(200, 2000, 5000)
     study.section(
         "Figure 2: rare events",
-        f"The paper's data (N = 1,295,848, p = 141, mean of y 0.0048) are private. A stand-in: {n:,} rows, {p} columns "
-        f"with a common factor, mean of y {ones:g}, a fifth of the coefficients 0, the others 0.03 to 0.12. The kernel "
+        f"The paper's data (N = 1,295,848, p = 141, mean of y 0.0048) are private. In their place: {n:,} generated "
+        f"rows, {p} columns with a common factor, mean of y {ones:g}, a fifth of the coefficients 0, the others 0.03 "
+        "to 0.12. The kernel "
         f"gibbs from beta = 0, {draws:,} draws of each of four chains; columns are standardized, and there is an "
         "intercept. Another fifth of rows is held out. The published traces are an image that is lost in our text.",
     )
@@ -380,7 +381,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         f"of {len(reached)} after {int(reached[reached < draws].max(initial=0))} of {draws:,}",
     )
     low, high = paper.points["autocorrelation"]
-    seen = f"{typical:.3f} for the median coefficient of this stand-in; rare events slow the sampler down"
+    seen = f"{typical:.3f} for the median coefficient of generated data; rare events slow the sampler down"
     study.judge("lag_one", bool(low <= typical <= high), seen)
     beta = cold.arrays["beta"]
     half = beta[:, draws // 4 :].mean(axis=(0, 1))
@@ -394,7 +395,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
     )
     slopes, spreads = _slopes(exact, "mean")[:p], _slopes(exact, "sd")[:p]
     dropped = float((np.abs(slopes) <= _INTERVAL * spreads).mean())
-    seen = f"the data are private; {100 * dropped:.0f} % of a stand-in in which a fifth of the coefficients are 0"
+    seen = f"the data are private; {100 * dropped:.0f} % of generated data in which a fifth of the coefficients are 0"
     study.judge("shrunk", None, seen)
     held, outcome = X[n:], y[n:]
     fitted = _fitted_probit(X[:n], y[:n])

@@ -208,7 +208,7 @@ class ProgressBar:
             bar.stop()
 
     def elapsed(self) -> float:
-        """Seconds of the run, from its last event on."""
+        """Seconds of the run, counted on since its last event."""
         shown, at = self._clock
         return shown if self._state == "paused" else shown + time.monotonic() - at
 

@@ -52,7 +52,7 @@ class Run(Displayed, Reporter, Generic[R]):
     """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
 
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
-    From a solver's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint`, and those of a ``Reporter``.
+    From a solver's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint` and a ``Reporter``'s.
 
     Parameters
     ----------

@@ -94,7 +94,5 @@ def _verified(claim: Claim, name: str) -> Verification:
             with np.errstate(all="ignore"):  # what is not finite is verified by no comparison
                 checker.check(claim, found)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise RunFolderError(
-                f"{name} cannot be verified: its arrays are not those of a {claim.kind}: {error}"
-            ) from error
+            raise RunFolderError(f"{name} cannot be verified: it lacks arrays of a {claim.kind}: {error}") from error
     return Verification(name, tuple(found.verified), tuple(found.unverified), tuple(found.refuted))

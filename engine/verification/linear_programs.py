@@ -106,8 +106,8 @@ def _check_stored(claim: Claim, name: str, exact: Exact, sizes: Vector, found: F
         called = name.replace("_", " ")
         found.expect(
             bool((apart <= _ROUNDED * sizes).all()),
-            f"the {called} are those of the solution",
-            f"the {called} are not those of the solution: one is wrong by {_most(apart):.3g}",
+            f"the {called} agree with the solution",
+            f"the {called} do not agree with the solution: one is wrong by {_most(apart):.3g}",
         )
 
 

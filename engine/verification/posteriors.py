@@ -100,8 +100,8 @@ def _check_summaries(claim: Claim, found: Findings) -> None:
             wrong.append(titles[name])
     found.expect(
         not wrong,
-        f"{', '.join(titles[name] for name in own)} are those of the draws",
-        f"{', '.join(wrong)} are not those of the draws",
+        f"{', '.join(titles[name] for name in own)} agree with the draws",
+        f"{', '.join(wrong)} do not agree with the draws",
     )
     solution = claim.result.solution
     same = solution is not None and np.array_equal(solution, arrays["mean"][: len(solution)])

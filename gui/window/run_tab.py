@@ -423,7 +423,7 @@ class RunTab(Cleanup, QWidget):
         cut_off = f"the record of the events is cut off at {seconds_text(self.panel.time)}"
         last = finished(recorded.result, max(self.panel.time, recorded.result.seconds))
         self.panel.feed([last])
-        self.banner.show_message(f"{cut_off.capitalize()}. The last numbers are those of the result.", "warning")
+        self.banner.show_message(f"{cut_off.capitalize()}. The last numbers come from the result.", "warning")
         self.logged.emit("warning", cut_off)
 
     def _on_result_error(self, error: Exception) -> None:

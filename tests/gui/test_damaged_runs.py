@@ -63,7 +63,7 @@ def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any
     result = tab.panel.result
     assert result is not None
     assert "is cut off" in tab.banner.text.text()
-    assert "those of the result" in tab.banner.text.text()
+    assert "come from the result" in tab.banner.text.text()
     numbers = dict(tab.panel.summary())
     assert numbers["State"].partition(",")[0] == tab.view.state == str(result.status)
     assert numbers["Elapsed"] == seconds_text(result.seconds)

@@ -338,7 +338,7 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> No
     ("arguments", "message"),
     [
         (([1, 2], [1, 2], [0], 3), "one entry per item; got 2, 2 and 1"),
-        (([1, 2], [1, 2], [0, 2], 3), "classes must be numbered from 0 on without gaps"),
+        (([1, 2], [1, 2], [0, 2], 3), "classes must be numbered from 0 without gaps"),
         (([1, -2], [1, 2], [0, 0], 3), "item 1 has profit -2"),
         (([1, 2], [1, 2], [0, 0], -1), "capacity must be at least 0"),
     ],

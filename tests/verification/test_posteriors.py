@@ -145,7 +145,7 @@ def test_a_shifted_column_of_draws_is_refuted() -> None:
     problem, result, options = drawn("probit")
     changed = {**result.arrays, "beta": result.arrays["beta"] + 0.1}
     found = engine.verify(replace(result, arrays=changed), problem, **options)
-    assert any("are not those of the draws" in sentence for sentence in found.refuted)
+    assert any("do not agree with the draws" in sentence for sentence in found.refuted)
     changed["beta"] = result.arrays["beta"].copy()
     changed["beta"][1, 2, 0] = np.nan
     assert engine.verify(replace(result, arrays=changed), problem, **options).refuted == ("some draws are not finite",)

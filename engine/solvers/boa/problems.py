@@ -212,7 +212,7 @@ class QUBO(_Named, Problem[Sample]):
 
     @override
     def answer(self, result: Result) -> Result:
-        """``values`` has those of the individuals."""
+        """``values`` has the values of the individuals."""
         answer = super().answer(result)
         if "population" in answer.arrays:
             answer.arrays["values"] = self.evaluate(answer.arrays["population"]).astype(np.float64)

@@ -95,8 +95,8 @@ class FlowshopOptions(Options):
     upper_bound: int | None = _upper_bound()
     initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(
         "iterated_greedy",
-        description="initial schedule: NEH; improved by iterated greedy, from 26 jobs on after a beam search, from 50 "
-        "jobs on on the devices and beside the tree; none (infinity); or an order of the jobs",
+        description="initial schedule: NEH; improved by iterated greedy, with 26 jobs and more after a beam search, "
+        "with 50 and more on the devices and beside the tree; none (infinity); or an order of the jobs",
     )
 
 

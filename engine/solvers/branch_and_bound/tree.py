@@ -357,7 +357,7 @@ class PermutationProblem(Problem):
     def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
         """The search tree under a bound and a branching rule, ``"auto"`` for the problem's default.
 
-        Called with those of the two that the problem's options model has.
+        Called with whichever of the two the problem's options model has.
 
         Parameters
         ----------

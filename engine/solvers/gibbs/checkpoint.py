@@ -249,11 +249,11 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
         start = arrays["mode_auxiliary"]
         known = start.shape == (len(state.design.auxiliary_names()),) and bool(np.isfinite(start).all())
         rules["the start of the family's own parameters is not that of this problem"] = known
-        rules["the weights of the rows are not those of this problem"] = good
+        rules["the weights of the rows differ from this problem's"] = good
     if "small" in arrays:
         small = arrays["small"]
         shares = small.shape == (layout.columns,) and bool((np.abs(small - 0.5) <= 0.5).all())
-        rules["the shares of small coefficients are not those of this problem"] = shares
+        rules["the shares of small coefficients differ from this problem's"] = shares
     for fault, holds in rules.items():
         if not holds:
             raise RunFolderError(f"the checkpoint in {folder} cannot be resumed: {fault}")

@@ -61,7 +61,7 @@ class HorseshoeProbit(Problem[Posterior]):
     weights : array-like, shape (N,), optional
         What the log-likelihood of each row is multiplied by, at least 0: how often the row occurs, or how much it
         counts. Rows with weights are sampled by the kernel ``hmc``; means and deviations of ``standardize`` are
-        weighted too. Intervals are those of data if a weight says how often a row occurs.
+        weighted too. Intervals hold if a weight says how often a row occurs.
 
     Attributes
     ----------
@@ -332,7 +332,7 @@ class HorseshoeRegression(HorseshoeProbit):
         return f"{self._title('horseshoe regression')}: {self._sizes}, {target}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Those of :class:`HorseshoeProbit`, and ``family``."""
+        """The arrays of :class:`HorseshoeProbit`, and ``family``."""
         return {**super().to_arrays(), "family": np.array(self.family)}
 
     @classmethod

@@ -62,8 +62,8 @@ class Options(SolverOptions):
     )
     initial_basis: tuple[int, ...] | None = Field(
         None,
-        description="statuses of all variables, then of all rows, where HiGHS's simplex method begins: those of the "
-        "result of a similar program that was solved with basis (column_status, row_status)",
+        description="statuses of all variables, then of all rows, where HiGHS's simplex method begins: column_status "
+        "and row_status of a similar program that was solved with basis",
     )
     mip_gap: float = Field(
         1e-6,

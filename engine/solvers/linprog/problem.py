@@ -72,7 +72,7 @@ class LinearProgram(Problem):
     ----------
     c, lower, upper : ndarray, shape (n,)
     A : ndarray or scipy.sparse.csr_array, shape (m, n)
-        All rows: those of ``A_ub``, then those of ``A_eq``; in a file's order if read from one.
+        All rows: first ``A_ub``, then ``A_eq``; in a file's order if read from one.
     row_lower, row_upper : ndarray, shape (m,)
         ``row_lower <= A @ x <= row_upper``; infinite where a row has no such side.
     offset : float
@@ -143,7 +143,9 @@ class LinearProgram(Problem):
         ):
             if refused.any():
                 row = int(np.argmax(refused))
-                raise ProblemError(f"entry {row} of {rule}; got {values[row]:g} (from 1e20 on, numbers are infinite)")
+                raise ProblemError(
+                    f"entry {row} of {rule}; got {values[row]:g} (numbers of 1e20 and more are infinite)"
+                )
         lower, upper = bounds_of(bounds, n)
         self._fill(
             costs,

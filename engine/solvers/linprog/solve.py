@@ -249,7 +249,7 @@ class _Solving(Race):
             return self.problem, unchanged
         except TimeoutError:
             self._form = "given"
-            self.run.notice("presolve is at work still; our methods begin with the program as given")
+            self.run.notice("presolve has not ended; the interior-point method begins with the program as given")
             return self.problem, unchanged
         if presolve.status == "empty":
             while any(racer is thread for racer in self.racers):  # it restores the same point

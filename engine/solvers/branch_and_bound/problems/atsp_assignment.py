@@ -92,7 +92,7 @@ class AssignmentTree(ATSPTree):
         if self._relaxation is None:
             return super().restore(prepared)
         if prepared.ndim != 2 or prepared.shape[1] != len(self.costs) + 1 or (prepared < 0).any():
-            raise ValueError(f"the multipliers of subtour constraints are not those of {len(self.costs)} cities")
+            raise ValueError(f"the multipliers of subtour constraints do not belong to {len(self.costs)} cities")
         weights, total = self._relaxation.weights(prepared)
         if (prepared[:, 1:] > 1).any() or np.abs(weights).max() > LARGEST_COST or total >= _FORBIDDEN:
             raise ValueError("the multipliers of subtour constraints are out of range")

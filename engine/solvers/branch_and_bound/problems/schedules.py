@@ -292,7 +292,7 @@ class NoWaitFlowshop(FlowshopVariant):
     Attributes
     ----------
     delays : ndarray of int64, shape (jobs + 1, jobs + 1)
-        The costs of the asymmetric TSP; job j is city j + 1. The others are those of :class:`FlowshopVariant`.
+        The costs of the asymmetric TSP; job j is city j + 1. The others are as in :class:`FlowshopVariant`.
 
     References
     ----------

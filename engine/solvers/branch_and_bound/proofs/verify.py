@@ -92,7 +92,7 @@ def problem_of(proof: Proof) -> Flowshop:
         and 1 <= int(match[1]) <= 120
         and not np.array_equal(Flowshop.taillard(int(match[1])).times, problem.times)
     ):
-        raise ProofError(f"the processing times are not those of Taillard's instance {proof.instance.name}")
+        raise ProofError(f"the processing times differ from Taillard's instance {proof.instance.name}")
     return problem
 
 

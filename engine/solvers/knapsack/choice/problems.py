@@ -58,7 +58,7 @@ class MultipleChoiceKnapsack(ItemProblem):
     weights : array-like of int, shape (n,)
         At least 0.
     classes : array-like of int, shape (n,)
-        Class of each item, from 0 on; every class up to the last has an item.
+        Class of each item, counted from 0; every class up to the last has an item.
     capacity : int
         At least 0.
     name : str, optional
@@ -109,7 +109,7 @@ class MultipleChoiceKnapsack(ItemProblem):
         check_range(self.weights, "weight", 0, origin)
         used = np.unique(self.classes)
         if not np.array_equal(used, np.arange(len(used))):
-            raise ProblemError("classes must be numbered from 0 on without gaps, each with at least one item")
+            raise ProblemError("classes must be numbered from 0 without gaps, each with at least one item")
         self.class_count = len(used)
         self.capacity = capacity_of(capacity, origin)
         self.name = name if name is not None else self._default_name
