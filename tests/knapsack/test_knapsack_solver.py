@@ -23,13 +23,13 @@ from engine.events import Event, Metric, Notice, Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
 from engine.runs.run import Run
+from engine.solvers.knapsack.checkpoint import Progress as Earlier
+from engine.solvers.knapsack.checkpoint import restore
 from engine.solvers.knapsack.dense import planning
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.sweep import Sweep
 from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.programs import Shapes, ValueType
-from engine.solvers.knapsack.resume import Progress as Earlier
-from engine.solvers.knapsack.resume import restore
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from tests.support.examples import examples
 from tests.support.stopping import stop_at

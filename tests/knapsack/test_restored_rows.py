@@ -10,7 +10,7 @@ import pytest
 import engine
 from engine.base.context import Checkpoint
 from engine.errors import RunFolderError
-from engine.solvers.knapsack.resume import StartRow, restore
+from engine.solvers.knapsack.checkpoint import StartRow, restore
 
 PROBLEM = engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50)
 DONE = [1, 2]

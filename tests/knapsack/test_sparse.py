@@ -21,13 +21,13 @@ from engine.events import Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
 from engine.runs.folder.run_folder import RunFolder
-from engine.solvers.knapsack import solve
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.sparse import buffers, passes, worker
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
+from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.examples import examples
 from tests.support.knapsacks import (
     problems,
@@ -184,7 +184,7 @@ def test_tables_are_chosen_by_their_cells(one_device: Engine) -> None:
     gpu = dataclasses.replace(info, capabilities=traits, memory=2**36, max_allocation=2**36)
     for capacity, wanted in ((10**6, "few cells"), (10**8, "since a dense table has")):
         problem = generate(GeneratorOptions(type="exponential-groups", n=400, capacity=capacity, seed=3))
-        assert wanted in solve._choose(problem, Options(), solve._undecided(problem), [gpu])[1]
+        assert wanted in choose_table(problem, Options(), undecided(problem), [gpu])[1]
 
 
 def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:

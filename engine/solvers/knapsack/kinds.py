@@ -60,7 +60,12 @@ def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
         The model for its class.
     devices : sequence of DeviceInfo
     """
-    _method(problem).validate(problem, options, devices)
+    if isinstance(problem, Knapsack):
+        from .validate import validate as check
+
+        check(problem, options, devices)
+    else:
+        _method(problem).validate(problem, options, devices)
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:

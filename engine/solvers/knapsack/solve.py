@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,170 +10,27 @@ from numpy.typing import NDArray
 
 from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
-from ...devices import DeviceInfo, DevicePool
-from ...errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
+from ...devices import DevicePool
+from ...errors import AuditError, OutOfDeviceMemory
 from .bits.table import BitTable, SubsetSums
-from .bounded import ZeroOne
-from .checks import require_host_memory, shown
+from .checkpoint import Progress, StartRow, StartTiles, restore, save
 from .compilation import stops_before_compiling
 from .core import MOST_STATES
 from .dense.table import DenseTable, Plan, plan
 from .mip.process import IntegerProgram, Mip
 from .options import Options
-from .presolve import Reduced, presolve
+from .presolve import presolve
 from .problem import Knapsack
-from .programs import PAD
-from .resume import Progress, StartRow, StartTiles, restore
-from .sparse.table import SparseTable, fault, preference, sparse_items
+from .sparse.table import SparseTable
 from .task import TableTask
+from .validate import MOST_KINDS, choose_table, given_solution, packs_of, undecided
 
-__all__ = ["solve", "validate"]
+__all__ = ["solve"]
 
-_VALIDATION_SECONDS = 0.2  # for bounds before the run begins; beyond, the run checks its memory itself
-_VALIDATION_ITEMS = 50_000  # beyond, the first step alone takes a good part of that
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
-_SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
-_BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
 _QUICK_SECONDS, _FEW_STATES = 0.01, 1 << 12  # estimated, of a dense table; states of a core that is left for it
-_MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
 _MIP_SECONDS = 5.0  # after which it is rarely of use
-_SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that is not worth a sparse one, by `simt`
-
-
-def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check what joins the problem, the options and the devices.
-
-    Parameters
-    ----------
-    problem : Knapsack
-    options : Options
-    devices : sequence of DeviceInfo
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If the profits are too large for the tables.
-    engine.errors.OptionError
-        If ``variant`` does not go with the problem or with a profile, the host's memory does not hold the profile, or
-        ``initial`` is not a solution.
-    engine.errors.OutOfDeviceMemory
-        If the table cannot fit the devices.
-    """
-    _given(problem, options)
-    packs = _packs(problem, options)
-    problem = packs.problem
-    fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
-    if options.profile:
-        require_host_memory(
-            8 * (problem.capacity * packs.divisor + 1), "the profile of every capacity", "set profile = false"
-        )
-    all_fit = int(problem.weights[fits].sum()) <= problem.capacity
-    if (options.profile or not all_fit) and int(problem.profits[fits].sum()) >= 2**61:
-        raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
-    if options.profile and fits.any():
-        if options.variant in ("sparse", "bits"):
-            raise OptionError(f"the profile needs a dense table; variant must not be {options.variant}")
-        short = plan(problem, options, _undecided(problem), devices, profile=True).shortage(devices)
-        if short is not None:
-            raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
-    if all_fit:
-        return
-    if (
-        problem.n > _VALIDATION_ITEMS
-        or packs.is_for_mip(_MOST_KINDS, options.variant)
-        or (options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices))
-    ):
-        return
-    until = time.monotonic() + _VALIDATION_SECONDS
-    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until, copies=packs.copies)
-    if not reduced.solved and len(reduced.open) and time.monotonic() <= until:
-        _choose(problem, options, reduced, devices)  # else the run finds out, on its own time
-
-
-def _packs(problem: Knapsack, options: Options) -> ZeroOne:
-    """The 0/1 problem to solve; a table that the user has chosen is made of the items as they are."""
-    return ZeroOne.of(problem, merge=options.reduce and options.variant == "auto" and not options.profile)
-
-
-def _given(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
-    """The solution of the option ``initial``, checked.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it is not a feasible solution.
-    """
-    if options.initial is None:
-        return None
-    outside = [item for item in options.initial if not 0 <= item < problem.n]
-    if outside:
-        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {shown(outside[0])}")
-    items = np.array(options.initial, np.int64)
-    copies = np.bincount(items, minlength=problem.n)
-    most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
-    if (copies > most).any():
-        item = int(np.argmax(copies > most))
-        raise OptionError(f"initial takes item {item} {copies[item]} times; at most {most[item]} is allowed")
-    weight = sum(problem.weights[items].tolist())
-    if weight > problem.capacity:
-        raise OptionError(f"initial has the weight {weight}; the capacity is {problem.capacity}")
-    return items
-
-
-def _undecided(problem: Knapsack) -> Reduced:
-    """All items that fit and bring something, none decided."""
-    items = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
-    return Reduced(items[:0], items, problem.capacity, items[:0], 0, int(problem.profits[items].sum()))
-
-
-def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
-    """Whether a dense table of all items certainly fits; cheaper than a plan."""
-    row = 8 * (min(problem.capacity, int(problem.weights[fits].sum())) + 1 + PAD)
-    needed = (4 * row + 32 * problem.n) * len(devices)
-    return all(needed <= info.memory and 2 * row <= info.max_allocation for info in devices)
-
-
-def _choose(
-    problem: Knapsack, options: Options, reduced: Reduced, devices: Sequence[DeviceInfo]
-) -> tuple[Plan | SubsetSums | None, str]:
-    """The plan of the dense table or the row of bits, or None for the sparse table, and why; raises if none fits."""
-    sums = SubsetSums.of(problem, reduced) if options.variant in ("auto", "bits") else None
-    if options.variant == "bits":
-        if sums is None:
-            raise OptionError("variant = bits needs profits in proportion to the weights")
-        if all(sums.shortage(info) is not None for info in devices):
-            raise OutOfDeviceMemory(f"{sums.shortage(devices[0])}; add a device with more memory")
-        return sums, "chosen by the option variant"
-    fitting = [] if sums is None else [info for info in devices if sums.shortage(info) is None]
-    if sums is not None and fitting and min(map(sums.seconds, fitting)) <= _BIT_SECONDS:
-        return sums, "since profits are in proportion to weights"
-    if options.variant == "sparse":
-        items = sparse_items(problem, reduced)
-        no_sparse = fault(items, min(devices, key=preference))
-        if no_sparse is not None:
-            raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
-        return None, "chosen by the option variant"
-    dense = plan(problem, options, reduced, devices)
-    short = dense.shortage(devices)
-    if short is None:
-        if options.variant != "auto":
-            return dense, "chosen by the option variant"
-        if dense.cost <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
-            return dense, f"chosen for the work of few cells ({dense.cost:.2g})"
-        if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
-            return dense, "since light items reach every capacity"
-    items = sparse_items(problem, reduced)
-    no_sparse = fault(items, min(devices, key=preference))
-    if short is not None:
-        if options.variant != "auto" and no_sparse is None:
-            raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')
-        if options.variant != "auto" or no_sparse is not None:
-            raise OutOfDeviceMemory(f"{short}; add devices")
-        return None, "since a dense table does not fit the devices"
-    if no_sparse is not None:
-        return dense, f"since a sparse table is impossible: {no_sparse}"
-    return None, f"since a dense table has the work of {dense.cost:.2g} cells"
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext) -> Result:
@@ -229,7 +84,7 @@ class _Solving:
 
     def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: RunContext) -> None:
         self._original = problem
-        self._packs = _packs(problem, options)
+        self._packs = packs_of(problem, options)
         self._problem = problem = self._packs.problem
         self._options = options
         self._pool = pool
@@ -241,7 +96,7 @@ class _Solving:
         if run.restored is not None:
             self._reduced, self._progress, self._start = restore(problem, run.restored)
         else:
-            given = _given(self._original, options)
+            given = given_solution(self._original, options)
             initial = None if given is None else self._packs.packs(given)
             # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
             self._reduced = presolve(
@@ -269,7 +124,7 @@ class _Solving:
                 )
         except StopRequested:
             if not self._progress.is_saved:  # no table was begun
-                self._progress.save(run, reduced, self._start)
+                save(run, self._progress, reduced, self._start)
             raise
 
     def _solve(self) -> None:
@@ -311,7 +166,7 @@ class _Solving:
             DenseTable(task, table, row).run()
 
     def _values_of_all_capacities(self) -> NDArray[np.int64]:
-        everything = _undecided(self._problem)
+        everything = undecided(self._problem)
         if not len(everything.open):
             return np.zeros(self._problem.capacity + 1, np.int64)
         devices = [member.info for member in self._pool.members]
@@ -328,7 +183,7 @@ class _Solving:
         if isinstance(self._start, StartRow):
             done = np.isin(self._reduced.open, self._start.done)
             return plan(self._problem, self._options, self._reduced, devices, done), "from a checkpoint"
-        return _choose(self._problem, self._options, self._reduced, devices)
+        return choose_table(self._problem, self._options, self._reduced, devices)
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""
@@ -338,7 +193,7 @@ class _Solving:
             core.run(min(_CORE_SECONDS, max(0.0, self._run.time_left)), self._run.poll, self._core_states())
         except StopRequested:
             reduced.adopt(self._problem, core)
-            self._progress.save(self._run, reduced)
+            save(self._run, self._progress, reduced)
             raise
         reduced.adopt(self._problem, core)
         self._publish()
@@ -353,7 +208,7 @@ class _Solving:
     def _search_kinds(self) -> bool:
         """Whether HiGHS's branch and bound, with one integer for all copies of an item, solves the problem."""
         reduced, packs, run = self._reduced, self._packs, self._run
-        if not packs.is_for_mip(_MOST_KINDS, self._options.variant):
+        if not packs.is_for_mip(MOST_KINDS, self._options.variant):
             return False
         copies = packs.copies_of(reduced.open)
         kinds = np.flatnonzero(copies)

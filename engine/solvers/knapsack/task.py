@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ...base.context import RunContext
 from ...devices import DevicePool
+from .checkpoint import Progress
 from .options import Options
 from .presolve import Reduced
 from .problem import Knapsack
-from .resume import Progress
 
 __all__ = ["TableTask"]
 

@@ -12,6 +12,7 @@ from ....base.context import StopRequested
 from ....devices import DeviceInfo, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
+from ..checkpoint import save
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..runs import cut_into_runs
@@ -149,10 +150,10 @@ class BitTable:
             try:
                 run.poll()
             except StopRequested:
-                self._task.progress.save(run, self._task.reduced)
+                save(run, self._task.progress, self._task.reduced)
                 raise
             if run.checkpoint_due():
-                self._task.progress.save(run, self._task.reduced)
+                save(run, self._task.progress, self._task.reduced)
             end = min(at + length.amount, len(groups))
             seconds, complete = workers.first(BitWorker.advance, at, end)
             length.took(seconds, end - at)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ....base.context import StopRequested
 from ....devices import Capabilities, DeviceInfo
 from ....devices.info import bytes_text
+from ..checkpoint import StartRow, save
 from ..options import Options
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
-from ..resume import StartRow
 from ..task import TableTask
 from .backtrack import Backtracker, Start
 from .planning import room_for_rows
@@ -280,11 +280,8 @@ class DenseTable:
         if values is None:
             values = self._sweep.read(row, lo, hi)
         self._count()
-        self._task.progress.save(
-            self._task.run,
-            self._task.reduced,
-            StartRow(self._schedule.order[: self._first_item(row.stage)], lo, values),
-        )
+        start = StartRow(self._schedule.order[: self._first_item(row.stage)], lo, values)
+        save(self._task.run, self._task.progress, self._task.reduced, start)
 
     def _passed(self, stage: int, capacity: int) -> None:
         """Items of all groups from ``stage`` on are known: what is left is a smaller problem of the same kind."""
@@ -304,7 +301,7 @@ class DenseTable:
             self._task.reduced.objective,
             self._task.reduced.bound,
         )
-        self._task.progress.save(self._task.run, smaller)
+        save(self._task.run, self._task.progress, smaller)
 
     def _checkpoint_on_stop(self, backtracker: Backtracker) -> None:
         if self._last is not None:

@@ -16,8 +16,8 @@ from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SliceLength
 from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
 from ....util.memory import free_memory
+from ..checkpoint import Progress, StartTiles
 from ..programs import TILE
-from ..resume import Progress, StartTiles
 from .host import HostDecisions, HostTable
 from .items import SparseItems
 from .shared import Part, SharedWorker

@@ -12,10 +12,10 @@ from ....devices.info import bytes_text
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.pool import Member
 from ....errors import AuditError, DeviceLost, OutOfDeviceMemory
+from ..checkpoint import StartTiles, save
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..programs import TILE, SparseShapes
-from ..resume import StartTiles
 from ..task import TableTask
 from .buffers import fixed_bytes
 from .items import SparseItems
@@ -217,6 +217,6 @@ class SparseTable:
     def save(self, start: StartTiles | None) -> None:
         """A checkpoint: of the first pass with its table, of a later one only which smaller problem is left."""
         if self._later is None:
-            self._task.progress.save(self._task.run, self._task.reduced, start)
+            save(self._task.run, self._task.progress, self._task.reduced, start)
         else:
-            self._task.progress.save(self._task.run, self._later)
+            save(self._task.run, self._task.progress, self._later)

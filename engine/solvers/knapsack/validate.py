@@ -1,0 +1,165 @@
+"""What is checked before a device is opened, and which table solves what bounds leave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...devices import DeviceInfo
+from ...errors import OptionError, OutOfDeviceMemory, ProblemError
+from .bits.table import SubsetSums
+from .bounded import ZeroOne
+from .checks import require_host_memory, shown
+from .dense.table import Plan, plan
+from .options import Options
+from .presolve import Reduced, presolve
+from .problem import Knapsack
+from .programs import PAD
+from .sparse.table import fault, preference, sparse_items
+
+__all__ = ["MOST_KINDS", "choose_table", "given_solution", "packs_of", "undecided", "validate"]
+
+MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
+_VALIDATION_SECONDS = 0.2  # for bounds before the run begins; beyond, the run checks its memory itself
+_VALIDATION_ITEMS = 50_000  # beyond, the first step alone takes a good part of that
+_SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
+_BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
+_SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that is not worth a sparse one, by `simt`
+
+
+def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check what joins the problem, the options and the devices.
+
+    Parameters
+    ----------
+    problem : Knapsack
+    options : Options
+    devices : sequence of DeviceInfo
+
+    Raises
+    ------
+    engine.errors.ProblemError
+        If the profits are too large for the tables.
+    engine.errors.OptionError
+        If ``variant`` does not go with the problem or with a profile, the host's memory does not hold the profile, or
+        ``initial`` is not a solution.
+    engine.errors.OutOfDeviceMemory
+        If the table cannot fit the devices.
+    """
+    given_solution(problem, options)
+    packs = packs_of(problem, options)
+    problem = packs.problem
+    fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
+    if options.profile:
+        require_host_memory(
+            8 * (problem.capacity * packs.divisor + 1), "the profile of every capacity", "set profile = false"
+        )
+    all_fit = int(problem.weights[fits].sum()) <= problem.capacity
+    if (options.profile or not all_fit) and int(problem.profits[fits].sum()) >= 2**61:
+        raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
+    if options.profile and fits.any():
+        if options.variant in ("sparse", "bits"):
+            raise OptionError(f"the profile needs a dense table; variant must not be {options.variant}")
+        short = plan(problem, options, undecided(problem), devices, profile=True).shortage(devices)
+        if short is not None:
+            raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
+    if all_fit:
+        return
+    if (
+        problem.n > _VALIDATION_ITEMS
+        or packs.is_for_mip(MOST_KINDS, options.variant)
+        or (options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices))
+    ):
+        return
+    until = time.monotonic() + _VALIDATION_SECONDS
+    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until, copies=packs.copies)
+    if not reduced.solved and len(reduced.open) and time.monotonic() <= until:
+        choose_table(problem, options, reduced, devices)  # else the run finds out, on its own time
+
+
+def packs_of(problem: Knapsack, options: Options) -> ZeroOne:
+    """The 0/1 problem to solve; a table that the user has chosen is made of the items as they are."""
+    return ZeroOne.of(problem, merge=options.reduce and options.variant == "auto" and not options.profile)
+
+
+def given_solution(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
+    """The solution of the option ``initial``, checked.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it is not a feasible solution.
+    """
+    if options.initial is None:
+        return None
+    outside = [item for item in options.initial if not 0 <= item < problem.n]
+    if outside:
+        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {shown(outside[0])}")
+    items = np.array(options.initial, np.int64)
+    copies = np.bincount(items, minlength=problem.n)
+    most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
+    if (copies > most).any():
+        item = int(np.argmax(copies > most))
+        raise OptionError(f"initial takes item {item} {copies[item]} times; at most {most[item]} is allowed")
+    weight = sum(problem.weights[items].tolist())
+    if weight > problem.capacity:
+        raise OptionError(f"initial has the weight {weight}; the capacity is {problem.capacity}")
+    return items
+
+
+def undecided(problem: Knapsack) -> Reduced:
+    """All items that fit and bring something, none decided."""
+    items = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
+    return Reduced(items[:0], items, problem.capacity, items[:0], 0, int(problem.profits[items].sum()))
+
+
+def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
+    """Whether a dense table of all items certainly fits; cheaper than a plan."""
+    row = 8 * (min(problem.capacity, int(problem.weights[fits].sum())) + 1 + PAD)
+    needed = (4 * row + 32 * problem.n) * len(devices)
+    return all(needed <= info.memory and 2 * row <= info.max_allocation for info in devices)
+
+
+def choose_table(
+    problem: Knapsack, options: Options, reduced: Reduced, devices: Sequence[DeviceInfo]
+) -> tuple[Plan | SubsetSums | None, str]:
+    """The plan of the dense table or the row of bits, or None for the sparse table, and why; raises if none fits."""
+    sums = SubsetSums.of(problem, reduced) if options.variant in ("auto", "bits") else None
+    if options.variant == "bits":
+        if sums is None:
+            raise OptionError("variant = bits needs profits in proportion to the weights")
+        if all(sums.shortage(info) is not None for info in devices):
+            raise OutOfDeviceMemory(f"{sums.shortage(devices[0])}; add a device with more memory")
+        return sums, "chosen by the option variant"
+    fitting = [] if sums is None else [info for info in devices if sums.shortage(info) is None]
+    if sums is not None and fitting and min(map(sums.seconds, fitting)) <= _BIT_SECONDS:
+        return sums, "since profits are in proportion to weights"
+    if options.variant == "sparse":
+        items = sparse_items(problem, reduced)
+        no_sparse = fault(items, min(devices, key=preference))
+        if no_sparse is not None:
+            raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
+        return None, "chosen by the option variant"
+    dense = plan(problem, options, reduced, devices)
+    short = dense.shortage(devices)
+    if short is None:
+        if options.variant != "auto":
+            return dense, "chosen by the option variant"
+        if dense.cost <= sum(_SMALL_CELLS[info.capabilities.simt] for info in devices):
+            return dense, f"chosen for the work of few cells ({dense.cost:.2g})"
+        if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
+            return dense, "since light items reach every capacity"
+    items = sparse_items(problem, reduced)
+    no_sparse = fault(items, min(devices, key=preference))
+    if short is not None:
+        if options.variant != "auto" and no_sparse is None:
+            raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')
+        if options.variant != "auto" or no_sparse is not None:
+            raise OutOfDeviceMemory(f"{short}; add devices")
+        return None, "since a dense table does not fit the devices"
+    if no_sparse is not None:
+        return dense, f"since a sparse table is impossible: {no_sparse}"
+    return None, f"since a dense table has the work of {dense.cost:.2g} cells"
