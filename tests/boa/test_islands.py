@@ -19,8 +19,8 @@ from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Migration, Options, resolve
-from engine.solvers.boa.plan import migration_for
 from engine.solvers.boa.schema import COLUMNS
+from engine.solvers.boa.validate import migration_for
 from tests.support.faults import failing
 from tests.support.paper import PaperEngine, solve_as_paper
 from tests.support.stopped_runs import history, stopped_and_resumed

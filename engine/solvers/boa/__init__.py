@@ -2,7 +2,18 @@
 
 After Pelikan, Goldberg, Cantu-Paz, *BOA: the Bayesian optimization algorithm* (GECCO 1999), and Munawar, Wahib,
 Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bayesian optimization algorithm* (PDCAT
-2009). Every step of a generation runs on the device.
+2009). Every step of a generation runs on the device. Where each step of the algorithm is:
+
+- the run, its populations and limits: ``solve``; one population on its devices: ``population``
+- one generation on one device, phase by phase: ``device/worker``
+- select the best, and replace the others: ``device/selection``, with ``select.mako`` and ``gather.mako``
+- learn the network, Fig. 4 of the paper: ``device/learner``, with ``learn.mako``; the counts of section IV-A:
+  ``count_histogram.mako`` (the paper's), ``count_serial.mako``, ``count_tiled.mako``, ``count_tensor.mako``
+- the K2 score: ``scores``; sample offspring: ``device/worker``, with ``network.mako`` and ``sample.mako``
+- evaluate: ``device/evaluation``, with ``evaluate_tables.mako``; on the host: ``host``; the functions: ``fitness/``
+- added to the paper: local search (``device/local_search``, with ``ascent.mako``, ``tabu.mako``, ``walk.mako`` and
+  ``anneal.mako``), partition crossover (``device/partition``), ``islands``, the population ``pyramid``
+- rules before a run: ``validate``; checkpoints: ``checkpoint``; results and history: ``record``, ``schema``
 """
 
 from __future__ import annotations
@@ -30,7 +41,7 @@ SOLVER = Solver(
     problems=(BOA, MaxCut, QUBO, MaxSAT, SpinGlass, LABS),
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
-    validate=LazyImport(f"{__name__}.plan", "validate"),
+    validate=LazyImport(f"{__name__}.validate", "validate"),
     schema=SCHEMA,
     generators={"nk": Generator.of_module(f"{PACKAGE}.generators.boa", "NKOptions", "generate_nk", "write_nk")},
     bench=LazyImport(f"{PACKAGE}.benchmarks.boa.command", "bench"),

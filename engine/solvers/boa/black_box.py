@@ -13,10 +13,10 @@ from ...base.result import Result, Status
 from ...errors import ProblemError, RunFolderError
 from .fitness import Bits, Function, Keys
 from .options import Options
-from .plan import initial_individuals
 from .problem import BOA
 from .pyramid import BitSearch
 from .record import Record
+from .validate import initial_individuals
 
 __all__ = ["ALGORITHM", "is_stagnant", "search_black_box"]
 

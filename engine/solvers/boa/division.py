@@ -26,10 +26,10 @@ from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, S
 from .host import choose_host_improvement
 from .islands import ISLAND_STRIDE, Islands
 from .options import Migration, Options, Parameters
-from .plan import counting_for, nodes_at_once, reduced_problem
 from .population import Population, Snapshot, permutations
 from .problem import BOA
 from .solve import host_evaluation, search
+from .validate import counting_for, nodes_at_once, reduced_problem
 
 __all__ = ["IslandTasks", "one_island", "refusal", "solve_divided", "task_runner"]
 

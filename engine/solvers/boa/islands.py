@@ -26,8 +26,8 @@ from .device.state import MOST_GENERATIONS, STATUS, TARGET, Ending, PopulationSt
 from .fitness import Fitness
 from .host import HostEvaluation
 from .options import Counting, Migration, Parameters
-from .plan import memory_by_member, nodes_at_once
 from .population import Population, Snapshot
+from .validate import memory_by_member, nodes_at_once
 
 __all__ = ["ISLAND_STRIDE", "TARGET", "Islands", "Round"]
 

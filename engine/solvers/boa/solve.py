@@ -24,7 +24,9 @@ from .fitness.tables import Decomposable
 from .host import HostEvaluation, choose_host_improvement
 from .islands import TARGET, Islands
 from .options import MOST_INDIVIDUALS, Migration, Options, Parameters
-from .plan import (
+from .problem import BOA
+from .record import Record
+from .validate import (
     counting_for,
     first_population,
     initial_individuals,
@@ -35,8 +37,6 @@ from .plan import (
     shares_population,
     uses_pyramid,
 )
-from .problem import BOA
-from .record import Record
 
 __all__ = ["host_evaluation", "search", "solve"]
 

@@ -2,7 +2,18 @@
 
 After Boyer, El Baz, Elkihel, *Dense dynamic programming on multi GPU*, and *Solving knapsack problems on GPU*
 (Computers & Operations Research 39, 2012). Equal weights fused in registers after the observation of Huang and Chou,
-J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells of one residue.
+J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells of one residue. Where each step is:
+
+- the run, step by step, and the audit of its answer: ``solve``; the class of a problem chooses its algorithm: ``kinds``
+- items with counts as packs of a 0/1 problem: ``bounded``; bounds, and items fixed by them: ``presolve``, ``bounds``
+- search of a growing core on the host: ``core``; HiGHS for a few integers: ``mip/``
+- which table solves the rest: ``validate``
+- the paper's dense table: items in groups and ranges of capacities (``dense/schedule``), sweeps over devices
+  (``dense/sweep``) with ``rows.mako``, ``tiles.mako``, ``classes.mako``, and the items found (``dense/backtrack``)
+- the sparse table of tiles where a state can still win: ``sparse/passes``, ``sparse/worker``, with ``sparse.mako``
+- a bit for each capacity: ``bits/``; many small problems at once: ``batch/``, with ``batch.mako``
+- multiple choice: ``choice/``; several constraints: ``constraints/``, with ``branch.mako``
+- rules before a run: ``validate``; checkpoints: ``checkpoint``; kernels and their constants: ``programs``
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from engine.devices.kernels.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.memory import required_bytes
 from engine.solvers.boa.options import Options
-from engine.solvers.boa.plan import first_population, parameters_for, shares_population, validate
+from engine.solvers.boa.validate import first_population, parameters_for, shares_population, validate
 
 BIG = DeviceInfo("opencl", 0, "a GPU", "a platform", "1", "u", 100 * 10**9, 25 * 10**9, GPU)
 SMALL = dataclasses.replace(BIG, index=1, memory=4 * 10**6, max_allocation=10**6)
