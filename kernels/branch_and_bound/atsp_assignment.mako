@@ -1,6 +1,5 @@
-<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
-// Asymmetric TSP with the assignment bound: item i is city i + 1; the tour begins at city 0. A group of ${lanes} work-items is
-// one IVM.
+// Asymmetric TSP with the assignment bound: item i is city i + 1; the tour begins at city 0. Functions for
+// explore_cooperative.mako.
 //
 // A node has a path from city 0 to the last city L, and open cities S. Its bound is the cost of the path plus the optimal
 // assignment of the rows {L} + S (a city is left) to the columns S + {0} (a city is entered). With duals u, v and reduced
@@ -13,7 +12,6 @@
 // enters each subtour of the assignment from outside (Edmonds' algorithm on the subtours, contracted one after another).
 // References: Carpaneto, Dell'Amico, Toth, ACM TOMS 21 (1995) 394-409; Fischetti, Toth, Math. Programming 53 (1992) 173-197.
 //
-// Buffers as in explore.mako; `workspace` holds WORKSPACE_WORDS words an IVM. Launch: one group per IVM, or per unit.
 // With `subtours`, bounds are of weights w(i, j) instead of costs: w is in units of 1 / scale, and less by the multipliers of
 // the sets of cities that the arc leaves, whose total is added to all bounds. A tour that leaves a set once more has its
 // multiplier once too little. It leaves a set as often as it goes from the side of city 0 (the set, or the other cities) to the
@@ -31,14 +29,6 @@
     exact = scale + 2
     members = exact + n * stride
 %>
-${masks.declarations()}
-typedef const GLOBAL i32* table_t;
-#define NEVER 0x3fffffff
-% if lanes > 1:
-#define SYNC() BARRIER()
-% else:
-#define SYNC()
-% endif
 #define NOWHERE 255
 #define WEIGHT(from, to) table[(to) * ${stride} + (from)]
 #define REDUCED(from, to) (WEIGHT(from, to) - group->u[from] - group->v[to])
@@ -46,7 +36,7 @@ typedef const GLOBAL i32* table_t;
 #define COST(from, to) table[${exact} + (to) * ${stride} + (from)]
 #define LEAVES(from, to, word) ((u32)table[${members} + 2 * (from) + (word)] & ~(u32)table[${members} + 2 * (to) + (word)])
 // What the bound of a node that may lead to a tour cheaper than `upper` is less than.
-#define LIMIT(upper) ((i32)MIN((i64)table[${scale}] * ((upper) - 1) + 1 - table[${scale + 1}], (i64)NEVER))
+#define LIMIT(upper) ((i32)MIN((i64)table[${scale}] * ((upper) - 1) + 1 - table[${scale + 1}], (i64)UNBOUNDED))
 % else:
 #define COST(from, to) WEIGHT(from, to)
 #define LIMIT(upper) (upper)
@@ -85,6 +75,13 @@ typedef struct {
     mask_t rows[${leaf_depth or 1}];
 } group_t;
 
+FUNCTION void take_lesser(i32* value, i32* place, i32 other, i32 other_place)
+{
+    const i32 better = other < *value || (other == *value && other_place < *place);
+    *value = better ? other : *value;
+    *place = better ? other_place : *place;
+}
+
 // The least value of all lanes and its place, the smaller of equals; the same in every lane.
 FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place)
 {
@@ -93,10 +90,8 @@ FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place)
 % for offset in (16, 8, 4, 2, 1):
     {
         const i32 other = __shfl_xor_sync(0xffffffffu, *value, ${offset});
-        const i32 there = __shfl_xor_sync(0xffffffffu, *place, ${offset});
-        const i32 better = other < *value || (other == *value && there < *place);
-        *value = better ? other : *value;
-        *place = better ? there : *place;
+        const i32 other_place = __shfl_xor_sync(0xffffffffu, *place, ${offset});
+        take_lesser(value, place, other, other_place);
     }
 % endfor
     SYNC();
@@ -105,11 +100,7 @@ FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place)
     group->places[lane] = *place;
     SYNC();
     for (i32 k = 0; k < ${lanes}; ++k) {
-        const i32 other = group->values[k];
-        const i32 there = group->places[k];
-        const i32 better = other < *value || (other == *value && there < *place);
-        *value = better ? other : *value;
-        *place = better ? there : *place;
+        take_lesser(value, place, group->values[k], group->places[k]);
     }
     SYNC();
 % endif
@@ -156,7 +147,7 @@ FUNCTION i32 multipliers_again(LOCAL group_t* group, i32 from, i32 to, table_t t
 // The shortest alternating paths from the rows of the open cities to column t, and the duals that follow from their lengths.
 FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, table_t table)
 {
-    i32 best = NEVER, at = ${n};
+    i32 best = UNBOUNDED, at = ${n};
     for (i32 a = lane; a < count; a += ${lanes}) {
         const i32 i = group->city[a];
         const i32 length = REDUCED(i, t);
@@ -171,7 +162,7 @@ FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, t
         const i32 reached = best, settled = at;
         const i32 j = group->column[group->city[settled]];
         const i32 base = reached - group->v[j];
-        best = NEVER;
+        best = UNBOUNDED;
         at = ${n};
         for (i32 a = lane; a < count; a += ${lanes}) {
             if (a == settled)
@@ -199,93 +190,10 @@ FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, t
     SYNC();
 }
 
-// Label the subtours of the assignment; how many there are.
-FUNCTION i32 label_subtours(LOCAL group_t* group, i32 lane, i32 count)
-{
-    for (i32 a = lane; a < count; a += ${lanes}) {
-        const i32 i = group->city[a];
-        group->label[i] = -1;
-        group->shift[i] = 0;
-    }
-    SYNC();
-    if (lane == 0) {
-        i32 found = 0;
-        group->label[group->last] = 0;
-        for (i32 i = count ? group->column[group->last] : 0; i; i = group->column[i])
-            group->label[i] = 0;
-        for (i32 a = 0; a < count; ++a) {
-            i32 i = group->city[a];
-            if (group->label[i] < 0) {
-                ++found;
-                while (group->label[i] < 0) {
-                    group->label[i] = found;
-                    i = group->column[i];
-                }
-            }
-        }
-        group->values[0] = found;
-    }
-    SYNC();
-    const i32 found = group->values[0];
-    SYNC();
-    return found;
-}
+<%include file="/branch_and_bound/atsp_arborescence.mako"/>
 
-// Value of the minimum spanning arborescence of the subtours, or a part of it that is at least `most`.
-FUNCTION i32 arborescence(LOCAL group_t* group, i32 lane, i32 count, i32 most, table_t table)
-{
-    const i32 subtours = label_subtours(group, lane, count);
-    i32 total = 0;
-    // source[c]: the city from which component c is entered, once it has been processed; components before `c` have been.
-    for (i32 c = 1; c <= subtours && total < most;) {
-        i32 best = NEVER, from = ${n};
-        for (i32 b = lane; b <= count; b += ${lanes}) {
-            const i32 i = b < count ? group->city[b] : group->last;
-            if (group->label[i] != c) {
-                for (i32 a = 0; a < count; ++a) {
-                    const i32 j = group->city[a];
-                    if (group->label[j] == c) {
-                        const i32 value = REDUCED(i, j) - group->shift[j];
-                        from = value < best ? i : from;
-                        best = MIN(best, value);
-                    }
-                }
-            }
-        }
-        least(group, lane, &best, &from);
-        total += best;
-        for (i32 a = lane; a < count; a += ${lanes}) {
-            const i32 j = group->city[a];
-            if (group->label[j] == c)
-                group->shift[j] += best;
-        }
-        if (lane == 0)
-            group->source[c] = from;
-        SYNC();
-        // Follow the entering arcs back; a cycle of components becomes one, which is entered anew.
-        i32 x = group->label[from];
-        while (x && x < c)
-            x = group->label[group->source[x]];
-        SYNC();
-        if (x == c && lane == 0) {
-            i32 merged = group->label[from];
-            while (merged != c) {
-                const i32 before = group->source[merged];
-                for (i32 a = 0; a < count; ++a) {
-                    const i32 j = group->city[a];
-                    if (group->label[j] == merged)
-                        group->label[j] = c;
-                }
-                merged = group->label[before];
-            }
-        }
-        SYNC();
-        c += x != c;
-    }
-    return total;
-}
-
-FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i32 upper, GLOBAL i32* levels, table_t table)
+FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i32 upper, i32 initial, i32* side,
+    GLOBAL i32* levels, table_t table)
 {
     for (i32 item = lane; item < ITEMS; item += ${lanes})
         if (HAS(open, item))
@@ -308,7 +216,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
         kept |= group->kept[k];
     SYNC();
 % endif
-    if (arborescence(group, lane, ANY(kept) && upper != NEVER ? count : 0, gap, table) >= gap)
+    if (arborescence(group, lane, ANY(kept) && upper != UNBOUNDED ? count : 0, gap, table) >= gap)
         kept = NO_ITEMS;
     GLOBAL i32* const level = levels + depth * LEVEL_WORDS;
     if (count) {
@@ -331,16 +239,18 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
     return kept;
 }
 
-// The state of the child `item` of the node stored at a level, if `active`; the barriers are for all.
-FUNCTION void place(LOCAL group_t* group, i32 lane, i32 depth, i32 item, i32 active, const GLOBAL i32* levels, table_t table)
+FUNCTION void enter_child(LOCAL group_t* group, i32 lane, i32 depth, i32 active, i32 back, mask_t path_sides,
+    const GLOBAL i32* levels, table_t table)
 {
+    SYNC();
+    const i32 item = active ? INDEX_OF_LOWEST(group->rows[depth]) : 0;
     const GLOBAL i32* level = levels + depth * LEVEL_WORDS;
     for (i32 i = lane; active && i < ${n}; i += ${lanes}) {
-        const i32 two = level[i], column = two & 0xff;
+        const i32 columns = level[i], column = columns & 0xff;
         group->column[i] = column;
         if (column != NOWHERE)
             group->row[column] = i;
-        group->next[i] = two >> 8 & 0xff;
+        group->next[i] = columns >> 8 & 0xff;
         group->u[i] = level[${n} + i];
         group->v[i] = level[${2 * n} + i];
     }
@@ -375,177 +285,4 @@ FUNCTION i32 leaf(LOCAL group_t* group, mask_t open, table_t table)
 {
     const i32 city = INDEX_OF_LOWEST(open) + 1;
     return group->cost + COST(group->last, city) + COST(city, 0);
-}
-
-KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
-    GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins, const GLOBAL u8* RESTRICT ends,
-    GLOBAL i32* RESTRICT explored, volatile GLOBAL i32* best, GLOBAL i32* RESTRICT found_value,
-    GLOBAL u8* RESTRICT found_path, GLOBAL mask_t* RESTRICT found_sides, volatile GLOBAL i32* control,
-    GLOBAL u64* counters, const GLOBAL i32* RESTRICT data, GLOBAL i32* RESTRICT workspace, i32 initial, i32 ivms,
-    i32 slots)
-{
-    LOCAL_ARRAY(group_t, groups, 1);
-    LOCAL group_t* const group = groups;
-    table_t table = data;
-    const i32 ivm = GROUP_ID;
-    const i32 lane = LOCAL_ID;
-    GLOBAL i32* const levels = workspace + (i64)ivm * WORKSPACE_WORDS;
-    const i32 steps = control[STEPS];
-    const i32 least_active = control[LEAST_ACTIVE];
-    const i32 began = depths[ivm];
-    // The nodes of the path are expanded first, which restores what `levels` holds of them; then the search goes on.
-    i32 depth = began < 0 ? -1 : 0, walk_to = began, leave = 0;
-    u32 nodes = 0, leaves = 0, pushed = 0;
-    mask_t used = NO_ITEMS;
-    reset(group, lane, table);
-    SYNC();
-    for (i32 step = 0; depth >= 0 && step < steps && !leave;) {
-        const i32 walking = depth < walk_to;
-        const i32 at_leaf = !walking && depth == LEAF_DEPTH;
-        if (lane == 0 && !walking) {
-            // One work-item reads what others change, so that all lanes see the same.
-            if (step % ${poll} == 0) {
-                const i32 shared = *best;
-                group->upper = MIN(shared, initial);
-                group->leave = control[ACTIVE] < least_active;
-            }
-            if (at_leaf) {
-                const i32 value = leaf(group, ALL_ITEMS & ~used, table);
-                if (value < group->upper) {
-                    group->upper = value;
-                    ATOMIC_MIN_I32(best, value);
-                    if (value < found_value[ivm]) {
-                        found_value[ivm] = value;
-                        for (i32 level = 0; level < LEAF_DEPTH; ++level)
-                            found_path[(i64)level * slots + ivm] = (u8)INDEX_OF_LOWEST(group->rows[level]);
-                        found_sides[ivm] = NO_ITEMS;
-                    }
-                }
-            }
-        }
-        SYNC();
-        leave = walking ? 0 : group->leave;
-        const i32 upper = walking ? NEVER : group->upper;
-        mask_t row = expand(group, lane, depth, at_leaf ? NO_ITEMS : ALL_ITEMS & ~used, upper, levels, table);
-        if (walking) {
-            row = rows[(i64)depth * slots + ivm];
-        } else {
-            ++step;
-            leaves += (u32)at_leaf;
-            nodes += (u32)!at_leaf;
-            pushed += (u32)COUNT(row);
-            // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
-            while (depth > 0 && !ANY(row)) {
-                --depth;
-                row = group->rows[depth];
-                used ^= LOWEST(row);
-                row ^= LOWEST(row);
-            }
-        }
-        SYNC();
-        if (lane == 0)
-            group->rows[depth] = row;
-        place(group, lane, depth, INDEX_OF_LOWEST(row), ANY(row), levels, table);
-        used |= LOWEST(row);
-        depth = ANY(row) ? depth + 1 : -1;
-        walk_to = depth < walk_to ? walk_to : 0;
-    }
-    SYNC();
-    if (began >= 0 && lane == 0) {
-        for (i32 level = 0; level < depth; ++level)
-            rows[(i64)level * slots + ivm] = group->rows[level];
-        sides[ivm] = NO_ITEMS;
-        depths[ivm] = depth;
-        if (depth < 0) {
-            ATOMIC_ADD_I32(&control[ACTIVE], -1);
-            for (i32 level = 0; level < ITEMS; ++level) {
-                const i64 at = (i64)level * slots + ivm;
-                explored[at] += (i32)ends[at] - (i32)begins[at];
-            }
-        }
-        ATOMIC_ADD_U64(&counters[0], nodes);
-        ATOMIC_ADD_U64(&counters[1], leaves);
-        ATOMIC_ADD_U64(&counters[2], pushed);
-    }
-}
-
-// As in explore.mako.
-// Launch: one group of ${lanes} work-items per unit.
-KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
-    GLOBAL i32* RESTRICT depths, GLOBAL u8* RESTRICT begins, GLOBAL u8* RESTRICT ends, GLOBAL i32* RESTRICT explored,
-    volatile GLOBAL i32* best, volatile GLOBAL i32* control, GLOBAL u64* counters, const GLOBAL i32* RESTRICT data,
-    const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets, GLOBAL i32* RESTRICT workspace, i32 count,
-    i32 initial, i32 slots)
-{
-    LOCAL_ARRAY(group_t, groups, 1);
-    LOCAL group_t* const group = groups;
-    table_t table = data;
-    const i32 lane = LOCAL_ID;
-    const GLOBAL u8* begin = units + (i64)GROUP_ID * ${2 * items + 1};
-    const GLOBAL u8* end = begin + ITEMS;
-    const i32 fresh = begin[${2 * items}];
-    const i32 ivm = targets[GROUP_ID];
-    GLOBAL i32* const levels = workspace + (i64)ivm * WORKSPACE_WORDS;
-    i32 down = 0;
-    while (down < ITEMS - 1 && begin[down] == end[down])
-        ++down;
-    down = MIN(MAX(down + 1, fresh), LEAF_DEPTH);
-    if (lane == 0)
-        group->upper = *best;
-    reset(group, lane, table);
-    SYNC();
-    const i32 upper = group->upper;
-    mask_t used = NO_ITEMS;
-    i32 depth = 0;
-    u32 lost = 0, within = 1, nodes = 0, pushed = 0;
-    while (depth < down && !lost) {
-        const mask_t open = ALL_ITEMS & ~used;
-        mask_t row = expand(group, lane, depth, open, upper, levels, table);
-        if (depth >= fresh) {
-            ++nodes;
-            pushed += (u32)COUNT(row);
-        }
-        // Keep the ranks from begin's digit on, and below end's where the two part.
-        mask_t rest = open, chosen = NO_ITEMS;
-        for (i32 rank = 0; ANY(rest); ++rank, rest = WITHOUT_LOWEST(rest)) {
-            if (rank == begin[depth])
-                chosen = LOWEST(rest);
-            if (rank < begin[depth] || (within && rank > begin[depth] && rank >= end[depth]))
-                row &= ~LOWEST(rest);
-        }
-        within = within && begin[depth] == end[depth];
-        if (lane == 0)
-            group->rows[depth] = row;
-        lost = !ANY(row & chosen);
-        place(group, lane, depth, INDEX_OF_LOWEST(chosen), !lost, levels, table);
-        used |= lost ? NO_ITEMS : chosen;
-        depth += !lost;
-    }
-    SYNC();
-    if (lane == 0) {
-        if (lost) {
-            while (depth > 0 && !ANY(group->rows[depth])) {
-                --depth;
-                group->rows[depth] ^= LOWEST(group->rows[depth]);
-            }
-            depth = ANY(group->rows[depth]) ? depth + 1 : -1;
-        }
-        for (i32 level = 0; level < ITEMS; ++level) {
-            const i64 at = (i64)level * slots + ivm;
-            begins[at] = begin[level];
-            ends[at] = end[level];
-            if (level < depth)
-                rows[at] = group->rows[level];
-            if (depth < 0)
-                explored[at] += (i32)end[level] - (i32)begin[level];
-        }
-        sides[ivm] = NO_ITEMS;
-        depths[ivm] = depth;
-        if (nodes) {
-            ATOMIC_ADD_U64(&counters[0], nodes);
-            ATOMIC_ADD_U64(&counters[2], pushed);
-        }
-        if (depth >= 0)
-            ATOMIC_ADD_I32(&control[ACTIVE], 1);
-    }
 }

@@ -1,4 +1,5 @@
 <%namespace name="masks" file="/branch_and_bound/masks.mako"/>
+<%namespace name="ivm" file="/branch_and_bound/ivm.mako"/>
 <%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 // Variant pte_peb: a step of all IVMs in launches of its own kind: count the children of the selected nodes; their prefix
 // sums say where each node's children go in one dense list; bound the children in parallel, one a work-item; then each
@@ -7,8 +8,9 @@
 // offsets   where the children of each IVM's node begin; owners, items   of each child
 // children  how many there are, which only the device knows: as many work-items as there may be are launched
 // fronts, backs   the bounds of each child in front and at the back
-// Other buffers as in explore.mako. Launch: one work-item per IVM, or per child; ${block} a group.
+// Launch: one work-item per IVM, or per child; ${block} a group.
 ${masks.declarations()}
+${ivm.declarations()}
 #define TABLE_SPACE GLOBAL
 typedef const TABLE_SPACE i32* table_t;
 ${rule.functions()}
@@ -24,13 +26,13 @@ FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 de
 }
 
 // The state of an IVM's node.
-FUNCTION void walk(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t turned, table_t table)
+FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t path_sides, table_t table)
 {
     i32 before = -1;
     init(state, table);
     for (i32 level = 0; level < depth; ++level) {
         const i32 item = INDEX_OF_LOWEST(rows[(i64)level * slots + ivm]);
-        place(state, level, item, before, (i32)HAS(turned, level), table);
+        place(state, level, item, before, (i32)HAS(path_sides, level), table);
         before = item;
     }
 }
@@ -64,7 +66,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL mask_t* RESTRICT sides,
     const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL u8* RESTRICT items,
-    GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table, const GLOBAL i64* RESTRICT children, i32 slots)
+    GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table,
+    const GLOBAL i64* RESTRICT children, i32 slots)
 {
     const i32 child = (i32)GLOBAL_ID;
     if (child < (i32)children[0]) {
@@ -72,7 +75,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT r
         const i32 depth = depths[ivm];
         const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);
         state_t state;
-        walk(&state, rows, slots, ivm, depth, sides[ivm], table);
+        restore_path(&state, rows, slots, ivm, depth, sides[ivm], table);
         i32 front = 0, back = 0;
         child_bounds(&state, depth, open, items[child], &front, &back, table);
         fronts[child] = front;
@@ -80,12 +83,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT r
     }
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
-    GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins, const GLOBAL u8* RESTRICT ends,
-    GLOBAL i32* RESTRICT explored, volatile GLOBAL i32* best, GLOBAL i32* RESTRICT found_value,
-    GLOBAL u8* RESTRICT found_path, GLOBAL mask_t* RESTRICT found_sides, volatile GLOBAL i32* control,
-    GLOBAL u64* counters, const GLOBAL i32* RESTRICT table, const GLOBAL i32* RESTRICT offsets,
-    const GLOBAL i32* RESTRICT fronts, const GLOBAL i32* RESTRICT backs, i32 initial, i32 ivms, i32 slots)
+KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(IVMS, INTERVALS, PROGRESS, LEAVES_REACHED, const GLOBAL i32* RESTRICT table,
+    const GLOBAL i32* RESTRICT offsets, const GLOBAL i32* RESTRICT fronts, const GLOBAL i32* RESTRICT backs, i32 initial,
+    i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     u32 nodes = 0, leaves = 0, pushed = 0, solutions = 0;
@@ -93,23 +93,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
     if (depth >= 0) {
         const i32 upper = *best;
         const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);
-        mask_t survivors = NO_ITEMS, turned = sides[ivm];
+        mask_t survivors = NO_ITEMS, path_sides = sides[ivm];
         if (depth == LEAF_DEPTH) {
             state_t state;
-            walk(&state, rows, slots, ivm, depth, turned, table);
+            restore_path(&state, rows, slots, ivm, depth, path_sides, table);
             const i32 value = leaf(&state, open, table);
             ++leaves;
 % if counts:
             solutions = ${"value < upper" if counts == "below" else "(u32)value"};
 % else:
             if (value < upper) {
-                ATOMIC_MIN_I32(best, value);
-                if (value < found_value[ivm]) {
-                    found_value[ivm] = value;
-                    for (i32 level = 0; level < LEAF_DEPTH; ++level)
-                        found_path[(i64)level * slots + ivm] = (u8)INDEX_OF_LOWEST(rows[(i64)level * slots + ivm]);
-                    found_sides[ivm] = turned;
-                }
+${ivm.record_leaf("rows[AT(level)]")}
             }
 % endif
         } else {
@@ -125,59 +119,23 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
 % if refines:
             if (ANY(survivors)) {
                 state_t state;
-                walk(&state, rows, slots, ivm, depth, turned, table);
+                restore_path(&state, rows, slots, ivm, depth, path_sides, table);
                 survivors = refine(&state, depth, open, survivors, side, upper, table);
             }
 % endif
-            turned = (turned & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
+            path_sides = (path_sides & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
             ++nodes;
             pushed = (u32)COUNT(survivors);
         }
-        if (ANY(survivors)) {
-            rows[(i64)depth * slots + ivm] = survivors;
-            ++depth;
-        } else {
-            mask_t row = NO_ITEMS;
-            while (depth > 0) {
-                --depth;
-                row = rows[(i64)depth * slots + ivm];
-                row ^= LOWEST(row);
-                if (ANY(row))
-                    break;
-            }
-            if (ANY(row)) {
-                rows[(i64)depth * slots + ivm] = row;
-                ++depth;
-            } else {
-                depth = -1;
-                ATOMIC_ADD_I32(&control[ACTIVE], -1);
-                for (i32 level = 0; level < ITEMS; ++level) {
-                    const i64 at = (i64)level * slots + ivm;
-                    explored[at] += (i32)ends[at] - (i32)begins[at];
-                }
-            }
+        mask_t row = survivors;
+        while (depth > 0 && !ANY(row)) {
+            --depth;
+            row = WITHOUT_LOWEST(rows[AT(depth)]);
         }
-        sides[ivm] = turned;
-        depths[ivm] = depth;
+        if (ANY(row))
+            rows[AT(depth)] = row;
+        depth = ANY(row) ? depth + 1 : -1;
+${ivm.leave_launch()}
     }
-% if block > 1:
-    LOCAL_ARRAY(u32, sums, 4);
-    if (LOCAL_ID < 4)
-        sums[LOCAL_ID] = 0;
-    BARRIER();
-    if (nodes | leaves) {
-        ATOMIC_ADD_U32(&sums[0], nodes);
-        ATOMIC_ADD_U32(&sums[1], leaves);
-        ATOMIC_ADD_U32(&sums[2], pushed);
-        ATOMIC_ADD_U32(&sums[3], solutions);
-    }
-    BARRIER();
-    if (LOCAL_ID < 4 && sums[LOCAL_ID])
-        ATOMIC_ADD_U64(&counters[LOCAL_ID], sums[LOCAL_ID]);
-% else:
-    ATOMIC_ADD_U64(&counters[0], nodes);
-    ATOMIC_ADD_U64(&counters[1], leaves);
-    ATOMIC_ADD_U64(&counters[2], pushed);
-    ATOMIC_ADD_U64(&counters[3], solutions);
-% endif
+${ivm.add_counters()}
 }

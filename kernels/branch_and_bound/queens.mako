@@ -47,10 +47,10 @@ FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
     return state->weight;
 }
 
-% if bottom:
+% if subtree_level:
 // The last rows of a board. Here diagonals move with the row: `rising` and `falling` hold the columns that they block in the
 // present one, `free` the columns that are left to try in it.
-// seen     nodes, the first one and complete boards among them; found   complete boards
+// seen     nodes, the first one and complete boards among them; complete   those
 // top      where the stack goes on, whose entries are `next` apart: a board that can be extended, while siblings of it are
 //          left, puts these there; below them all lies an entry without any, which ends the search
 typedef struct {
@@ -59,47 +59,47 @@ typedef struct {
     mask_t falling;
     mask_t free;
     u32 seen;
-    u32 found;
+    u32 complete;
     quads_t top;
-} bottom_t;
+} subtree_t;
 
-FUNCTION void enter_bottom(bottom_t* bottom, const state_t* state, i32 depth, mask_t open, quads_t stack, i32 next)
+FUNCTION void enter_subtree(subtree_t* subtree, const state_t* state, i32 depth, mask_t open, quads_t stack, i32 next)
 {
-    bottom->open = open;
-    bottom->rising = (mask_t)(state->rising >> depth);
-    bottom->falling = (mask_t)(state->falling >> (${items - 1} - depth));
-    bottom->free = open & ~(bottom->rising | bottom->falling);
-    bottom->seen = 1;
-    bottom->found = 0;
+    subtree->open = open;
+    subtree->rising = (mask_t)(state->rising >> depth);
+    subtree->falling = (mask_t)(state->falling >> (${items - 1} - depth));
+    subtree->free = open & ~(subtree->rising | subtree->falling);
+    subtree->seen = 1;
+    subtree->complete = 0;
     *stack = QUAD(0, 0, 0, 0);
-    bottom->top = stack + next;
+    subtree->top = stack + next;
 }
 
-FUNCTION void step_bottom(bottom_t* bottom, i32 next)
+FUNCTION void step_subtree(subtree_t* subtree, i32 next)
 {
-    const mask_t item = LOWEST(bottom->free);
-    const mask_t rest = bottom->free ^ item;
-    const mask_t open = bottom->open ^ item;
-    const mask_t rising = (bottom->rising | item) >> 1;
-    const mask_t falling = (bottom->falling | item) << 1;
+    const mask_t item = LOWEST(subtree->free);
+    const mask_t rest = subtree->free ^ item;
+    const mask_t open = subtree->open ^ item;
+    const mask_t rising = (subtree->rising | item) >> 1;
+    const mask_t falling = (subtree->falling | item) << 1;
     const mask_t free = open & ~(rising | falling);
-    ++bottom->seen;
-    bottom->found += open == 0;
+    ++subtree->seen;
+    subtree->complete += open == 0;
     if (free && rest) {
-        *bottom->top = QUAD(bottom->open, bottom->rising, bottom->falling, rest);
-        bottom->top += next;
+        *subtree->top = QUAD(subtree->open, subtree->rising, subtree->falling, rest);
+        subtree->top += next;
     }
-    bottom->open = free ? open : bottom->open;
-    bottom->rising = free ? rising : bottom->rising;
-    bottom->falling = free ? falling : bottom->falling;
-    bottom->free = free ? free : rest;
+    subtree->open = free ? open : subtree->open;
+    subtree->rising = free ? rising : subtree->rising;
+    subtree->falling = free ? falling : subtree->falling;
+    subtree->free = free ? free : rest;
     if (!(free | rest)) {
-        bottom->top -= next;
-        const quad_t quad = *bottom->top;
-        bottom->open = quad.x;
-        bottom->rising = quad.y;
-        bottom->falling = quad.z;
-        bottom->free = quad.w;
+        subtree->top -= next;
+        const quad_t quad = *subtree->top;
+        subtree->open = quad.x;
+        subtree->rising = quad.y;
+        subtree->falling = quad.z;
+        subtree->free = quad.w;
     }
 }
 % endif

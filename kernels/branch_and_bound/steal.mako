@@ -5,7 +5,7 @@
 // victim keeps [position, middle) with the open siblings below the cut, the thief takes [middle, end). Both stay aligned
 // (see engine/solvers/branch_and_bound/intervals.py), and both have at least one open node.
 // One thief a victim and one victim a thief in every launch, so nothing is written twice.
-// Buffers as in explore.mako.
+// Buffers as in ivm.mako.
 ${masks.declarations()}
 <% deepest = max(items - 3, 0) %>
 
@@ -83,7 +83,7 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
 
 // Begin a round: from how many active IVMs on the next launch of explore may end early, and how many nodes it may do.
 // Launch: one work-item.
-KERNEL settle(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
+KERNEL begin_round(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
 {
     const i32 active = control[ACTIVE];
     control[LEAST_ACTIVE] = active - (i32)(((i64)active * trigger + 999) / 1000) + (trigger > 0);
@@ -184,7 +184,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const G
 
 // The length of every IVM's interval, their sum, and since when it is active: 0 idle, 1 before this phase.
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) measure(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
+KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
     const GLOBAL u8* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
     GLOBAL i32* RESTRICT since, GLOBAL u64* counters, i32 ivms, i32 slots)
 {
@@ -263,7 +263,7 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 // that one's interval if it was active before this round and is no shorter than the mean length of the active ones shifted
 // right by `shift` (any length for a negative shift).
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
     const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
     i32 ivms, i32 slots)
@@ -292,7 +292,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t*
 // was active before this phase, has not been a victim in it and, with `longer`, is longer than the mean over all IVMs.
 // Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_once(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
     const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
     i32 ivms, i32 slots)
@@ -320,7 +320,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_once(GLOBAL mask_t* rows, GLOBAL mask_t*
     }
 }
 
-// Pack the intervals of the slots from `first` on as units (see initialize in explore.mako), dealt out to `parts` receivers in
+// Pack the intervals of the slots from `first` on as units (see ivm.mako), dealt out to `parts` receivers in
 // turn: the units of the first, then those of the second, and so on. The slots are free then.
 // Launch: one work-item per slot, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) pack_units(GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins,

@@ -189,7 +189,7 @@ def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_run_estimates_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.02)
+    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.1)
     monkeypatch.setattr(progress, "_SHARE", 0.5)
     monkeypatch.setattr(progress, "_RETRY", 0.02)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.005)

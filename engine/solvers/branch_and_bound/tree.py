@@ -101,10 +101,10 @@ class DeviceTree:
     threads_per_unit : int
         IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
     poll : int
-        Nodes, a power of two, between two checks whether others have run out of work; with ``bottom_levels``, nodes
+        Nodes, a power of two, between two checks whether others have run out of work; with ``subtree_levels``, nodes
         above those levels.
-    bottom_levels : int
-        How many of the last levels are searched by the functions ``enter_bottom`` and ``step_bottom``, in one go and
+    subtree_levels : int
+        How many of the last levels are searched by the functions ``enter_subtree`` and ``step_subtree``, in one go and
         without an entry in the IVM; 0 if there are no such functions.
     cooperative : CooperativeTree or None
         Kernels that replace those of ``explore.mako``.
@@ -122,7 +122,7 @@ class DeviceTree:
     refines: bool = False
     threads_per_unit: int = 1024
     poll: int = 16
-    bottom_levels: int = 0
+    subtree_levels: int = 0
     cooperative: CooperativeTree | None = None
 
 

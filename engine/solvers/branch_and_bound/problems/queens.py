@@ -131,7 +131,7 @@ class QueensTree(Tree):
             retract=True,
             child_bounds=True,
             poll=_POLL,
-            bottom_levels=_BOTTOM_LEVELS + (self.items > 18),
+            subtree_levels=_BOTTOM_LEVELS + (self.items > 18),
         )
 
     @override

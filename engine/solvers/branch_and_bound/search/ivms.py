@@ -88,9 +88,9 @@ class Ivms:
         self.explored = memory.put(np.zeros((n, slots), np.int32))
         self.best = memory.put(np.array([initial], np.int32))
         self._upper = initial
-        self.found_value = memory.put(np.full(slots, initial, np.int32))
-        self.found_path = memory.empty((n, slots), np.uint8)
-        self.found_sides = memory.empty((slots, words), mask)
+        self.leaf_values = memory.put(np.full(slots, initial, np.int32))
+        self.leaf_paths = memory.empty((n, slots), np.uint8)
+        self.leaf_sides = memory.empty((slots, words), mask)
         self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
         self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
         self.table = memory.put(table)
@@ -139,13 +139,13 @@ class Ivms:
         if best >= self._upper:
             return None
         self._upper = best
-        ivm = int(self.device.get(self.found_value, 0, self.shapes.ivms).argmin())
-        value = int(self.device.get(self.found_value, ivm, 1)[0])
+        ivm = int(self.device.get(self.leaf_values, 0, self.shapes.ivms).argmin())
+        value = int(self.device.get(self.leaf_values, ivm, 1)[0])
         slots = self.shapes.slots
         path = tuple(
-            int(self.device.get(self.found_path, level * slots + ivm, 1)[0]) for level in range(self.tree.leaf_depth)
+            int(self.device.get(self.leaf_paths, level * slots + ivm, 1)[0]) for level in range(self.tree.leaf_depth)
         )
-        turned = bits_of(self._sets(self.found_sides, ivm, 1)[0])
+        turned = bits_of(self._sets(self.leaf_sides, ivm, 1)[0])
         return Found(value, path, tuple(turned[: self.tree.leaf_depth].astype(int).tolist()))
 
     def state(self) -> State:
@@ -242,14 +242,14 @@ class Ivms:
         return self._bound_explore(self.shapes.ivms, self.shapes.slots)
 
     def _bound_explore(self, ivms: int, slots: int) -> BoundKernel:
-        return self.programs.explore.explore.bind(
+        return self.programs.explore.explore_ivms.bind(
             **self._intervals,
             **self._workspace,
             explored=self.explored,
             best=self.best,
-            found_value=self.found_value,
-            found_path=self.found_path,
-            found_sides=self.found_sides,
+            leaf_values=self.leaf_values,
+            leaf_paths=self.leaf_paths,
+            leaf_sides=self.leaf_sides,
             control=self.control,
             counters=self.counters,
             data=self.table,
@@ -260,7 +260,7 @@ class Ivms:
 
     @functools.cached_property
     def _initialize(self) -> BoundKernel:
-        return self.programs.explore.initialize.bind(
+        return self.programs.explore.take_up_units.bind(
             **self._intervals,
             **self._workspace,
             explored=self.explored,
@@ -274,7 +274,7 @@ class Ivms:
 
     @functools.cached_property
     def _settle(self) -> BoundKernel:
-        return self.programs.steal.settle.bind(
+        return self.programs.steal.begin_round.bind(
             control=self.control, counters=self.counters, ivms=self.shapes.ivms, trigger=self._trigger
         )
 
@@ -302,11 +302,11 @@ class Ivms:
 
     @functools.cached_property
     def _steal_over(self) -> BoundKernel:
-        return self.programs.steal.steal_over.bind(weights=self._weights, **self._stealing)
+        return self.programs.steal.steal_at_distance.bind(weights=self._weights, **self._stealing)
 
     @functools.cached_property
     def _steal_once(self) -> BoundKernel:
-        return self.programs.steal.steal_once.bind(**self._stealing)
+        return self.programs.steal.steal_on_rings.bind(**self._stealing)
 
     @functools.cached_property
     def _selection(self) -> VictimSelection:
@@ -326,7 +326,7 @@ class Ivms:
 
     @functools.cached_property
     def _measure(self) -> BoundKernel:
-        return self.programs.steal.measure.bind(
+        return self.programs.steal.measure_intervals.bind(
             rows=self.rows,
             depths=self.depths,
             ends=self.ends,

@@ -38,7 +38,7 @@ COUNTERS = 8
 _IVMS_PER_CORE = 16
 _LOCAL_BYTES = 44 * 1024
 _REGISTERS = 1 << 16
-_BOTTOM_STEPS = 1 << 14
+_SUBTREE_STEPS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
     count = -(-count // block) * block
     saves = device_tree.saved_words > 0
     backtrack = "retract" if device_tree.retract else "saved" if saves else "rebuild"
-    steps = _BOTTOM_STEPS if _bottom(tree, device_tree) else 64
+    steps = _SUBTREE_STEPS if _subtree_level(tree, device_tree) else 64
     words = 4 * _saved_quads(tree, device_tree) * max(1, tree.leaf_depth) if saves else 0
     return Shapes(
         *(block, groups, count, min(16384, count), backtrack, steps, 4),
@@ -165,9 +165,9 @@ def _saved_quads(tree: Tree, device_tree: DeviceTree) -> int:
     return -(-(device_tree.saved_words + _mask_words(tree)) // 4)
 
 
-def _bottom(tree: Tree, device_tree: DeviceTree) -> int:
+def _subtree_level(tree: Tree, device_tree: DeviceTree) -> int:
     """The level from which on nodes are searched to their end without an entry in the IVM; 0 if there is none."""
-    levels = device_tree.bottom_levels
+    levels = device_tree.subtree_levels
     return max(1, tree.leaf_depth - levels) if levels and tree.leaf_depth > 1 else 0
 
 
@@ -176,16 +176,20 @@ def _quads(tree: Tree, device_tree: DeviceTree) -> int:
 
     A stack holds an end mark and siblings, of which a level with a single open item has none.
     """
-    depths = range(_bottom(tree, device_tree), tree.leaf_depth)
+    depths = range(_subtree_level(tree, device_tree), tree.leaf_depth)
     stacks = [-(-depth // 4) + tree.items - depth for depth in depths]
     return max(1, -(-tree.leaf_depth // 4), *stacks)
 
 
 def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
     """Local memory of one IVM of a GPU."""
-    if _bottom(tree, device_tree):
+    if _subtree_level(tree, device_tree):
         return 16 * _quads(tree, device_tree)
     return bytes_for(tree.items) * tree.leaf_depth
+
+
+def _template(device_tree: DeviceTree) -> str:
+    return "branch_and_bound/explore" + ("" if device_tree.cooperative is None else "_cooperative")
 
 
 def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
@@ -201,15 +205,22 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
     counts = "below" if tree.counts_below else tree.counts
     cooperative = device_tree.cooperative
     if cooperative is not None:
-        shape = {"lanes": shapes.lanes, "groups_per_unit": shapes.groups_per_unit, "counts": counts}
-        return {**common, **shape, **cooperative.constants}
+        return {
+            **common,
+            "lanes": shapes.lanes,
+            "groups_per_unit": shapes.groups_per_unit,
+            "counts": counts,
+            "problem": cooperative.template,
+            "stores_levels": cooperative.workspace_words > 0,
+            **cooperative.constants,
+        }
     source = rendered_text(device_tree.source, **common, **device_tree.constants)
-    bottom = _bottom(tree, device_tree)
+    subtree_level = _subtree_level(tree, device_tree)
     return {
         "branching": "forward",
         **common,
-        "bottom": bottom,
-        "quads": _quads(tree, device_tree) if bottom else 0,
+        "subtree_level": subtree_level,
+        "quads": _quads(tree, device_tree) if subtree_level else 0,
         "ramp_steps": shapes.ramp_steps,
         **device_tree.constants,
         "problem": device_tree.template,
@@ -258,7 +269,7 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
     unused |= {"rows_in_local", "mask_words", "saved_quads"}
     return {name: value for name, value in constants.items() if name not in unused} | {
         "refines": functions.refines,
-        "bottom": 0,
+        "subtree_level": 0,
     }
 
 
@@ -287,9 +298,7 @@ class Programs:
         self, device: Device, tree: Tree, device_tree: DeviceTree, functions: DeviceTree | None, shapes: Shapes
     ) -> None:
         self.shapes = shapes
-        cooperative = device_tree.cooperative
-        template = "branch_and_bound/explore" if cooperative is None else cooperative.template
-        self.explore: Program = device.program(template, **constants_of(tree, device_tree, shapes))
+        self.explore: Program = device.program(_template(device_tree), **constants_of(tree, device_tree, shapes))
         self.steal: Program = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
         self.children: Program | None = None
         if functions is not None:
@@ -313,11 +322,9 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         device_tree = tree.device(capabilities)
         shapes = shapes_for(capabilities, tree, device_tree)
         functions = tree.child_functions(capabilities)
-        cooperative = device_tree.cooperative
         if functions is not None:
             yield "branch_and_bound/bound_in_parallel", child_constants_of(tree, functions, shapes)
-        template = "branch_and_bound/explore" if cooperative is None else cooperative.template
-        yield template, constants_of(tree, device_tree, shapes)
+        yield _template(device_tree), constants_of(tree, device_tree, shapes)
         yield "branch_and_bound/steal", steal_constants_of(tree, shapes)
     for machines, largest in ((5, 99), (20, 99), (40, 1 << 16)):
         times = np.full((machines, 3), largest)

@@ -104,8 +104,8 @@ class SearchWorker:
         """
         ivms = self._ivms
         if not self.shapes.cooperative:
-            ivms.initialize(ivms.found_path, ivms.thieves, 0)
-        ivms.pack(ivms.found_path, 0, 1)
+            ivms.initialize(ivms.leaf_paths, ivms.thieves, 0)
+        ivms.pack(ivms.leaf_paths, 0, 1)
         ivms.measure()
         ivms.steal()
         self._search()
