@@ -102,7 +102,7 @@ ${decompose_node()}
         }
 ${go_on()}
         if ((step & ${poll - 1}) == 0) {
-            if (control[ACTIVE] < least_active)
+            if (control->active < least_active)
                 break;
 % if not counts:
             const i32 shared = *best;
@@ -141,7 +141,7 @@ ${decompose_node()}
         if (!in_subtree) {
 ${go_on()}
             ++step;
-            if ((++polls & ${poll - 1}) == 0 && control[ACTIVE] < least_active)
+            if ((++polls & ${poll - 1}) == 0 && control->active < least_active)
                 step = steps + 1;
         }
       }
@@ -158,8 +158,8 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS,
     const i32 ivm = (i32)GLOBAL_ID;
 ${row_store()}
 ${load_table()}
-    const i32 steps = control[STEPS];
-    const i32 least_active = control[LEAST_ACTIVE];
+    const i32 steps = control->steps;
+    const i32 least_active = control->least_active;
     i32 depth = ivm < ivms ? depths[ivm] : -1;
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
@@ -247,11 +247,11 @@ ${ivm.next_open_sibling("rows[AT(depth)]")}
         sides[ivm] = path_sides;
         depths[ivm] = depth;
         if (nodes) {
-            ATOMIC_ADD_U64(&counters[0], nodes);
-            ATOMIC_ADD_U64(&counters[2], pushed);
+            ATOMIC_ADD_U64(&counters->nodes, nodes);
+            ATOMIC_ADD_U64(&counters->pushed, pushed);
         }
         if (depth >= 0)
-            ATOMIC_ADD_I32(&control[ACTIVE], 1);
+            ATOMIC_ADD_I32(&control->active, 1);
         else
             add_explored(explored, begins, ends, ivm, slots);
     }

@@ -40,8 +40,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS,
     const i32 ivm = GROUP_ID;
     const i32 lane = LOCAL_ID;
     GLOBAL i32* const levels = STORED_LEVELS;
-    const i32 steps = control[STEPS];
-    const i32 least_active = control[LEAST_ACTIVE];
+    const i32 steps = control->steps;
+    const i32 least_active = control->least_active;
     const i32 began = depths[ivm];
     u32 nodes = 0, leaves = 0, pushed = 0;
     u32 solutions = 0;
@@ -69,7 +69,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS,
             if (step % ${poll} == 0) {
                 const i32 shared = *best;
                 group->upper = MIN(shared, initial);
-                group->leave = control[ACTIVE] < least_active;
+                group->leave = control->active < least_active;
             }
             if (at_leaf) {
                 const i32 value = leaf(group, ALL_ITEMS & ~used, table);
@@ -120,10 +120,10 @@ ${ivm.record_leaf("group->rows[level]")}
     SYNC();
     if (began >= 0 && lane == 0) {
 ${ivm.leave_launch("group->rows[level]")}
-        ATOMIC_ADD_U64(&counters[0], nodes);
-        ATOMIC_ADD_U64(&counters[1], leaves);
-        ATOMIC_ADD_U64(&counters[2], pushed);
-        ATOMIC_ADD_U64(&counters[3], solutions);
+        ATOMIC_ADD_U64(&counters->nodes, nodes);
+        ATOMIC_ADD_U64(&counters->leaves, leaves);
+        ATOMIC_ADD_U64(&counters->pushed, pushed);
+        ATOMIC_ADD_U64(&counters->solutions, solutions);
     }
 }
 
@@ -182,11 +182,11 @@ ${ivm.next_open_sibling("group->rows[depth]")}
         sides[ivm] = path_sides;
         depths[ivm] = depth;
         if (nodes) {
-            ATOMIC_ADD_U64(&counters[0], nodes);
-            ATOMIC_ADD_U64(&counters[2], pushed);
+            ATOMIC_ADD_U64(&counters->nodes, nodes);
+            ATOMIC_ADD_U64(&counters->pushed, pushed);
         }
         if (depth >= 0)
-            ATOMIC_ADD_I32(&control[ACTIVE], 1);
+            ATOMIC_ADD_I32(&control->active, 1);
         else
             add_explored(explored, begins, ends, ivm, slots);
     }

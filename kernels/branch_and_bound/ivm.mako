@@ -5,19 +5,26 @@
 // depths    level of the node to decompose next (the integer); -1 while idle
 // begins, ends   the interval, as digits; explored   digit sums by level of what this IVM has finished
 // All but `sides` and `depths` hold one value per level and IVM, at level * slots + ivm.
-// control   [ACTIVE] IVMs with work, [LEAST_ACTIVE] leave the launch when fewer are active, [STEPS] most nodes in this launch
-// counters  nodes decomposed, leaves, children not pruned, solutions counted
+// control, counters   see engine/solvers/branch_and_bound/search/programs.py
 // best      the least value known; leaf_values   for each IVM the least that it has reached below that, leaf_paths and
 //           leaf_sides the path to it
 #define INTERVALS GLOBAL u8* RESTRICT begins, GLOBAL u8* RESTRICT ends, GLOBAL i32* RESTRICT explored
 #define IVMS GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides, GLOBAL i32* RESTRICT depths
-#define PROGRESS volatile GLOBAL i32* best, volatile GLOBAL i32* control, GLOBAL u64* counters
+#define PROGRESS volatile GLOBAL i32* best, volatile GLOBAL control_t* control, GLOBAL counters_t* counters
 #define LEAVES_REACHED GLOBAL i32* RESTRICT leaf_values, GLOBAL u8* RESTRICT leaf_paths, GLOBAL mask_t* RESTRICT leaf_sides
 // A unit: an interval to take up. Begin digits, end digits (${items} each), then the level from which on nodes on the way to the
 // begin are counted; `targets` names the idle IVM that takes it.
 #define UNITS const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets
 #define UNIT_BYTES ${2 * items + 1}
 #define AT(level) ((i64)(level) * slots + ivm)
+
+// Work of a group in one launch.
+typedef struct {
+    u32 nodes;
+    u32 leaves;
+    u32 pushed;
+    u32 solutions;
+} work_t;
 
 // What has been added up of an IVM's interval, once all of it is explored.
 FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL u8* begins, const GLOBAL u8* ends, i32 ivm, i32 slots)
@@ -69,7 +76,7 @@ FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bo
         sides[ivm] = path_sides;
         depths[ivm] = depth;
         if (depth < 0) {
-            ATOMIC_ADD_I32(&control[ACTIVE], -1);
+            ATOMIC_ADD_I32(&control->active, -1);
             add_explored(explored, begins, ends, ivm, slots);
         }
 </%def>
@@ -85,23 +92,27 @@ FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bo
 
 <%def name="add_counters()">
 % if block > 1:
-    LOCAL_ARRAY(u32, sums, 4);
-    if (LOCAL_ID < 4)
-        sums[LOCAL_ID] = 0;
+    LOCAL_ARRAY(work_t, sums, 1);
+    if (LOCAL_ID == 0)
+        sums->nodes = sums->leaves = sums->pushed = sums->solutions = 0;
     BARRIER();
     if (nodes | leaves) {
-        ATOMIC_ADD_U32(&sums[0], nodes);
-        ATOMIC_ADD_U32(&sums[1], leaves);
-        ATOMIC_ADD_U32(&sums[2], pushed);
-        ATOMIC_ADD_U32(&sums[3], (u32)solutions);
+        ATOMIC_ADD_U32(&sums->nodes, nodes);
+        ATOMIC_ADD_U32(&sums->leaves, leaves);
+        ATOMIC_ADD_U32(&sums->pushed, pushed);
+        ATOMIC_ADD_U32(&sums->solutions, (u32)solutions);
     }
     BARRIER();
-    if (LOCAL_ID < 4 && sums[LOCAL_ID])
-        ATOMIC_ADD_U64(&counters[LOCAL_ID], sums[LOCAL_ID]);
+    if (LOCAL_ID == 0 && (sums->nodes | sums->leaves)) {
+        ATOMIC_ADD_U64(&counters->nodes, sums->nodes);
+        ATOMIC_ADD_U64(&counters->leaves, sums->leaves);
+        ATOMIC_ADD_U64(&counters->pushed, sums->pushed);
+        ATOMIC_ADD_U64(&counters->solutions, sums->solutions);
+    }
 % else:
-    ATOMIC_ADD_U64(&counters[0], nodes);
-    ATOMIC_ADD_U64(&counters[1], leaves);
-    ATOMIC_ADD_U64(&counters[2], pushed);
-    ATOMIC_ADD_U64(&counters[3], solutions);
+    ATOMIC_ADD_U64(&counters->nodes, nodes);
+    ATOMIC_ADD_U64(&counters->leaves, leaves);
+    ATOMIC_ADD_U64(&counters->pushed, pushed);
+    ATOMIC_ADD_U64(&counters->solutions, solutions);
 % endif
 </%def>

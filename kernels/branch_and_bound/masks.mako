@@ -15,13 +15,8 @@ typedef uint4 quad_t;
 typedef ${"LOCAL " if block > 1 else ""}quad_t* quads_t;
 #define QUAD(a, b, c, d) ${"make_uint4(a, b, c, d)" if language == "cuda" else "(uint4)(a, b, c, d)"}
 
-// Words of the control buffer.
-#define ACTIVE 0
-#define LEAST_ACTIVE 1
-#define STEPS 2
-#define THIEVES 3
-#define STOLEN 4
-#define BY_LEVEL 8
+${control.declaration()}
+${counters.declaration()}
 </%def>
 
 <%def name="problem_functions()">

@@ -81,25 +81,27 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
     return -1;
 }
 
-// Begin a round: from how many active IVMs on the next launch of explore may end early, and how many nodes it may do.
+// Begin a round: from how many active IVMs on the next launch may end early, and how many nodes it may do. `thief_count` thieves
+// are given, 0 where they are listed.
 // Launch: one work-item.
-KERNEL begin_round(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
+KERNEL begin_round(GLOBAL control_t* control, GLOBAL counters_t* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps,
+    i32 thief_count)
 {
-    const i32 active = control[ACTIVE];
-    control[LEAST_ACTIVE] = active - (i32)(((i64)active * trigger + 999) / 1000) + (trigger > 0);
-    control[STEPS] = 2 * active < ivms ? ramp_steps : steps;
-    control[THIEVES] = 0;
+    const i32 active = control->active;
+    control->least_active = active - (i32)(((i64)active * trigger + 999) / 1000) + (trigger > 0);
+    control->steps = 2 * active < ivms ? ramp_steps : steps;
+    control->thieves = thief_count;
     for (i32 level = 0; level <= ${deepest}; ++level)
-        control[BY_LEVEL + level] = 0;
-    counters[4] = 0;
-    counters[5] = active;
+        control->victims[level] = 0;
+    counters->length = 0;
+    counters->active = active;
 }
 
 // List the idle IVMs, and the victims by the shallowest level at which they have an open sibling.
 // thieves[i], victims[level * slots + i]; how many is in control. `collect` is 0 where the thieves are given.
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
-    GLOBAL i32* control, GLOBAL i32* RESTRICT thieves, GLOBAL i32* RESTRICT victims, i32 collect, i32 ivms, i32 slots)
+    GLOBAL control_t* control, GLOBAL i32* RESTRICT thieves, GLOBAL i32* RESTRICT victims, i32 collect, i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     i32 list = -1;
@@ -123,14 +125,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT ro
     BARRIER();
     for (i32 l = LOCAL_ID; l < ${deepest + 2}; l += ${block})
         if (sizes[l])
-            sizes[l] = ATOMIC_ADD_I32(&control[l ? BY_LEVEL + l - 1 : THIEVES], sizes[l]);
+            sizes[l] = ATOMIC_ADD_I32(l ? &control->victims[l - 1] : &control->thieves, sizes[l]);
     BARRIER();
     if (list >= 0)
         place += sizes[list];
 % else:
     i32 place = 0;
     if (list >= 0)
-        place = ATOMIC_ADD_I32(&control[list ? BY_LEVEL + list - 1 : THIEVES], 1);
+        place = ATOMIC_ADD_I32(list ? &control->victims[list - 1] : &control->thieves, 1);
 % endif
     if (list == 0)
         thieves[place] = ivm;
@@ -142,14 +144,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT ro
 // `starts` is 0 where the thieves are not IVMs that search, but slots to export from.
 // Launch: one work-item per thief, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL i32* RESTRICT thieves,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL i32* RESTRICT thieves,
     const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots)
 {
     const i32 index = (i32)GLOBAL_ID;
-    if (index < ivms && index < control[THIEVES]) {
+    if (index < ivms && index < control->thieves) {
         i32 level = 0, place = index;
-        while (level <= ${deepest} && place >= control[BY_LEVEL + level]) {
-            place -= control[BY_LEVEL + level];
+        while (level <= ${deepest} && place >= control->victims[level]) {
+            place -= control->victims[level];
             ++level;
         }
         if (level <= ${deepest}) {
@@ -158,8 +160,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mas
             const i32 rank = rank_of(rows, slots, victim, level, LOWEST(upper));
             split(rows, sides, depths, begins, ends, slots, victim, thieves[index], level, rank, upper);
             if (starts)
-                ATOMIC_ADD_I32(&control[ACTIVE], 1);
-            ATOMIC_ADD_I32(&control[STOLEN], 1);
+                ATOMIC_ADD_I32(&control->active, 1);
+            ATOMIC_ADD_I32(&control->stolen, 1);
         }
     }
 }
@@ -186,7 +188,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const G
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
     const GLOBAL u8* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
-    GLOBAL i32* RESTRICT since, GLOBAL u64* counters, i32 ivms, i32 slots)
+    GLOBAL i32* RESTRICT since, GLOBAL counters_t* counters, i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {
@@ -195,7 +197,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRIC
         if (depth >= 0) {
             const u64 length = length_of(rows, ends, weights, slots, ivm, depth);
             lengths[ivm] = length;
-            ATOMIC_ADD_U64(&counters[4], length);
+            ATOMIC_ADD_U64(&counters->length, length);
         }
     }
 }
@@ -264,7 +266,7 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 // right by `shift` (any length for a negative shift).
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
     i32 ivms, i32 slots)
 {
@@ -272,15 +274,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
     if (thief < ivms && since[thief] == 0) {
         const i32 victim = (thief + offset) % ivms;
         const i32 active = since[victim];
-        const u64 least = shift < 0 || !counters[5] ? 0 : counters[4] / counters[5] >> shift;
+        const u64 least = shift < 0 || !counters->active ? 0 : counters->length / counters->active >> shift;
         if (active != 0 && active <= round && lengths[victim] >= least) {
             const i32 open_level = shallowest(rows, slots, victim, depths[victim]);
             if (open_level >= 0) {
                 halve(rows, sides, depths, begins, ends, slots, victim, thief, open_level);
                 lengths[victim] = length_of(rows, ends, weights, slots, victim, depths[victim]);
                 lengths[thief] = length_of(rows, ends, weights, slots, thief, depths[thief]);
-                ATOMIC_ADD_I32(&control[ACTIVE], 1);
-                ATOMIC_ADD_I32(&control[STOLEN], 1);
+                ATOMIC_ADD_I32(&control->active, 1);
+                ATOMIC_ADD_I32(&control->stolen, 1);
                 since[thief] = round + 1;
             }
         }
@@ -293,14 +295,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 // Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
     i32 ivms, i32 slots)
 {
     const i32 thief = (i32)GLOBAL_ID;
     if (thief < ivms && since[thief] == 0) {
         const i32 place = thief / stride % radix;
-        const u64 mean = counters[4] / (u64)ivms;
+        const u64 mean = counters->length / (u64)ivms;
         i32 at = place - first % radix;
         for (i32 k = 0; k < places; ++k, --at) {
             if (at < 0)
@@ -312,8 +314,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mas
             if (open_level < 0 || ATOMIC_ADD_I32(&since[victim], 2) != 1)
                 continue;
             halve(rows, sides, depths, begins, ends, slots, victim, thief, open_level);
-            ATOMIC_ADD_I32(&control[ACTIVE], 1);
-            ATOMIC_ADD_I32(&control[STOLEN], 1);
+            ATOMIC_ADD_I32(&control->active, 1);
+            ATOMIC_ADD_I32(&control->stolen, 1);
             since[thief] = 2;
             break;
         }

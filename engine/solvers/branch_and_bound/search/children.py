@@ -28,57 +28,19 @@ class ChildBounding:
     """
 
     def __init__(self, ivms: Ivms, program: Program, table: NDArray[np.int32]) -> None:
-        self._ivms = ivms
+        self._ivms, self._program = ivms, program
         most = ivms.shapes.ivms * ivms.tree.items
         self._scanner = Scanner(ivms.device)
-        self._offsets = ivms.memory.empty(ivms.shapes.ivms, np.int32)
-        owners = ivms.memory.empty(most, np.int32)
-        items = ivms.memory.empty(most, np.uint8)
-        fronts = ivms.memory.empty(most, np.int32)
-        backs = ivms.memory.empty(most, np.int32)
-        on_device = ivms.memory.put(table)
-        count, slots = ivms.shapes.ivms, ivms.shapes.slots
-        self._count_children = program.count_children.bind(depths=ivms.depths, counts=self._offsets, ivms=count)
-        self._list_children = program.list_children.bind(
-            rows=ivms.rows,
-            depths=ivms.depths,
+        memory = ivms.memory
+        self._offsets = memory.empty(ivms.shapes.ivms, np.int32)
+        ivms.launcher.share(
+            counts=self._offsets,
             offsets=self._offsets,
-            owners=owners,
-            items=items,
-            ivms=count,
-            slots=slots,
-        )
-        self._bound_children = program.bound_children.bind(
-            rows=ivms.rows,
-            sides=ivms.sides,
-            depths=ivms.depths,
-            owners=owners,
-            items=items,
-            fronts=fronts,
-            backs=backs,
-            table=on_device,
-            slots=slots,
-        )
-        self._prune_children = program.prune_children.bind(
-            rows=ivms.rows,
-            sides=ivms.sides,
-            depths=ivms.depths,
-            begins=ivms.begins,
-            ends=ivms.ends,
-            explored=ivms.explored,
-            best=ivms.best,
-            leaf_values=ivms.leaf_values,
-            leaf_paths=ivms.leaf_paths,
-            leaf_sides=ivms.leaf_sides,
-            control=ivms.control,
-            counters=ivms.counters,
-            table=on_device,
-            offsets=self._offsets,
-            fronts=fronts,
-            backs=backs,
-            initial=ivms.initial,
-            ivms=count,
-            slots=slots,
+            owners=memory.empty(most, np.int32),
+            items=memory.empty(most, np.uint8),
+            fronts=memory.empty(most, np.int32),
+            backs=memory.empty(most, np.int32),
+            table=memory.put(table),
         )
 
     def close(self) -> None:
@@ -87,17 +49,17 @@ class ChildBounding:
 
     def explore(self) -> None:
         """Steps until enough IVMs have run out of work, or for as many as a launch would do."""
-        on, block = self._ivms, self._ivms.shapes.block
-        groups = on.programs.groups(on.shapes.ivms)
-        active = 0
+        on, program = self._ivms, self._program
+        count, active = on.shapes.ivms, 0
         for step in range(min(on.steps, _STEPS)):
             if step % _POLL == 0:  # the host waits for the device in these steps only
-                active, least = (int(word) for word in on.device.get(on.control, 0, 2))
-                if active == 0 or active < least:
+                control = on.device.get(on.control)[0]
+                active = int(control["active"])
+                if active == 0 or active < control["least_active"]:
                     break
-            self._count_children(groups, block)
+            on.per_ivm(program.count_children, ivms=count)
             children = self._scanner.exclusive_unread(self._offsets, self._offsets)
             assert children is not None
-            self._list_children(groups, block)
-            self._bound_children(on.programs.groups(active * on.tree.items), block, children=children)
-            self._prune_children(groups, block)
+            on.per_ivm(program.list_children, ivms=count)
+            on.per_ivm(program.bound_children, active * on.tree.items, children=children)
+            on.per_ivm(program.prune_children, ivms=count)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Device
-from ....devices.kernels.program import BoundKernel
+from ....devices.kernels.launcher import Launcher
+from ....devices.kernels.program import Kernel
 from ....numerics.memory import Memory
 from ..intervals import Units, positions
 from ..masks import Masks, bits_of, dtype_for, words_for
@@ -20,7 +22,7 @@ from ..options import Options
 from ..tree import DeviceTree, Tree
 from .frontier import LEVELS, FrontierSnapshot
 from .messages import Found, State
-from .programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
+from .programs import CONTROL, COUNTERS, Programs, Shapes
 from .stealing import VictimSelection, doubling
 
 __all__ = ["Ivms"]
@@ -91,25 +93,42 @@ class Ivms:
         self.leaf_values = memory.put(np.full(slots, initial, np.int32))
         self.leaf_paths = memory.empty((n, slots), np.uint8)
         self.leaf_sides = memory.empty((slots, words), mask)
-        self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
-        self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
-        self.table = memory.put(table)
-        self._workspace: dict[str, Buffer | int] = {}
-        self._narrower: dict[int, BoundKernel] = {}
+        self.control = memory.put(np.zeros(1, CONTROL.dtype))
+        self.counters = memory.put(np.zeros(1, COUNTERS.dtype))
+        workspace: dict[str, Buffer | int] = {}
         if shapes.workspace_words:
             one_level = one_step and shapes.backtrack == "saved"
             levels = max(1, tree.leaf_depth) if one_level else 1
-            self._workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words // levels), np.int32)
+            workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words // levels), np.int32)
             if shapes.backtrack == "saved":
-                self._workspace["workspace_stride"] = 0 if one_level else shapes.ivms
+                workspace["workspace_stride"] = 0 if one_level else shapes.ivms
         leaves = math.factorial(n)
-        self._weights = memory.put(
-            np.array([_UNIT * math.factorial(n - 1 - level) // leaves for level in range(n)], np.uint64)
-        )
+        weights = [_UNIT * math.factorial(n - 1 - level) // leaves for level in range(n)]
         self.thieves = memory.empty(slots, np.int32)
-        self.victims = memory.empty((n, slots), np.int32)
-        self._lengths = memory.empty(slots, np.uint64)
-        self._since = memory.empty(slots, np.int32)
+        self.launcher = Launcher(
+            rows=self.rows,
+            sides=self.sides,
+            depths=self.depths,
+            begins=self.begins,
+            ends=self.ends,
+            explored=self.explored,
+            best=self.best,
+            leaf_values=self.leaf_values,
+            leaf_paths=self.leaf_paths,
+            leaf_sides=self.leaf_sides,
+            control=self.control,
+            counters=self.counters,
+            data=memory.put(table),
+            **workspace,
+            weights=memory.put(np.array(weights, np.uint64)),
+            thieves=self.thieves,
+            victims=memory.empty((n, slots), np.int32),
+            lengths=memory.empty(slots, np.uint64),
+            since=memory.empty(slots, np.int32),
+            initial=initial,
+            trigger=self._trigger,
+            slots=slots,
+        )
 
     def release(self) -> None:
         """Give the memory back."""
@@ -119,11 +138,11 @@ class Ivms:
 
     def active(self) -> int:
         """How many IVMs have work."""
-        return int(self.device.get(self.control, 0, 1)[0])
+        return int(self.device.get(self.control)["active"][0])
 
     def nodes(self) -> int:
         """Nodes decomposed since the beginning."""
-        return int(self.device.get(self.counters, 0, 1)[0])
+        return int(self.device.get(self.counters)["nodes"][0])
 
     def set_upper(self, upper: int) -> None:
         """Let the IVMs prune by a better solution, found elsewhere."""
@@ -165,8 +184,14 @@ class Ivms:
         units, explored = self._open_intervals()
         self.device.put(explored, self.explored)
         self.device.put(np.full(self.shapes.ivms, -1, np.int32), self.depths)
-        self.device.put(np.zeros(1, np.int32), self.control)
+        self.set_active(0)
         return units
+
+    def set_active(self, count: int) -> None:
+        """Say how many IVMs have work, where the host has changed that."""
+        control = self.device.get(self.control)
+        control["active"] = count
+        self.device.put(control, self.control)
 
     def _open_intervals(self) -> tuple[Units, NDArray[np.int32]]:
         """The rests of their intervals, and what they have explored with the beginnings of these."""
@@ -225,146 +250,35 @@ class Ivms:
 
     # --- launches -----------------------------------------------------------------------------------------------
 
-    # Kernels with the arguments that stay the same in every launch; each is compiled when it is first used.
+    def per_ivm(self, kernel: Kernel, items: int | None = None, **own: Any) -> None:
+        """Launch a kernel with a work-item an IVM, or for so many items."""
+        groups = self.programs.groups(self.shapes.ivms if items is None else items)
+        self.launcher(kernel, groups, self.shapes.block, **own)
 
-    @functools.cached_property
-    def _intervals(self) -> dict[str, Buffer]:
-        return {
-            "rows": self.rows,
-            "sides": self.sides,
-            "depths": self.depths,
-            "begins": self.begins,
-            "ends": self.ends,
-        }
+    def begin_round(self) -> None:
+        """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
+        self._begin_round(self.steps, min(self.steps, self.ramp_steps))
 
-    @functools.cached_property
-    def _explore(self) -> BoundKernel:
-        return self._bound_explore(self.shapes.ivms, self.shapes.slots)
+    def begin_step(self) -> None:
+        """Clear the lists and sums, and let the next launch decompose one node in every IVM."""
+        self._begin_round(1, 1)
 
-    def _bound_explore(self, ivms: int, slots: int) -> BoundKernel:
-        return self.programs.explore.explore_ivms.bind(
-            **self._intervals,
-            **self._workspace,
-            explored=self.explored,
-            best=self.best,
-            leaf_values=self.leaf_values,
-            leaf_paths=self.leaf_paths,
-            leaf_sides=self.leaf_sides,
-            control=self.control,
-            counters=self.counters,
-            data=self.table,
-            initial=self.initial,
-            ivms=ivms,
-            slots=slots,
-        )
+    def _begin_round(self, steps: int, ramp_steps: int, thieves: int = 0) -> None:
+        kernel, ivms = self.programs.steal.begin_round, self.shapes.ivms
+        self.launcher(kernel, 1, 1, ivms=ivms, steps=steps, ramp_steps=ramp_steps, thief_count=thieves)
 
-    @functools.cached_property
-    def _initialize(self) -> BoundKernel:
-        return self.programs.explore.take_up_units.bind(
-            **self._intervals,
-            **self._workspace,
-            explored=self.explored,
-            best=self.best,
-            control=self.control,
-            counters=self.counters,
-            data=self.table,
-            initial=self.initial,
-            slots=self.shapes.slots,
-        )
+    def explore(self, count: int | None = None) -> None:
+        """Let every IVM select, branch, bound and prune (variant ``pte``).
 
-    @functools.cached_property
-    def _settle(self) -> BoundKernel:
-        return self.programs.steal.begin_round.bind(
-            control=self.control, counters=self.counters, ivms=self.shapes.ivms, trigger=self._trigger
-        )
-
-    @functools.cached_property
-    def _list_siblings(self) -> BoundKernel:
-        return self.programs.steal.list_siblings.bind(
-            rows=self.rows,
-            depths=self.depths,
-            control=self.control,
-            thieves=self.thieves,
-            victims=self.victims,
-            ivms=self.shapes.ivms,
-            slots=self.shapes.slots,
-        )
-
-    @functools.cached_property
-    def _steal_siblings(self) -> BoundKernel:
-        return self.programs.steal.steal_siblings.bind(
-            **self._intervals,
-            control=self.control,
-            thieves=self.thieves,
-            victims=self.victims,
-            slots=self.shapes.slots,
-        )
-
-    @functools.cached_property
-    def _steal_over(self) -> BoundKernel:
-        return self.programs.steal.steal_at_distance.bind(weights=self._weights, **self._stealing)
-
-    @functools.cached_property
-    def _steal_once(self) -> BoundKernel:
-        return self.programs.steal.steal_on_rings.bind(**self._stealing)
+        With ``count`` as if there were only so many IVMs and slots: buffers by level hold ``count`` entries a level.
+        """
+        ivms, slots = (self.shapes.ivms, self.shapes.slots) if count is None else (count, count)
+        grid = self.programs.explore_grid(ivms)
+        self.launcher(self.programs.explore.explore_ivms, *grid, ivms=ivms, slots=slots)
 
     @functools.cached_property
     def _selection(self) -> VictimSelection:
         return VictimSelection.of(self._options, self.shapes.ivms)
-
-    @functools.cached_property
-    def _stealing(self) -> dict[str, Buffer | int]:
-        return {
-            **self._intervals,
-            "control": self.control,
-            "counters": self.counters,
-            "lengths": self._lengths,
-            "since": self._since,
-            "ivms": self.shapes.ivms,
-            "slots": self.shapes.slots,
-        }
-
-    @functools.cached_property
-    def _measure(self) -> BoundKernel:
-        return self.programs.steal.measure_intervals.bind(
-            rows=self.rows,
-            depths=self.depths,
-            ends=self.ends,
-            weights=self._weights,
-            lengths=self._lengths,
-            since=self._since,
-            counters=self.counters,
-            ivms=self.shapes.ivms,
-            slots=self.shapes.slots,
-        )
-
-    @functools.cached_property
-    def _pack_units(self) -> BoundKernel:
-        return self.programs.steal.pack_units.bind(
-            depths=self.depths,
-            begins=self.begins,
-            ends=self.ends,
-            first=self.shapes.ivms,
-            slots=self.shapes.slots,
-        )
-
-    def begin_round(self) -> None:
-        """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
-        self._settle(1, 1, steps=self.steps, ramp_steps=min(self.steps, self.ramp_steps))
-
-    def settle_steps(self, steps: int) -> None:
-        """Clear the lists and sums, and let the next launch decompose so many nodes in every IVM."""
-        self._settle(1, 1, steps=steps, ramp_steps=steps)
-
-    def explore(self) -> None:
-        """Let every IVM select, branch, bound and prune (variant ``pte``)."""
-        self._explore(*self.programs.explore_grid(self.shapes.ivms))
-
-    def explore_first(self, count: int) -> None:
-        """The same as if there were only so many IVMs and slots: buffers by level hold ``count`` entries a level."""
-        if count not in self._narrower:
-            self._narrower[count] = self._bound_explore(count, count)
-        self._narrower[count](*self.programs.explore_grid(count))
 
     def steal(self) -> None:
         """Let the idle ones steal from the others."""
@@ -373,58 +287,53 @@ class Ivms:
         if strategy == "siblings":
             self.steal_siblings(ivms, collect=True)
             return
-        self._measure_lengths()
-        groups, block = self.programs.groups(ivms), self.shapes.block
+        self._measure_intervals()
         if strategy == "doubling":
             for number, step in enumerate(doubling(ivms), 1):
-                self._steal_over(groups, block, round=number, **step._asdict())
+                self.per_ivm(self.programs.steal.steal_at_distance, ivms=ivms, round=number, **step._asdict())
             return
         idle = ivms - self.active() if strategy == "adapt" else 0
         for one in self._selection.phase(idle):
-            self._steal_once(groups, block, **one._asdict())
+            self.per_ivm(self.programs.steal.steal_on_rings, ivms=ivms, **one._asdict())
+
+    def split_off(self, slot: int, most: int) -> int:
+        """Give the upper half of the siblings of up to ``most`` IVMs to the slots from ``slot`` on; how many did."""
+        self._begin_round(self.steps, 1, thieves=most)
+        self.device.put(np.arange(slot, slot + most, dtype=np.int32), self.thieves)
+        self.steal_siblings(most, collect=False)
+        victims = self.device.get(self.control)["victims"][0, : max(self.tree.items - 2, 1)]
+        return min(most, int(victims.sum()))
 
     def steal_siblings(self, thieves: int, collect: bool) -> None:
-        """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before.
+        """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before."""
+        self.per_ivm(self.programs.steal.list_siblings, collect=int(collect), ivms=self.shapes.ivms)
+        self.per_ivm(self.programs.steal.steal_siblings, thieves, starts=int(collect), ivms=thieves)
 
-        Parameters
-        ----------
-        thieves : int
-        collect : bool
-            Whether the idle IVMs are listed first; else the buffer ``thieves`` lists slots.
-        """
-        groups, block = self.programs.groups, self.shapes.block
-        self._list_siblings(groups(self.shapes.ivms), block, collect=int(collect))
-        self._steal_siblings(groups(thieves), block, starts=int(collect), ivms=thieves)
-
-    def _measure_lengths(self) -> None:
-        self._measure(self.programs.groups(self.shapes.ivms), self.shapes.block)
+    def _measure_intervals(self) -> None:
+        self.per_ivm(self.programs.steal.measure_intervals, ivms=self.shapes.ivms)
 
     def measure(self) -> float:
         """Share of all leaves that is still open here."""
         self.settle()
-        self._measure_lengths()
-        share = int(self.device.get(self.counters, 4, 1)[0]) / _UNIT
+        self._measure_intervals()
+        share = int(self.device.get(self.counters)["length"][0]) / _UNIT
         self.settle()
         return share
 
     def settle(self) -> None:
         """Clear the lists and sums of the last round."""
-        self._settle(1, 1, steps=self.steps, ramp_steps=1)
+        self._begin_round(self.steps, 1)
 
     def initialize(self, packed: Buffer, targets: Buffer, count: int) -> None:
         """Let the IVMs ``targets`` take up the first ``count`` units of a buffer (see :meth:`Units.packed`)."""
-        self._initialize(*self.programs.explore_grid(max(1, count)), units=packed, targets=targets, count=count)
+        grid = self.programs.explore_grid(max(1, count))
+        self.launcher(self.programs.explore.take_up_units, *grid, units=packed, targets=targets, count=count)
 
     def pack(self, packed: Buffer, count: int, parts: int) -> None:
-        """Write what lies in the slots behind the IVMs as units, receiver after receiver; the slots are free then.
+        """Write what lies in the first ``count`` slots behind the IVMs as units; these slots are free then.
 
-        Parameters
-        ----------
-        packed : Buffer of uint8, shape (count * (2 items + 1),)
-            As :meth:`Units.packed` makes it.
-        count : int
-            Slots in use.
-        parts : int
-            Receivers, which get neighbouring slots in turn.
+        ``packed`` is as :meth:`Units.packed` makes it, receiver after receiver; ``parts`` receivers get slots in turn.
         """
-        self._pack_units(self.programs.groups(max(1, count)), self.shapes.block, units=packed, count=count, parts=parts)
+        first = self.shapes.ivms
+        kernel = self.programs.steal.pack_units
+        self.per_ivm(kernel, max(1, count), units=packed, count=count, parts=parts, first=first)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ....devices import Capabilities, Device
 from ....devices.kernels.program import Program
+from ....devices.kernels.record import Record
 from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
 from ..heuristics.greedy import greedy_constants, greedy_shape
@@ -18,7 +19,7 @@ from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 
 __all__ = [
-    "CONTROL_WORDS",
+    "CONTROL",
     "COUNTERS",
     "Programs",
     "Shapes",
@@ -29,11 +30,27 @@ __all__ = [
     "steal_constants_of",
 ]
 
-CONTROL_WORDS = 8 + LARGEST_TREE
-"""Words of the control buffer: six that masks.mako names, then one per level."""
+CONTROL = Record(
+    "control",
+    active="i32",  # IVMs with work
+    least_active="i32",  # a launch ends early when fewer are active
+    steps="i32",  # most nodes an IVM decomposes in a launch
+    thieves="i32",  # idle IVMs listed
+    stolen="i32",  # intervals split so far
+    victims=("i32", LARGEST_TREE),  # IVMs listed by the shallowest level with an open sibling
+)
+"""What a device's search is controlled by, and what is listed for stealing."""
 
-COUNTERS = 8
-"""Words of the counter buffer: nodes, leaves, pushed, solutions, and two sums of the present round."""
+COUNTERS = Record(
+    "counters",
+    nodes="u64",
+    leaves="u64",
+    pushed="u64",  # children that were not pruned
+    solutions="u64",
+    length="u64",  # of all intervals, in this round
+    active="u64",  # IVMs with work at its beginning
+)
+"""What a device's search has done, and two sums of the present round."""
 
 _IVMS_PER_CORE = 16
 _LOCAL_BYTES = 44 * 1024
@@ -250,6 +267,8 @@ def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
         "leaf_depth": tree.leaf_depth,
         "mask": word_type(tree.items),
         "block": shapes.block,
+        "control": CONTROL,
+        "counters": COUNTERS,
     }
 
 

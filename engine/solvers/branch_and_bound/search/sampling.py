@@ -420,10 +420,10 @@ class TreeSampler:
         depths = np.full(self._width, -1, np.int32)
         depths[:count][chosen] = level
         device.put(depths, ivms.depths)
-        device.put(np.array([chosen.sum()], np.int32), ivms.control)
+        ivms.set_active(int(chosen.sum()))
         device.put(np.array([upper], np.int32), ivms.best)
-        ivms.settle_steps(1)
-        ivms.explore_first(self._width)
+        ivms.begin_step()
+        ivms.explore(self._width)
         below = device.get(ivms.depths, 0, count) == level + 1
         children, sides = ivms.children(level * self._width, count)
         children[~below] = 0

@@ -17,9 +17,6 @@ from .messages import IntervalMessage
 
 __all__ = ["Transfers"]
 
-_THIEVES, _BY_LEVEL = 3, 8
-"""Words of the control buffer; see ``masks.mako``."""
-
 
 class Transfers:
     """Interval transfers of one device.
@@ -103,7 +100,7 @@ class Transfers:
         count = 0
         wanted = min(wanted, shapes.exports)
         while count < wanted:
-            split = self._split_off(shapes.ivms + count, wanted - count)
+            split = ivms.split_off(shapes.ivms + count, wanted - count)
             if not split:
                 break
             count += split
@@ -131,15 +128,6 @@ class Transfers:
         """Give all intervals away, in parts; neighbours in the tree go to different receivers."""
         units = self._ivms.return_all()
         return [units[part::receivers] for part in range(receivers)] if len(units) else ()
-
-    def _split_off(self, slot: int, most: int) -> int:
-        """Give the upper half of the siblings of up to ``most`` IVMs to the slots from ``slot`` on; how many did."""
-        ivms = self._ivms
-        ivms.settle()
-        self._device.put(np.arange(slot, slot + most, dtype=np.int32), ivms.thieves)
-        self._device.put(np.array([most], np.int32), ivms.control, _THIEVES)
-        ivms.steal_siblings(most, collect=False)
-        return min(most, int(self._device.get(ivms.control, _BY_LEVEL, max(self._items - 2, 1)).sum()))
 
     def release_delivered(self) -> None:
         """Free the messages that have arrived."""

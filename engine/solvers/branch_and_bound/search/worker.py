@@ -28,7 +28,6 @@ from .transfers import Transfers
 
 __all__ = ["SearchWorker"]
 
-_STOLEN = 4
 _MOST_STEPS = 1 << 18
 _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
@@ -155,9 +154,7 @@ class SearchWorker:
             active = ivms.active()
             exported = self._give(task, active)
         remaining = ivms.measure()
-        control = self.device.get(ivms.control, 0, 8)
-        counters = self.device.get(ivms.counters)
-        nodes, leaves, pushed, solutions = (int(value) for value in counters[:4])
+        control, done = self.device.get(ivms.control)[0], self.device.get(ivms.counters)[0]
         seconds = time.perf_counter() - began
         sampled = None if task.sample is None else self._sampled(task.sample, task.upper, halted)
         return Report(
@@ -165,11 +162,11 @@ class SearchWorker:
             stealing=stealing,
             variant=self._variant,
             active=active,
-            nodes=nodes,
-            leaves=leaves,
-            pushed=pushed,
-            solutions=solutions,
-            stolen=int(control[_STOLEN]) - self._transfers.given,
+            nodes=int(done["nodes"]),
+            leaves=int(done["leaves"]),
+            pushed=int(done["pushed"]),
+            solutions=int(done["solutions"]),
+            stolen=int(control["stolen"]) - self._transfers.given,
             open=remaining,
             found=self._improvement(),
             returned=returned,
