@@ -69,7 +69,7 @@ class AnyOptions(TypedDict, total=False):
     basis: bool
     block: int
     bound: Literal["one_machine", "two_machine", "mixed", "auto", "subtour", "assignment", "cheapest_arcs", "partial"]
-    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"]
+    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch"]
     chains: int
     coefficients: Sequence[str] | None
     correctors: int
@@ -78,7 +78,6 @@ class AnyOptions(TypedDict, total=False):
     draws: int | None
     ess: float
     flips: int | None
-    granularity: Literal["half", "speed"]
     initial: (
         Literal["iterated_greedy", "neh", "infinity", "local_search", "nearest_neighbour", "heuristic"]
         | Sequence[int]
@@ -144,7 +143,7 @@ class AnyOptions(TypedDict, total=False):
     tolerance: float
     upper_bound: int | None
     variant: Literal[
-        "auto", "pte", "pte_peb", "dense", "rows", "tiles", "classes", "sparse", "bits", "search", "table", "highs"
+        "pte", "pte_peb", "auto", "dense", "rows", "tiles", "classes", "sparse", "bits", "search", "table", "highs"
     ]
     warmup: int
     window: int | None

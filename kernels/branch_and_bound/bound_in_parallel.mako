@@ -26,7 +26,8 @@ FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 de
 }
 
 // The state of an IVM's node.
-FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t path_sides, table_t table)
+FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t path_sides,
+    table_t table)
 {
     i32 before = -1;
     init(state, table);
@@ -114,7 +115,7 @@ ${ivm.record_leaf("rows[AT(level)]")}
                 judge(&rule, LOWEST(left), fronts[at], backs[at], upper, initial);
                 ++at;
             }
-            const i32 side = choose_side(rule.pruned, rule.difference, rule.least_often, depth);
+            const i32 side = choose_side(rule.pruned, rule.difference, depth);
             survivors = side ? rule.kept_back : rule.kept_front;
 % if refines:
             if (ANY(survivors)) {

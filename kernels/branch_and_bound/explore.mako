@@ -7,8 +7,8 @@
 // A problem brings state_t and the functions init (the root's state), place (a child's), bound (the children that stay, and on
 // which side) and leaf (a leaf's value).
 % if subtree_level:
-// From level ${subtree_level} on a node is searched to its end in one go, in registers and a stack of its own: see enter_subtree and
-// step_subtree. Only nodes above can be stolen, so while most IVMs are idle (a launch of few steps) none is.
+// From level ${subtree_level} on a node is searched to its end in one go, in registers and a stack of its own: see
+// enter_subtree and step_subtree. Only nodes above can be stolen, so while most IVMs are idle (a launch of few steps) none is.
 % endif
 // Launch: one work-item per IVM, ${block} a group.
 ${masks.declarations()}

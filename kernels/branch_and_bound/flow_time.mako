@@ -1,7 +1,8 @@
 // Total flow time of a permutation flowshop, branched from the front. A child's bound: the flow time so far, and the largest over
 // all machines of what the open jobs need in total, the shortest first, once the machine is done with the child,
-//   (r - 1) C_i + sum over k of (r - k) p_(k) + sum of the times behind machine i          p_(1) <= p_(2) <= ... without the child's.
-// The sum over all r open jobs is taken once; without the job at place k it is smaller by (r - k + 1) p_(k) + p_(1) + ... + p_(k-1).
+//   (r - 1) C_i + sum over k of (r - k) p_(k) + sum of the times behind machine i          p_(1) <= p_(2) <= ...
+// without the child's. The sum over all r open jobs is taken once; without the job at place k it is smaller by
+// (r - k + 1) p_(k) + p_(1) + ... + p_(k-1).
 // table   by machine, ${items} words each: times; then times behind the machine; then the jobs by time
 <% n, m = items, machines %>
 #define TIME(machine, job) table[(machine) * ${n} + (job)]

@@ -11,7 +11,7 @@
     two = bounds == "two_machine"
     largest = 32767 if packed else 2147483647
     half = -(-m // 2)
-    in_words = packed and not two and branching != "min_min"
+    in_words = packed and not two
 %>
 % if packed:
 typedef u32 pair_t;
@@ -282,7 +282,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
         kept_back |= OF_WORD(back, ${k});
     }
 % endfor
-    *side = choose_side(${"HIGH(fewer) - LOW(fewer)" if branching == "min_branch" else 0}, difference, 0, depth);
+    *side = choose_side(${"HIGH(fewer) - LOW(fewer)" if branching == "min_branch" else 0}, difference, depth);
     const mask_t kept = *side ? kept_back : kept_front;
 % else:
     rule_t rule;
@@ -298,7 +298,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % endif
         judge(&rule, LOWEST(left), front, back, upper, initial);
     }
-    *side = choose_side(rule.pruned, rule.difference, rule.least_often, depth);
+    *side = choose_side(rule.pruned, rule.difference, depth);
     const mask_t kept = *side ? rule.kept_back : rule.kept_front;
 % endif
     return ${"refine(state, depth, open, kept, *side, upper, table)" if bounds == "mixed" else "kept"};

@@ -294,7 +294,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
         const pair_t bounds = group->bounds[INDEX_OF_LOWEST(left)];
         judge(&rule, LOWEST(left), LOW(bounds), HIGH(bounds), upper, initial);
     }
-    *side = choose_side(rule.pruned, rule.difference, rule.least_often, ITEMS - COUNT(open));
+    *side = choose_side(rule.pruned, rule.difference, ITEMS - COUNT(open));
     const mask_t kept = *side ? rule.kept_back : rule.kept_front;
 % if bounds == "mixed":
     return two_machine(group, lane, open, kept, *side, upper, table);

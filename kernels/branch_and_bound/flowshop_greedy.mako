@@ -1,4 +1,5 @@
 <%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="sweeps" file="/branch_and_bound/flowshop_sweeps.mako"/>
 <%doc>
 Iterated greedy search for flowshop schedules, many chains at once.
 
@@ -61,186 +62,10 @@ typedef ${vector} vector_t;
 #define JOB_AT(k) (WITHIN(k) ? (i32)order[(k) + ((k) >= skipped ? 1 : 0)] : 0)
 #define TAIL_AT(k, row, q) (WITHIN(k) ? (i32)tail[((row) * ${width} + lane) * ${each} + (q)] : 0)
 % endif
-<%def name="exchange(names, offset, step)">\
-% if width > 1:
-% if shuffle:
-% for name in names:
-            const i32 ${name}_in = ${"__shfl_up_sync" if offset < 0 else "__shfl_down_sync"}(0xffffffffu, ${name}, 1, ${width});
-% endfor
-% else:
-% for number, name in enumerate(names):
-            passed[(${2 * number} + (${step} & 1)) * ${lanes} + LOCAL_ID] = ${name};
-% endfor
-            BARRIER();
-% for number, name in enumerate(names):
-            const i32 ${name}_in = passed[(${2 * number} + (${step} & 1)) * ${lanes} + MIN(MAX(LOCAL_ID + ${offset}, 0), ${lanes - 1})];
-% endfor
-% endif
-% endif
-</%def>\
-<%def name="sync()">\
-% if width > 1:
-        BARRIER();
-% endif
-</%def>\
-<%def name="shifted(vectors_of, v, down)">\
-% if down:
-(vector_t)(${vectors_of}[${v}].s12345678, ${vectors_of}[${v}].s9abc, ${vectors_of}[${v}].sde, ${vectors_of}[${v}].sf, ${f"{vectors_of}[{v + 1}].s0" if v + 1 < vectors else "(value_t)0"})\
-% else:
-(vector_t)(${f"{vectors_of}[{v - 1}].sf" if v else "(value_t)0"}, ${vectors_of}[${v}].s01234567, ${vectors_of}[${v}].s89ab, ${vectors_of}[${v}].scd, ${vectors_of}[${v}].se)\
-% endif
-</%def>\
-<%def name="vector_sweeps()">\
-        // The times of the jobs, one row later for each machine; 0 behind the last job.
-        GLOBAL value_t* waiting = tail;
-        GLOBAL vector_t* rows = (GLOBAL vector_t*)tail;
-        GLOBAL vector_t* tail_rows = rows + (i64)(jobs + ${row + 1}) * ${vectors};
-        for (i32 k = 0; k <= jobs; ++k) {
-            GLOBAL value_t* at = waiting + (i64)k * ${row};
-            if (k < others) {
-                const GLOBAL ${time}* column = times + (i32)order[k + (k >= skipped ? 1 : 0)] * ${machines};
-% for i in range(machines):
-                at[${i * (row + 1)}] = (value_t)column[${i}];
-% endfor
-            } else {
-% for i in range(machines):
-                at[${i * (row + 1)}] = 0;
-% endfor
-            }
-        }
-        vector_t done[${vectors}], before[${vectors}], reach[${vectors}], longest[${vectors}], inserted[${vectors}];
-        value_t own[${row}];
-        for (i32 i = 0; i < ${row}; ++i)
-            own[i] = i < ${machines} ? (value_t)times[job * ${machines} + i] : (value_t)0;
-% for v in range(vectors):
-        done[${v}] = (vector_t)(value_t)0;
-        tail_rows[(others + ${machines - 1}) * ${vectors} + ${v}] = done[${v}];
-        inserted[${v}] = vload16(${v}, own);
-% endfor
-        for (i32 r = others + ${machines - 2}; r >= 0; --r) {
-% for v in range(vectors):
-            before[${v}] = ${shifted("done", v, True)};
-% endfor
-% for v in range(vectors):
-            done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
-            tail_rows[r * ${vectors} + ${v}] = done[${v}];
-% endfor
-        }
-% for v in range(vectors):
-        done[${v}] = reach[${v}] = longest[${v}] = (vector_t)(value_t)0;
-% endfor
-        for (i32 r = 0; r < others + ${machines}; ++r) {
-% for v in reversed(range(vectors)):
-            {
-                const vector_t reach_in = ${shifted("reach", v, False)};
-                const vector_t longest_in = ${shifted("longest", v, False)};
-                before[${v}] = ${shifted("done", v, False)};
-                reach[${v}] = MAX(reach_in, done[${v}]) + inserted[${v}];
-                const vector_t through = reach[${v}] + tail_rows[r * ${vectors} + ${v}];
-                longest[${v}] = MAX(longest_in, through);
-            }
-% endfor
-% for v in range(vectors):
-            done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
-% endfor
-            if (r >= ${machines - 1}) {
-                const i32 length_here = longest[${(machines - 1) // 16}].s${"0123456789abcdef"[(machines - 1) % 16]};
-                KEEP_SHORTEST(length_here, r - ${machines - 1});
-            }
-        }
-</%def>\
-<%def name="fetch(k, ahead)">\
-        // The times of place ${k}, and the job of the place ${ahead}: both are asked for a step before they are needed.
-% for q in range(each):
-            time[${q}] = TIME(coming, ${q});
-% endfor
-            coming = JOB_AT(${ahead});
-</%def>\
-<%def name="wave_sweeps()">\
-        // q(k, i), from the last job to the first.
-        const i32 most = others - 1 + ${used - 1} - lane;
-        i32 done[${each}], time[${each}], now[${each}];
-        i32 reach = 0, coming = JOB_AT(most);
-% for q in range(each):
-        done[${q}] = 0;
-% endfor
-${fetch("most", "most - 1")}\
-        for (i32 s = 0; s < jobs + ${used - 1}; ++s) {
-            const i32 k = most - s;
-% for q in range(each):
-            now[${q}] = time[${q}];
-% endfor
-${fetch("k - 1", "k - 2")}\
-${exchange(["reach"], 1, "s")}\
-            if (k >= 0 && k < others && lane < ${used}) {
-% if width > 1:
-                reach = lane == ${used - 1} ? 0 : reach_in;
-% else:
-                reach = 0;
-% endif
-% for q in reversed(range(each)):
-                reach = MAX(reach, done[${q}]) + now[${q}];
-                done[${q}] = reach;
-% endfor
-% for q in range(each):
-                tail[((k + lane) * ${width} + lane) * ${each} + ${q}] = (value_t)${f"MIN(done[{q}], 65535)" if value == "u16" else f"done[{q}]"};
-% endfor
-            }
-        }
-        ${sync()}
-
-        // f(k, i) and e(k, i), from the first job to the last.
-        i32 inserted[${each}], after[${each}], behind[${each}];
-        coming = JOB_AT(-lane);
-% for q in range(each):
-        done[${q}] = 0;
-        inserted[${q}] = TIME(job, ${q});
-        behind[${q}] = TAIL_AT(-lane, 0, ${q});
-% endfor
-${fetch("-lane", "1 - lane")}\
-        i32 ends = 0, longest = 0;
-        reach = 0;
-        for (i32 s = 0; s < jobs + ${used}; ++s) {
-            const i32 k = s - lane;
-% for q in range(each):
-            now[${q}] = time[${q}];
-            after[${q}] = behind[${q}];
-            behind[${q}] = TAIL_AT(k + 1, s + 1, ${q});
-% endfor
-${fetch("k + 1", "k + 2")}\
-${exchange(["reach", "ends", "longest"], -1, "s")}\
-            if (k >= 0 && k <= others && lane < ${used}) {
-% if width > 1:
-                ends = lane ? ends_in : 0;
-                reach = lane ? reach_in : 0;
-                longest = lane ? longest_in : 0;
-% else:
-                ends = reach = longest = 0;
-% endif
-% for q in range(each):
-                reach = MAX(reach, done[${q}]) + inserted[${q}];
-                longest = MAX(longest, reach + after[${q}]);
-                ends = MAX(ends, done[${q}]) + now[${q}];
-                done[${q}] = ends;
-% endfor
-                if (lane == ${used - 1}) {
-                    KEEP_SHORTEST(longest, k);
-                }
-            }
-        }
-% if width > 1:
-        if (lane == ${used - 1}) {
-            shared[3 * slot + 1] = least;
-            shared[3 * slot + 2] = place;
-        }
-        BARRIER();
-        least = shared[3 * slot + 1];
-        place = shared[3 * slot + 2];
-% endif
-</%def>\
-KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed, GLOBAL u16* work,
-    GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best, GLOBAL i32* best_values,
-    GLOBAL ${value}* tails, i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count, i32 first_chain, i32 building, i64 first, i64 last)
+KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed,
+    GLOBAL u16* work, GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best,
+    GLOBAL i32* best_values, GLOBAL ${value}* tails, i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count,
+    i32 first_chain, i32 building, i64 first, i64 last)
 {
 % if width > 1:
     LOCAL_ARRAY(i32, shared, ${3 * per_group});
@@ -264,7 +89,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve(const GLOBAL ${time}* RESTRICT times, 
         if (stage == 0 && !building) {
             for (i32 k = lane; k < jobs; k += ${width})
                 order[k] = current[(i64)chain * jobs + k];
-            ${sync()}
+            ${sweeps.sync()}
             if (lane == 0) {
                 u32 word = random.w0;
                 for (i32 d = 0; d < count; ++d) {
@@ -275,7 +100,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve(const GLOBAL ${time}* RESTRICT times, 
                         order[k] = order[k + 1];
                 }
             }
-            ${sync()}
+            ${sweeps.sync()}
         }
 
         // The job, its place, and the number of jobs in the schedule.
@@ -316,9 +141,9 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve(const GLOBAL ${time}* RESTRICT times, 
         i32 least = 0x7fffffff, place = 0;
         u32 equal = 0, word = random.w3 ^ (u32)stage * 0x9E3779B9u;
 % if vectors:
-${vector_sweeps()}\
+${sweeps.vector_sweeps()}\
 % else:
-${wave_sweeps()}\
+${sweeps.wave_sweeps()}\
 % endif
 
         // The schedule with the job at its place; as it was, if the job is one of those removed.
@@ -328,11 +153,11 @@ ${wave_sweeps()}\
             const i32 before = absent || k < place ? k : k - 1;
             next[k] = !absent && k == place ? (u16)job : order[before + (before >= skipped ? 1 : 0)];
         }
-        ${sync()}
+        ${sweeps.sync()}
 
         if (stage == period - 1) {
             const i32 value = values[chain], shortest = best_values[chain];
-            ${sync()}
+            ${sweeps.sync()}
             if (building || least - value <= thresholds[random.w0 & 4095]) {
                 for (i32 k = lane; k < jobs; k += ${width})
                     current[(i64)chain * jobs + k] = next[k];
@@ -345,13 +170,14 @@ ${wave_sweeps()}\
                 if (lane == 0)
                     best_values[chain] = least;
             }
-            ${sync()}
+            ${sweeps.sync()}
         }
     }
 }
-// follow: chain c goes on from the best schedule of chain sources[c], if that is none of its own (c).
+
+// Chain c goes on from the best schedule of chain sources[c], if that is none of its own (c).
 // Launch: any number of groups of any size; chains * jobs work-items of use.
-KERNEL follow(const GLOBAL i32* RESTRICT sources, i32 chains, i32 jobs, GLOBAL u16* current, GLOBAL i32* values,
+KERNEL follow_best(const GLOBAL i32* RESTRICT sources, i32 chains, i32 jobs, GLOBAL u16* current, GLOBAL i32* values,
     const GLOBAL u16* RESTRICT best, const GLOBAL i32* RESTRICT best_values)
 {
     for (i64 at = GLOBAL_ID; at < (i64)chains * jobs; at += GLOBAL_SIZE) {

@@ -155,7 +155,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % endif
 % if both:
     const i32 pruned = COUNT(open & below(back, initial)) - COUNT(open & below(front, initial));
-    i32 difference = 0, least_often = 0;
+    i32 difference = 0;
 % if branching in ("max_sum", "max_sum_back", "min_branch"):
 % if branching == "min_branch":
     if (pruned == 0)
@@ -164,18 +164,8 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
             const i32 item = INDEX_OF_LOWEST(left);
             difference += (i32)cb[item] - (i32)ce[item];
         }
-% elif branching == "min_min":
-    i32 least = ${largest};
-    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
-        const i32 item = INDEX_OF_LOWEST(left);
-        least = MIN(least, (i32)MIN(cb[item], ce[item]));
-    }
-    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
-        const i32 item = INDEX_OF_LOWEST(left);
-        least_often += (cb[item] == least) - (ce[item] == least);
-    }
 % endif
-    *side = choose_side(pruned, difference, least_often, depth);
+    *side = choose_side(pruned, difference, depth);
 % else:
     *side = 0;
 % endif

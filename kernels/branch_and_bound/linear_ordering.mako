@@ -1,11 +1,12 @@
-// Linear ordering, from the front: an item that is placed next goes against the weights from all other open items to it. A pair's
-// smaller weight is lost in any order, so it is in the root's value, and what is left of the larger one is an arc. Of the open items'
-// arcs, an order goes against one of each cycle at least; the cycles of a packing share no arc's weight, so that their sum counts in
-// full while all three of their items are open. An open item's excess is what the bound grows by if it is placed next:
+// Linear ordering, from the front: an item that is placed next goes against the weights from all other open items to it. A
+// pair's smaller weight is lost in any order, so it is in the root's value, and what is left of the larger one is an arc. Of the
+// open items' arcs, an order goes against one of each cycle at least; the cycles of a packing share no arc's weight, so that
+// their sum counts in full while all three of their items are open. An open item's excess is what the bound grows by if it is
+// placed next:
 //   the arcs to it from open items - the cycles of open items through it                                          >= 0
 // A child is also pruned if its item would rather be moved ahead of the last items placed: then no order below is the best.
-// table   margins, ${items} words each: weight (row, column) - weight (column, row); excesses of the root; the root's bound; for each
-//         item the place where its cycles begin; of each cycle of an item, the other two (the second times 256) and its weight
+// table   margins, ${items} words each: weight (row, column) - weight (column, row); excesses of the root; the root's bound; for
+//         each item the place where its cycles begin; of each cycle of an item, the other two (the second times 256) and its weight
 <% n = items %>
 #define MARGIN(first, second) table[(first) * ${n} + (second)]
 #define EXCESS(item) table[${n * n} + (item)]

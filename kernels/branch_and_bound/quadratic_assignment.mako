@@ -1,8 +1,8 @@
 <%namespace name="linear" file="/branch_and_bound/linear_assignment.mako"/>
-// Quadratic assignment: the facilities take locations (items) in turn. The bound of Gilmore and Lawler: an open facility i at a free
-// location k costs what it exchanges with the placed facilities, and at least the smallest scalar product of its flows to the
-// other open facilities with the distances from k to the other free locations; the least assignment of these costs is solved for
-// each node, and a child's bound is that of the assignment in which its facility takes its location.
+// Quadratic assignment: the facilities take locations (items) in turn. The bound of Gilmore and Lawler: an open facility i at a
+// free location k costs what it exchanges with the placed facilities, and at least the smallest scalar product of its flows to
+// the other open facilities with the distances from k to the other free locations; the least assignment of these costs is solved
+// for each node, and a child's bound is that of the assignment in which its facility takes its location.
 // table   flows by facility; distances by location; for every location the others by distance; for every depth and open
 //         facility its flows to the open facilities, descending
 <% n = items %>

@@ -6,8 +6,6 @@ typedef struct {
     mask_t kept_back;
     i32 pruned;
     i32 difference;
-    i32 least;
-    i32 least_often;
 } rule_t;
 
 FUNCTION void begin_rule(rule_t* rule)
@@ -16,8 +14,6 @@ FUNCTION void begin_rule(rule_t* rule)
     rule->kept_back = NO_ITEMS;
     rule->pruned = 0;
     rule->difference = 0;
-    rule->least = 2147483647;
-    rule->least_often = 0;
 }
 
 FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i32 initial)
@@ -27,18 +23,10 @@ FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i
     rule->kept_back |= back < upper ? item : NO_ITEMS;
     rule->pruned += (front >= initial) - (back >= initial);
     rule->difference += front - back;
-% if branching == "min_min":
-    const i32 lower = MIN(front, back);
-    if (lower < rule->least) {
-        rule->least = lower;
-        rule->least_often = 0;
-    }
-    rule->least_often += (front == rule->least) - (back == rule->least);
-% endif
 % endif
 }
 
-FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often, i32 depth)
+FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 depth)
 {
 % if branching == "forward":
     return 0;
@@ -50,10 +38,8 @@ FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often, i32 depth)
     return difference < 0;
 % elif branching == "max_sum_back":
     return difference <= 0;
-% elif branching == "min_branch":
-    return pruned ? pruned < 0 : difference < 0;
 % else:
-    return least_often ? least_often > 0 : pruned <= 0;
+    return pruned ? pruned < 0 : difference < 0;
 % endif
 }
 </%def>

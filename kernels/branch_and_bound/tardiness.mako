@@ -1,8 +1,8 @@
 <%namespace name="linear" file="/branch_and_bound/linear_assignment.mako"/>
-// Total weighted tardiness on one machine: the last position is filled first, so that a job's completion time is the sum of all open
-// jobs' times. An open job at one of the first positions is done no sooner than after itself and the shortest of the other open
-// jobs; the least assignment of jobs to positions at these times is solved for each node, and a child's bound is that of the
-// assignment in which its job takes the last position.
+// Total weighted tardiness on one machine: the last position is filled first, so that a job's completion time is the sum of all
+// open jobs' times. An open job at one of the first positions is done no sooner than after itself and the shortest of the other
+// open jobs; the least assignment of jobs to positions at these times is solved for each node, and a child's bound is that of
+// the assignment in which its job takes the last position.
 // table   times; weights; due dates; jobs by time
 <% n = items %>
 #define TIME(job) table[job]

@@ -9,8 +9,8 @@ import pytest
 
 import engine
 from engine.errors import AuditError
+from engine.solvers.branch_and_bound import checkpoint
 from engine.solvers.branch_and_bound.intervals import Units, cut
-from engine.solvers.branch_and_bound.solve import _audit, _Incumbent
 
 
 def audit(visited: int, pushed: int, *, improved: bool, devices: int) -> None:
@@ -19,8 +19,7 @@ def audit(visited: int, pushed: int, *, improved: bool, devices: int) -> None:
     whole = cut(tree.items, 0)
     explored = whole.end.sum(axis=0, dtype=np.int64) - whole.begin.sum(axis=0, dtype=np.int64)
     counters = {"nodes": visited - 2, "leaves": 2, "pushed": pushed - 1}
-    incumbent = _Incumbent(tree, 99, 99, None, improved)
-    _audit(tree, explored, Units.none(tree.items), counters, incumbent, devices, stopped=False)
+    checkpoint.audit(tree, explored, Units.none(tree.items), counters, improved, devices, stopped=False)
 
 
 def test_a_device_may_visit_what_another_pruned_by_a_solution_it_had_not_heard_of() -> None:

@@ -52,7 +52,7 @@ def test_it_counts_the_open_nodes_of_all_levels(device: Member, tree: Tree) -> N
             seen += bool(report.profile.sum())
             if not report.active and not len(left):
                 assert not report.profile.any()
-                searcher.release()
+                searcher.close()
                 return seen
 
     assert device.submit(work).result() > 0  # a GPU has many lanes and ends a small tree in a turn or two
@@ -68,7 +68,7 @@ def test_of_many_ivms_some_are_looked_at(device: Member, monkeypatch: pytest.Mon
         whole = profile.depth_profile(searcher._ivms, np.random.default_rng(0))
         monkeypatch.setattr(profile, "_BYTES", 16 * 4 * tree.leaf_depth)
         drawn = [profile.depth_profile(searcher._ivms, np.random.default_rng(seed)) for seed in range(200)]
-        searcher.release()
+        searcher.close()
         return whole, np.array(drawn)
 
     whole, drawn = device.submit(work).result()

@@ -53,7 +53,7 @@ def sampled(
         setup = Setup(device, tree, options, upper, as_gpu(member) if gpu else None)
         sampler = TreeSampler(setup, plan or plan_for(tree.items, simt=False))
         found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
-        sampler.release()
+        sampler.close()
         return found
 
     return member.submit(work).result()
@@ -143,8 +143,8 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
             for frontier, units in ((worker.frontier(tree.items), left), (idle(worker, tree.items), stored)):
                 rest = sampler.remaining(frontier, upper, 0, units if len(units) else None)
                 found.append((best + float(rest[0]), float(len(units))))
-        worker.release()
-        sampler.release()
+        worker.close()
+        sampler.close()
         return found
 
     found = device.submit(work).result()
@@ -171,8 +171,8 @@ def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device: Member
             float(sampler.remaining(idle(worker, tree.items), upper, seed, units[random.permutation(len(units))])[0])
             for seed in range(60)
         ]
-        worker.release()
-        sampler.release()
+        worker.close()
+        sampler.close()
         return ivms.shapes.ivms, taken, float(np.mean(found))
 
     ivms, taken, mean = device.submit(work).result()
@@ -306,7 +306,7 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
             worker._rate_before, worker._rate = before, rate
             taken.append(worker._sampled(Sample(1), 2200) is not None)
             coarseness.append(worker._sampler.plan.coarseness(tree.items) if worker._sampler else 0.0)
-        worker.release()
+        worker.close()
         return taken, coarseness
 
     taken, coarseness = device.submit(work).result()
@@ -338,7 +338,7 @@ def test_a_halted_device_ends_its_sample_and_its_turn(device: Member) -> None:
         levels, asked = asked, 3
         worker._rounds = 64
         worker.turn(Task(2200, Units.none(tree.items), seconds=60.0), halted=halted)
-        worker.release()
+        worker.close()
         return found, levels, launches
 
     assert device.submit(work).result() == (None, 4, 1)
@@ -358,7 +358,7 @@ def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device:
 
         explore, worker._ivms.explore = worker._ivms.explore, noted
         worker.turn(Task(2200, cut(20, 0), seconds=1e-6))
-        worker.release()
+        worker.close()
 
     device.submit(work).result()
     assert launches <= 3
@@ -467,7 +467,7 @@ def test_samples_are_the_same_with_the_kernels_of_gpus(device: Member, jobs: int
         try:
             return list(sampler.estimates(upper, 1).tolist())
         finally:
-            sampler.release()
+            sampler.close()
 
     expected = device.submit(work, None).result()
     assert min(expected) > 0

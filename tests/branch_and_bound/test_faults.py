@@ -15,7 +15,7 @@ import engine
 from engine.devices import Member
 from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
 from engine.events import Event, Notice
-from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
+from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
 from tests.support.faults import failing
@@ -89,12 +89,12 @@ def good() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     value = tree.evaluate(order)
     counters = {"nodes": 3, "leaves": 0, "pushed": 4, "solutions": 0, "steals": 0, "exchanged": 0}
     progress = Progress(units[2:], explored, counters, tree.lower_bound())
-    return write(progress, order, value + 5, value, improved=True)
+    return save(progress, order, value + 5, value, improved=True)
 
 
 def test_a_checkpoint_is_read_as_it_was_written() -> None:
     arrays, state = good()
-    progress, checked = audited(problem().tree(), arrays, state)
+    progress, checked = restore(problem().tree(), arrays, state)
     assert len(progress.units) == 4
     assert checked.value == state["value"]
 
@@ -134,7 +134,7 @@ def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
     change, message = ARRAYS[fault]
     change(arrays)
     with pytest.raises(RunFolderError, match=message):
-        audited(problem().tree(), arrays, state)
+        restore(problem().tree(), arrays, state)
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
 def test_a_checkpoint_with_a_wrong_state_is_refused(change: dict[str, Any], message: str) -> None:
     arrays, state = good()
     with pytest.raises(RunFolderError, match=message):
-        audited(problem().tree(), arrays, {**state, **change})
+        restore(problem().tree(), arrays, {**state, **change})
 
 
 def test_a_checkpoint_of_another_size_is_refused() -> None:
     arrays, state = good()
     with pytest.raises(RunFolderError, match="not one of a problem with 7 items"):
-        audited(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
+        restore(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
 
 
 def test_a_finished_checkpoint_has_no_intervals() -> None:
@@ -165,4 +165,4 @@ def test_a_finished_checkpoint_has_no_intervals() -> None:
     none = Units.none(6)
     arrays |= {"begin": none.begin, "end": none.end, "fresh": none.fresh}
     arrays["explored"] = (units.end.astype(np.int64) - units.begin).sum(axis=0)
-    assert not len(audited(problem().tree(), arrays, json.loads(json.dumps(state)))[0].units)
+    assert not len(restore(problem().tree(), arrays, json.loads(json.dumps(state)))[0].units)

@@ -19,7 +19,7 @@ from engine.solvers.branch_and_bound.heuristics.chains import Improvement, Sched
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
-from engine.solvers.branch_and_bound.search import device_search
+from engine.solvers.branch_and_bound.search import worker as search_worker
 from engine.solvers.branch_and_bound.search.messages import Found, Report
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -201,7 +201,7 @@ def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest
     monkeypatch.setattr(search, "_FEWEST_JOBS", 9)
     monkeypatch.setattr(search, "_FIRST_ITERATIONS", 0)
     monkeypatch.setattr(search, "_FIRST_ITERATIONS_OF_CPUS", 0)
-    monkeypatch.setattr(device_search, "_BEGIN_AFTER", 0.0)
+    monkeypatch.setattr(search_worker, "_BEGIN_AFTER", 0.0)
     monkeypatch.setattr(ScheduleSearch, "better", spied)
     result = engine.solve(engine.Flowshop(times), ivms=2)
     assert asked
@@ -225,7 +225,7 @@ def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None
         def close(self) -> None:
             given.clear()
 
-    beside = device_search._Beside(Slow, engine.Flowshop(np.ones((2, 4))).tree())
+    beside = search_worker._Improving(Slow, engine.Flowshop(np.ones((2, 4))).tree())
     found = beside.after(report, 9, lambda: False).found
     assert found == Found(7, (2, 0, 1), (0, 0, 0))
     assert beside.after(report, 7, lambda: False).found is None

@@ -21,7 +21,7 @@ from engine.errors import DeviceError
 from engine.events import Event, Metric, Notice
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search import coordinator, device_search
+from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search import sharing as sharing_rules
 from engine.solvers.branch_and_bound.search.members import Store, WorkerState
 from engine.solvers.branch_and_bound.search.messages import Report, Task
@@ -55,7 +55,7 @@ def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second device of a pool is slow, and taken for a CPU beside a GPU."""
     Slow.rounds = 0
     monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
-    monkeypatch.setattr(device_search, "SearchWorker", Slow)
+    monkeypatch.setattr(coordinator, "SearchWorker", Slow)
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 1.0)  # so that a slice is many launches
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
 
@@ -236,8 +236,8 @@ def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Me
             if not report.active and not len(left):
                 break
         explored = [length_of_levels(one.state().explored) for one in (first, second)]
-        first.release()
-        second.release()
+        first.close()
+        second.close()
         assert sum(explored) == math.factorial(tree.items)
         return [(one.nodes, one.solutions) for one in (given, report)]
 

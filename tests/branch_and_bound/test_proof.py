@@ -140,7 +140,7 @@ def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> N
             assert min(bound, best) <= optimum
             events.append(min(bound, best))
             if not report.active and not len(left):
-                searcher.release()
+                searcher.close()
                 return events
 
     events = device.submit(work).result()

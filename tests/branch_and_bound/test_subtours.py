@@ -18,7 +18,7 @@ from engine.base.division import ClusterInfo
 from engine.devices import DevicePool, Member
 from engine.errors import RunFolderError
 from engine.events import Metric, Started
-from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
+from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import ATSPOptions
@@ -145,20 +145,20 @@ def test_a_checkpoint_with_other_multipliers_is_refused() -> None:
     prepared = tree.prepare(lambda: False)
     assert prepared is not None
     progress = Progress(cut(tree.items, 1), np.zeros(tree.items, np.int64), {}, 0, prepared)
-    arrays, state = write(progress, None, 10**6, 10**6, False)
-    found, _ = audited(problem.tree("subtour"), arrays, state)
+    arrays, state = save(progress, None, 10**6, 10**6, False)
+    found, _ = restore(problem.tree("subtour"), arrays, state)
     assert found.prepared is not None
     np.testing.assert_array_equal(found.prepared, prepared)
     larger = prepared.copy()
     larger[0, 0] = 2**40
     for wrong in (prepared[:, :-1], -prepared, larger, 2 * prepared):
         with pytest.raises(RunFolderError, match="multipliers of subtour constraints"):
-            audited(problem.tree("subtour"), {**arrays, "prepared": wrong}, state)
+            restore(problem.tree("subtour"), {**arrays, "prepared": wrong}, state)
     with pytest.raises(RunFolderError, match="not prepared"):
-        audited(problem.tree("assignment"), arrays, state)
+        restore(problem.tree("assignment"), arrays, state)
     del arrays["prepared"]
     with pytest.raises(RunFolderError, match="prepared"):
-        audited(tree, arrays, state)
+        restore(tree, arrays, state)
 
 
 def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device: Member) -> None:

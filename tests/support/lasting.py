@@ -24,7 +24,7 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers.branch_and_bound.search import coordinator
-from engine.solvers.branch_and_bound.search.device_search import DeviceSearch
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.linprog.racers import interior
 
 __all__ = [
@@ -192,7 +192,7 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
     """
     case = CASES[name]
     interval = 1e6 if checkpoints == 1 else 0.01
-    emit, poll, turn, under_way = Run.emit, Run.poll, DeviceSearch.turn, False
+    emit, poll, turn, under_way = Run.emit, Run.poll, SearchWorker.turn, False
     looked = threading.Event()
 
     def watched_emit(run: Run, event: Any) -> None:
@@ -207,7 +207,7 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
         looked.set()
         poll(run)
 
-    def patient_turn(search: DeviceSearch, task: Any, *ask: Any) -> Any:
+    def patient_turn(search: SearchWorker, task: Any, *ask: Any) -> Any:
         looked.wait(1.0)  # the run does not look while it halts the devices
         looked.clear()
         return turn(search, task, *ask)
@@ -215,7 +215,7 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
     with (
         engine.Engine(devices=list(devices)) as owner,
         mock.patch.multiple(Run, emit=watched_emit, poll=stopping_poll),
-        mock.patch.object(DeviceSearch, "turn", patient_turn),
+        mock.patch.object(SearchWorker, "turn", patient_turn),
         mock.patch.object(coordinator, "SLICE_SECONDS", 0.002),
         mock.patch.object(interior, "SLICE_SECONDS", 0.0),
     ):

@@ -45,7 +45,7 @@ def explore(
                 break
         state = searcher.state()
         assert len(state.open) == 0
-        searcher.release()
+        searcher.close()
         return HostSearch(
             nodes=report.nodes,
             leaves=report.leaves,

@@ -3,6 +3,19 @@
 After Gmys, Mezmaz, Melab, Tuyttens, *IVM-based parallel branch-and-bound using hierarchical work stealing on multi-GPU
 systems*, Concurrency and Computation: Practice and Experience 29 (2017) e4019. The matrix of the
 integer-vector-matrix structure is kept as one bit mask per level.
+
+The paper's steps with its sections, and where each stands (templates are in ``kernels/branch_and_bound``):
+
+- IVM, intervals in the factorial number system (3.1): ``ivm.mako``, :mod:`.intervals`
+- select, branch, bound and prune in one kernel (3.2, pte): ``explore.mako``, ``backtrack.mako``; by groups of
+  work-items, one an IVM: ``explore_cooperative.mako``
+- all children bounded in parallel (3.2, pte_peb): ``bound_in_parallel.mako``,
+  :mod:`.search.children`
+- bounds: one template a problem (``flowshop.mako``, ``queens.mako``, ...), its tables and reference in ``problems/``
+- work stealing between the IVMs of a device (3.3): ``steal.mako``, :mod:`.search.ivms`, :mod:`.search.stealing`
+- one device's search, launch by launch: :mod:`.search.worker`
+- work sharing between devices (3.4, 3.5), termination, faults: :mod:`.search.coordinator`, :mod:`.search.sharing`
+- the run from the first solution to the audit: :mod:`.solve`, :mod:`.checkpoint`
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ProblemError, RunFolderError
+from ...errors import AuditError, ProblemError, RunFolderError
 from .intervals import Units, length_of_levels
 from .schema import SCHEMA, SearchState
 from .tree import Tree
 
-__all__ = ["Progress", "audited", "write"]
+__all__ = ["Progress", "audit", "restore", "save"]
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Progress:
         return {name: self.counters.get(name, 0) + value for name, value in counters.items()}
 
 
-def write(
+def save(
     progress: Progress,
     solution: NDArray[np.int64] | None,
     initial: int,
@@ -78,14 +78,14 @@ def write(
     return arrays, state.model_dump()
 
 
-def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
+def restore(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
     """What a checkpoint contains, after checking it against the problem; the tree's bounds are prepared as they were.
 
     Parameters
     ----------
     tree : Tree
     arrays : dict of str to ndarray
-        As :func:`write` made them.
+        As :func:`save` made them.
     state : dict or SearchState
 
     Raises
@@ -124,6 +124,33 @@ def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Pr
         except ValueError as error:
             raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
     return Progress(units, explored.astype(np.int64), dict(checked.counters), checked.bound, prepared), checked
+
+
+def audit(
+    tree: Tree,
+    explored: NDArray[np.int64],
+    open_units: Units,
+    counters: dict[str, int],
+    improved: bool,
+    devices: int,
+    *,
+    stopped: bool,
+) -> None:
+    """Every leaf of the tree is explored or open, once; and every child that was not pruned has been visited.
+
+    With ``improved``, where a better solution was found, a child may be pruned before it is visited; and, of several
+    devices, one that does not know of it yet may visit a child that another has pruned.
+    """
+    leaves = math.factorial(tree.items)
+    covered = length_of_levels(explored) + open_units.length()
+    if covered != leaves:
+        raise AuditError(f"the explored intervals add up to {covered} of {leaves} leaves")
+    if stopped:
+        return
+    visited, pushed = counters["nodes"] + counters["leaves"], counters["pushed"] + 1
+    unaware = improved and devices > 1
+    if (visited > pushed and not unaware) or (visited < pushed and not improved):
+        raise AuditError(f"{visited} nodes and leaves were visited, but {pushed} were not pruned")
 
 
 def _value(tree: Tree, solution: NDArray[np.int64]) -> int | None:

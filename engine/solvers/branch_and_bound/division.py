@@ -22,7 +22,7 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, OptionError
 from . import solve as single
-from .checkpoint import Progress, write
+from .checkpoint import Progress, audit, save
 from .intervals import Units, length_of_levels
 from .options import Options
 from .search.coordinator import Coordinator
@@ -232,7 +232,7 @@ class DividedSearch(DividedRun):
         """Intervals that are out count as open."""
         one = self._incumbent
         progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound, self._prepared)
-        return write(progress, one.solution, one.initial, one.value, one.improved)
+        return save(progress, one.solution, one.initial, one.value, one.improved)
 
     def result(self, status: Status | None) -> Result:
         """The result, after the audit.
@@ -244,8 +244,8 @@ class DividedSearch(DividedRun):
         """
         open_units = self._units()
         if not self._skipped:
-            single._audit(
-                *(self._tree, self._explored, open_units, self._counters, self._incumbent),
+            audit(
+                *(self._tree, self._explored, open_units, self._counters, self._incumbent.improved),
                 devices=2,  # tasks do not know at once what others have found
                 stopped=status is not None,
             )

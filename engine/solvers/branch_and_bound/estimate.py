@@ -68,7 +68,7 @@ class _Estimator:
                 self._tree.items
             )
         finally:
-            sampler.release()
+            sampler.close()
 
     def trial(self, seconds: float) -> _Trial:
         """Search for a moment, after compiling, and measure the last turns."""
@@ -79,7 +79,7 @@ class _Estimator:
             self._rate = trial.rate
             return trial
         finally:
-            worker.release()
+            worker.close()
 
     def _measured(self, worker: SearchWorker, seconds: float) -> _Trial:
         left, upper, rate, before = cut(self._tree.items, 0), self._initial, 0.0, 0

@@ -16,10 +16,10 @@ Strategy = Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large
 class Options(SolverOptions):
     """Options of every search."""
 
-    variant: Literal["auto", "pte", "pte_peb"] = Field(
-        "auto",
-        description="pte (select, branch, bound and prune in one kernel), pte_peb (the children of all selected nodes "
-        "bounded in parallel), or auto (pte, and for costly bounds the faster of the two in a short measurement)",
+    variant: Literal["pte", "pte_peb"] = Field(
+        "pte",
+        description="select, branch, bound and prune in one kernel (pte), or bound the children of all selected nodes "
+        "in parallel, in a kernel of its own (pte_peb)",
     )
     strategy: Strategy = Field(
         "siblings",
@@ -51,9 +51,6 @@ class Options(SolverOptions):
         "between GPUs without the host (symmetric); or the host collects intervals from the busiest device and "
         "distributes them (farmer)",
     )
-    granularity: Literal["half", "speed"] = Field(
-        "half", description="how much a device gives another: half of its IVMs' work, or in proportion to both speeds"
-    )
     ivms: int | None = Field(None, ge=1, le=1 << 20, description="IVMs per device; default: as many as it runs at once")
 
 
@@ -84,8 +81,8 @@ class FlowshopOptions(Options):
         description="lower bound: one machine; all pairs of machines (Johnson's rule); or the pairs only for children "
         "that the first does not prune (mixed)",
     )
-    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min"] = (
-        Field("min_branch", description="which end of a partial schedule a node extends")
+    branching: Literal["forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch"] = Field(
+        "min_branch", description="which end of a partial schedule a node extends"
     )
     all_solutions: bool = Field(
         False,

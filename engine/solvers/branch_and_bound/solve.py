@@ -13,9 +13,10 @@ from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, DeviceError
-from .checkpoint import Progress, audited, write
+from . import checkpoint
+from .checkpoint import Progress
 from .heuristics.search import first_schedule, improves, solve_without_tree
-from .intervals import Units, cut, length_of_levels
+from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
@@ -142,7 +143,7 @@ def _search(
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
         done = before.explored + explored
         progress = Progress(units, done, before.added(counters), search.bound, before.prepared)
-        arrays, state = write(
+        arrays, state = checkpoint.save(
             progress,
             incumbent.solution,
             incumbent.initial,
@@ -169,15 +170,8 @@ def _search(
             status = reason.status if len(open_units) else None  # else the stop came when nothing was left to search
     counters, explored = before.added(search.counters), before.explored + search.explored
     if needed:
-        _audit(
-            tree,
-            explored,
-            open_units,
-            counters,
-            incumbent,
-            len(pool),
-            stopped=status is not None,
-        )
+        stopped, devices = status is not None, len(pool)
+        checkpoint.audit(tree, explored, open_units, counters, incumbent.improved, devices, stopped=stopped)
     if status is None and incumbent.solution is None and not tree.counts:
         run.notice(_without_solution(tree, incumbent)[1])
     left = None if status is None else search.remaining
@@ -235,7 +229,7 @@ def _begin(
         return tree.prepare(expired) if tree.lower_bound() < value else None
 
     if run.restored is not None:
-        progress, state = audited(tree, run.restored.arrays, run.restored.state)
+        progress, state = checkpoint.restore(tree, run.restored.arrays, run.restored.state)
         if not state.prepared and progress.counters.get("nodes", 0) == 0:  # it was stopped before
             progress.prepared = prepared(state.value)
         solution = run.restored.arrays.get("solution")
@@ -262,32 +256,6 @@ def _begin(
     value = min(upper, INFINITY)
     before.prepared = prepared(value)
     return _Incumbent(tree, value, value, solution), before, False
-
-
-def _audit(
-    tree: Tree,
-    explored: NDArray[np.int64],
-    open_units: Units,
-    counters: dict[str, int],
-    incumbent: _Incumbent,
-    devices: int,
-    stopped: bool,
-) -> None:
-    """Every leaf of the tree is explored or open, once; and every child that was not pruned has been visited.
-
-    Where a better solution was found, a child may be pruned before it is visited; and, of several devices, one
-    that does not know of it yet may visit a child that another has pruned.
-    """
-    leaves = math.factorial(tree.items)
-    covered = length_of_levels(explored) + open_units.length()
-    if covered != leaves:
-        raise AuditError(f"the explored intervals add up to {covered} of {leaves} leaves")
-    if stopped:
-        return
-    visited, pushed = counters["nodes"] + counters["leaves"], counters["pushed"] + 1
-    unaware = incumbent.improved and devices > 1
-    if (visited > pushed and not unaware) or (visited < pushed and not incumbent.improved):
-        raise AuditError(f"{visited} nodes and leaves were visited, but {pushed} were not pruned")
 
 
 def _without_solution(tree: Tree, incumbent: _Incumbent) -> tuple[Status, str]:

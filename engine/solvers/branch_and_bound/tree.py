@@ -94,8 +94,6 @@ class DeviceTree:
         32-bit words that the functions ``save`` and ``restore`` write and read; 0 if there are no such functions.
     child_bounds : bool
         Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
-    costly : bool
-        Whether bounding takes so long that ``pte_peb`` may pay, if there is no ``cooperative``.
     refines : bool
         Whether the functions include ``refine``, which prunes the children that are left by a costlier bound.
     threads_per_unit : int
@@ -118,7 +116,6 @@ class DeviceTree:
     retract: bool = False
     saved_words: int = 0
     child_bounds: bool = False
-    costly: bool = False
     refines: bool = False
     threads_per_unit: int = 1024
     poll: int = 16

@@ -223,7 +223,7 @@ class GreedyChains:
         """
         shape = self.shape
         steps = min(steps, self.steps_left) if self._building else steps
-        self._program.improve(
+        self._program.improve_schedules(
             shape.chains // (shape.lanes // shape.width),
             shape.lanes,
             **self._buffers,
@@ -255,7 +255,7 @@ class GreedyChains:
         """
         self.device.put(sources, self._sources)
         names = ("current", "values", "best", "best_values")
-        self._program.follow(
+        self._program.follow_best(
             -(-self.shape.chains * self.jobs // 128),
             128,
             sources=self._sources,

@@ -85,17 +85,15 @@ def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
         "ptx": ptx,
     }
     local = tree.bound_name == "one_machine" and table.nbytes <= 16384
-    costly = tree.pairs is not None
     johnson = _johnson(tree)
-    if costly:
+    if tree.pairs is not None:
         table = np.concatenate([table, johnson.ravel()])
     return DeviceTree(
         *("branch_and_bound/flowshop", "", constants, table, local),
         saved_words=(tree.machines + -(-tree.machines // 2)) * (1 if packed else 2),
         child_bounds=True,
-        costly=costly,
         refines=tree.bound_name == "mixed",
-        cooperative=_cooperative(tree, johnson, capabilities) if costly else None,
+        cooperative=_cooperative(tree, johnson, capabilities) if tree.pairs is not None else None,
         threads_per_unit=_threads(tree.machines if packed else 2 * tree.machines),
     )
 

@@ -35,7 +35,7 @@ __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
 Vector = NDArray[np.int64]
 
-BRANCHINGS = ("forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch", "min_min")
+BRANCHINGS = ("forward", "backward", "alternating", "max_sum", "max_sum_back", "min_branch")
 """How a node chooses the end that its children extend."""
 
 _SHORT = 2**15 - 1
@@ -109,8 +109,7 @@ class FlowshopTree(Tree):
         One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the
         open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller,
         ``max_sum_back`` also if both sums are equal; ``min_branch`` the side that prunes more children against U, by
-        ``max_sum`` if both prune as many; ``min_min`` the side on which the least of all bounds occurs less often (the
-        back, if equally often and ``min_branch`` does not favour the front); ``forward`` always the front,
+        ``max_sum`` if both prune as many; ``forward`` always the front,
         ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
     """
 
@@ -266,11 +265,7 @@ class FlowshopTree(Tree):
         if self.branching == "max_sum":
             return int(by_sum)
         pruned = int((front >= initial).sum()) - int((back >= initial).sum())
-        if self.branching == "min_branch":
-            return int(by_sum) if pruned == 0 else int(pruned < 0)
-        least = min(int(front.min()), int(back.min()))
-        often = int((front == least).sum()) - int((back == least).sum())
-        return int(pruned <= 0) if often == 0 else int(often > 0)
+        return int(by_sum) if pruned == 0 else int(pruned < 0)
 
     @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:

@@ -38,7 +38,7 @@ class SubtreeSearch:
 
     def release(self) -> None:
         """Free the device's memory."""
-        self._worker.release()
+        self._worker.close()
 
     def nodes(self, path: Sequence[int], most: int) -> int | None:
         """Decomposed nodes of the subtree below a path; None if they are more than ``most``.

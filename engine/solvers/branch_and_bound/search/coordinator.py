@@ -26,19 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext
-from ....devices import DevicePool
+from ....devices import Device, DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
 from ..intervals import Units
 from ..options import Options
 from ..tree import Tree
-from .device_search import DeviceSearch
 from .members import Store, WorkerState
 from .messages import Found, Report, Task
 from .progress import Remaining
 from .reporting import Reporting
 from .sharing import Sharing
+from .worker import SearchWorker
 
 __all__ = ["Coordinator"]
 
@@ -103,10 +103,9 @@ class Coordinator:
         pool.enable_peers()
         self._run = run
         self._tree = tree
-        self._options = options
-        self._initial = initial
         self._store = Store(units, bound)
-        self._group: WorkerGroup[DeviceSearch] = WorkerGroup(pool.members, DeviceSearch, tolerant=True)
+        arguments = [(tree, options, initial, None, run.seed, rank) for rank in range(len(pool))]
+        self._group = WorkerGroup(pool.members, SearchWorker, arguments, tolerant=True)
         self._workers = [WorkerState(member, tree.items, index) for index, member in enumerate(pool.members)]
         self._threads: dict[int, Future[Any]] = {}
         self._sharing = Sharing(self._workers, self._store, options, run.seed)
@@ -235,22 +234,16 @@ class Coordinator:
             for worker in halted:
                 worker.running = True
         for worker in halted:
-            thread = self._threads[worker.index] = self._group.submit(worker.index, DeviceSearch.work, self, worker)
+            thread = self._threads[worker.index] = self._group.members[worker.index].submit(self._take_turns, worker)
             thread.add_done_callback(self._notify)
 
     def _notify(self, _: Future[None]) -> None:
         with self._changed:
             self._changed.notify_all()
 
-    def take_turns(self, search: DeviceSearch, worker: WorkerState) -> None:
-        """Turn after turn of one device; on its thread.
-
-        Parameters
-        ----------
-        search : DeviceSearch
-        worker : WorkerState
-            The same device as the coordinator sees it.
-        """
+    def _take_turns(self, _: Device, worker: WorkerState) -> None:
+        """Turn after turn of one device, on its thread, until nothing is left or the search is halted."""
+        search = self._group.worker(worker.index)
         try:
             ask = (lambda: self._sharing.is_wanted(worker)) if self._sharing.may_be_wanted(worker) else None
             if not worker.is_ready and not (self._joins(worker) and self._open(search, worker)):
@@ -275,16 +268,9 @@ class Coordinator:
             left = self._began + _HEAD_START - time.perf_counter()
             return not self._changed.wait_for(lambda: self._over or self._closed, max(0.0, left))
 
-    def _open(self, search: DeviceSearch, worker: WorkerState) -> bool:
+    def _open(self, search: SearchWorker, worker: WorkerState) -> bool:
         """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
-        ivms = search.open(
-            self._tree,
-            self._options,
-            self._initial,
-            warm_up=len(self._workers) > 1,
-            seed=self._run.seed,
-            rank=worker.index,
-        )
+        ivms = search.open(warm_up=len(self._workers) > 1)
         with self._changed:
             if not self._closed:
                 worker.ivms = ivms
@@ -395,7 +381,7 @@ class Coordinator:
             seconds = _LAST_SNAPSHOT_SECONDS / max(1, len(self._workers))
             for worker in [one for one in self._workers if one.is_ready]:
                 try:
-                    frontier = self._group.submit(worker.index, DeviceSearch.frontier).result()
+                    frontier = self._group.submit(worker.index, SearchWorker.frontier).result()
                 except DeviceError:  # the intervals are known; only a better bound is missed
                     continue
                 self._reporting.prove(worker, frontier, seconds, lambda: self._upper, proved)
@@ -422,11 +408,11 @@ class Coordinator:
         """All open intervals of a search that is halted; :attr:`explored` is brought up to date."""
         for worker in self._workers:
             for owner, message in worker.messages:
-                units = self._ask(owner, DeviceSearch.units, message)
+                units = self._ask(owner, SearchWorker.units, message)
                 worker.inbox = Units.joined([worker.inbox, units])
                 message.taken = True
             worker.messages = []
-        states = [self._ask(worker, DeviceSearch.state) for worker in self._workers if worker.is_ready]
+        states = [self._ask(worker, SearchWorker.state) for worker in self._workers if worker.is_ready]
         nothing = np.zeros(self._tree.items, np.int64)
         self.explored = self._base.explored + sum((state.explored for state in states), nothing)
         return Units.joined([self._store.units, *(w.inbox for w in self._workers), *(state.open for state in states)])
@@ -510,7 +496,7 @@ class Coordinator:
 
     def _discard(self, worker: WorkerState) -> None:
         try:
-            self._ask(worker, DeviceSearch.discard)
+            self._ask(worker, SearchWorker.discard)
         except DeviceError:
             if worker.index not in self._failures():
                 raise

@@ -130,7 +130,7 @@ class Ivms:
             slots=slots,
         )
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Give the memory back."""
         self.memory.release()
 

@@ -367,7 +367,7 @@ def _trees() -> Sequence[Tree]:
         *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs")),
         *(ATSP(np.ones((n, n))).tree(bound) for n, bound in ((40, "assignment"), (9, "subtour"), (40, "subtour"))),
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
-        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
+        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
         Flowshop([[5] * 70] * 3).tree("one_machine", "auto"),
         FlowTime(small).tree(),

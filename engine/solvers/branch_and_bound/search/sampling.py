@@ -244,9 +244,9 @@ class TreeSampler:
         self._ivms = setup.ivms(setup.programs(shapes), one_step=True)
         self._width = 0
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Free the device's memory."""
-        self._ivms.release()
+        self._ivms.close()
 
     def estimates(self, upper: int, seed: int, expired: Callable[[], bool] = lambda: False) -> Weights:
         """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound.

@@ -139,14 +139,8 @@ class Sharing:
 
     def wanted(self, donor: WorkerState) -> int:
         """How many intervals a device is to split off for those that asked it."""
-        wanted = 0.0
-        for asking in donor.served:
-            if self._options.granularity == "speed" and asking.rate and donor.rate:
-                share = 2 * donor.active * asking.rate / (asking.rate + donor.rate)
-            else:
-                share = float(donor.active)
-            wanted += min(share, donor.active if not asking.is_ready else asking.ivms)
-        return max(1, round(wanted)) if donor.served else 0
+        wanted = sum(min(donor.active, asking.ivms or donor.active) for asking in donor.served)
+        return max(1, wanted) if donor.served else 0
 
     def is_prompt(self, donor: WorkerState) -> bool:
         """Whether a device gives before it searches: if most of its IVMs have work, and not for CPUs alone beside GPUs.

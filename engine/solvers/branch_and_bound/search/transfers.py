@@ -35,7 +35,7 @@ class Transfers:
         self._outgoing: list[IntervalMessage] = []
         self.given = 0
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Free the messages that no device has fetched."""
         for buffer in {id(message.buffer): message.buffer for message in self._outgoing}.values():
             self._device.release(buffer)

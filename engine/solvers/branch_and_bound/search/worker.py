@@ -5,6 +5,8 @@ Everything here runs on the device's own thread.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import time
 from collections.abc import Callable, Sequence
 
@@ -13,15 +15,15 @@ from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device, StreamEvent
 from ....devices.pool.slices import SLICE_SECONDS, SliceLength
-from ....errors import OptionError
 from ..intervals import Units
 from ..options import Options
-from ..tree import Tree
+from ..tree import Improver, Tree
 from .children import ChildBounding
 from .frontier import LEVELS, FrontierSnapshot
+from .ivms import Ivms
 from .messages import Found, IntervalMessage, Report, Sample, State, Task
 from .profile import depth_profile
-from .programs import Shapes
+from .programs import Programs, Shapes
 from .sampling import TreeSampler, short_plan_for
 from .setup import Setup
 from .transfers import Transfers
@@ -33,8 +35,9 @@ _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
 _FIRST_STEPS = 64
 _LAUNCHES = 4
-_BEFORE_COMPARING = 0.5
-_PARALLEL_STEPS = 16
+_BEGIN_AFTER = 1.0
+_SHARE, _SHARE_OF_VAIN = 0.5, 0.1
+_VAIN_SECONDS = 10.0
 _SAMPLE_SECONDS = 0.3
 _RISING = 1.2
 
@@ -43,43 +46,107 @@ def _never() -> bool:
     return False
 
 
-class SearchWorker:
-    """The search on one device.
+class _Improving:
+    """A search for better solutions between the turns of a tree search that takes long.
 
-    Parameters
-    ----------
-    device, tree, options, initial, capabilities
-        See :class:`~engine.solvers.branch_and_bound.search.setup.Setup`.
+    It begins after a second and takes half of the device's time, or a tenth once it has found nothing for ten seconds.
+    """
+
+    def __init__(self, make: Callable[[], Improver | None], tree: Tree) -> None:
+        self._make: Callable[[], Improver | None] | None = make
+        self._sides = (0,) * tree.leaf_depth
+        self._improver: Improver | None = None
+        self._searched = self._owed = self._vain = 0.0
+
+    def after(self, report: Report, upper: int, halted: Callable[[], bool]) -> Report:
+        """The report of a turn, with what was found after it."""
+        self._searched += report.seconds
+        if self._make is not None and self._searched >= _BEGIN_AFTER:
+            self._improver, self._make = self._make(), None
+        if self._improver is None:
+            return report
+        share = _SHARE if self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
+        self._owed += report.seconds * share / (1 - share)
+        began = time.perf_counter()
+        below = upper if report.found is None else min(upper, report.found.value)
+        better = self._improver.better(self._owed, below, halted) if self._owed > 0 else None
+        seconds = time.perf_counter() - began
+        self._owed -= seconds
+        self._vain = 0.0 if better is not None else self._vain + seconds
+        found = report.found if better is None else Found(*better, self._sides)
+        return dataclasses.replace(report, found=found)
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        if self._improver is not None:
+            self._improver.close()
+
+
+class SearchWorker:
+    """The search of one device; it takes memory, and compiles, when it is opened or first used.
+
+    ``capabilities`` are what kernels and shapes are chosen by, if not the device's own. With ``seed`` and ``rank``, the
+    device's in the pool, better solutions are searched for beside the tree where the tree says how.
     """
 
     def __init__(
-        self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
+        self,
+        device: Device,
+        tree: Tree,
+        options: Options,
+        initial: int,
+        capabilities: Capabilities | None = None,
+        seed: int | None = None,
+        rank: int = 0,
     ) -> None:
-        setup = Setup(device, tree, options, initial, capabilities)
-        functions = setup.child_functions
         self.device = device
-        self.shapes: Shapes = setup.shapes(options.ivms)
-        if options.variant == "pte_peb" and functions is None:
-            raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
-        self._setup = setup
-        self._functions = functions
-        self._variant = options.variant if options.variant != "auto" else "pte"
-        costly = setup.functions.costly and setup.functions.cooperative is None
-        self._to_compare = options.variant == "auto" and costly and functions is not None
-        self._rates: dict[str, float] = {}
-        self._searched = 0.0
+        self._setup = Setup(device, tree, options, initial, capabilities)
+        self._variant = options.variant
         self._rate = self._rate_before = 0.0
-        self._compared_from: tuple[int, float] | None = None
-        self._children: ChildBounding | None = None
         self._rounds = 2 if options.variant == "pte_peb" else 8  # whose rounds are long
         self._sampler: TreeSampler | None = None
         self._random = np.random.default_rng(0)
-        self._programs = setup.programs(self.shapes, children=True)
-        self._ivms = setup.ivms(self._programs)
-        self._transfers = Transfers(self._ivms)
+        self._improving: _Improving | None = None
+        if seed is not None:
+            self._improving = _Improving(functools.partial(tree.improver, device, seed, rank), tree)
+
+    @functools.cached_property
+    def shapes(self) -> Shapes:
+        """The shapes in which the device searches."""
+        return self._setup.shapes(self._setup.options.ivms)
+
+    @functools.cached_property
+    def _programs(self) -> Programs:
+        return self._setup.programs(self.shapes, children=self._variant == "pte_peb")
+
+    @functools.cached_property
+    def _ivms(self) -> Ivms:
+        ivms = self._setup.ivms(self._programs)
+        ivms.steps = self._steps.amount
+        return ivms
+
+    @functools.cached_property
+    def _transfers(self) -> Transfers:
+        return Transfers(self._ivms)
+
+    @functools.cached_property
+    def _children(self) -> ChildBounding:
+        functions = self._setup.child_functions
+        assert functions is not None
+        assert self._programs.children is not None
+        return ChildBounding(self._ivms, self._programs.children, functions.table)
+
+    @functools.cached_property
+    def _steps(self) -> SliceLength:
         # Where lanes do not hide it, a costly bound would make a long first slice.
-        self._steps = self._step_control(self.shapes.steps if setup.traits.simt else _FIRST_STEPS)
-        self._ivms.steps = self._steps.amount
+        return self._step_control(self.shapes.steps if self._setup.traits.simt else _FIRST_STEPS)
+
+    def open(self, warm_up: bool) -> int:
+        """Take memory, and compile what a turn needs if ``warm_up`` says so; how many IVMs there are."""
+        count = self._ivms.shapes.ivms
+        if warm_up:
+            self.warm_up()
+        return count
 
     def _step_control(self, start: int) -> SliceLength:
         """The number of nodes that an IVM may decompose in a launch, beginning with ``start``; 1 without trigger."""
@@ -87,14 +154,12 @@ class SearchWorker:
             return SliceLength(1, most=1)
         return SliceLength(start, least=_FEWEST_STEPS, most=_MOST_STEPS)
 
-    def release(self) -> None:
-        """Give the memory back."""
-        if self._children is not None:
-            self._children.close()
-        self._transfers.release()
-        if self._sampler is not None:
-            self._sampler.release()
-        self._ivms.release()
+    def close(self) -> None:
+        """Free the device's memory."""
+        made = vars(self)
+        for part in (self._improving, self._sampler, made.get("_children"), made.get("_transfers"), made.get("_ivms")):
+            if part is not None:
+                part.close()
 
     def warm_up(self) -> None:
         """Compile what a turn needs, and run it once without any work.
@@ -118,9 +183,13 @@ class SearchWorker:
         """The open nodes of the first levels."""
         return self._ivms.frontier(levels)
 
+    def units(self, message: IntervalMessage) -> Units:
+        """The intervals of a message that lies in this device's memory."""
+        return message.units(self.device)
+
     def discard(self) -> None:
         """Forget all intervals and counters."""
-        self._transfers.release()
+        self._transfers.close()
         self._transfers.given = 0
         self._ivms.discard()
 
@@ -149,7 +218,6 @@ class SearchWorker:
         if exported:
             stealing = time.perf_counter() - began
         elif active:
-            self._compare()
             stealing = self._explore(task.seconds, (lambda: True) if task.prompt else interrupted, halted)
             active = ivms.active()
             exported = self._give(task, active)
@@ -157,7 +225,7 @@ class SearchWorker:
         control, done = self.device.get(ivms.control)[0], self.device.get(ivms.counters)[0]
         seconds = time.perf_counter() - began
         sampled = None if task.sample is None else self._sampled(task.sample, task.upper, halted)
-        return Report(
+        report = Report(
             seconds=seconds,
             stealing=stealing,
             variant=self._variant,
@@ -177,6 +245,9 @@ class SearchWorker:
             coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._setup.tree.items),
             profile=depth_profile(ivms, self._random) if task.profile and not halted() else None,
         )
+        if self._improving is None or task.return_all:
+            return report
+        return self._improving.after(report, task.upper, halted)
 
     def _sampled(self, sample: Sample, upper: int, halted: Callable[[], bool] = _never) -> NDArray[np.float64] | None:
         """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long.
@@ -191,7 +262,7 @@ class SearchWorker:
             return None
         plan = plan.within_host(_SAMPLE_SECONDS, items)
         if self._sampler is not None and plan.drawn(items) >= 2 * self._sampler.plan.drawn(items):
-            self._sampler.release()
+            self._sampler.close()
             self._sampler = None
         if self._sampler is None:
             self._sampler = TreeSampler(self._setup, plan)
@@ -232,7 +303,6 @@ class SearchWorker:
             rounds += 1
         self.device.sync()
         elapsed = time.perf_counter() - began
-        self._searched += elapsed
         stealing = min(elapsed, one * rounds)
         nodes = ivms.nodes() - before
         self._rate, self._rate_before = max(self._rate, nodes / max(elapsed, 1e-9)), self._rate
@@ -272,33 +342,10 @@ class SearchWorker:
         elif elapsed < seconds / 2 and rounds == self._rounds:
             self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
 
-    def _compare(self) -> None:
-        """Where both variants may pay: a slice of each once most IVMs are at work, then the faster one."""
-        if not self._to_compare or self._searched < _BEFORE_COMPARING:
-            return
-        nodes = self._ivms.nodes()
-        if self._compared_from is not None:
-            self._rates[self._variant] = (nodes - self._compared_from[0]) / max(
-                1e-9, self._searched - self._compared_from[1]
-            )
-        if len(self._rates) == 2:
-            self._variant = "pte" if self._rates["pte"] >= self._rates["pte_peb"] else "pte_peb"
-            self._to_compare = False
-        elif self._rates and self._variant == "pte":
-            self._variant, self._compared_from = "pte_peb", None  # whose first slice is spent compiling
-            self._steps, self._rounds = self._step_control(_PARALLEL_STEPS), 2
-            self._ivms.steps = self._steps.amount
-        else:
-            self._compared_from = (nodes, self._searched)
-
     def _search(self) -> None:
         """One launch of the current variant."""
         self._ivms.begin_round()
         if self._variant == "pte":
             self._ivms.explore()
             return
-        if self._children is None:
-            assert self._programs.children is not None
-            assert self._functions is not None
-            self._children = ChildBounding(self._ivms, self._programs.children, self._functions.table)
         self._children.explore()
