@@ -24,7 +24,7 @@ from .papers import Paper
 __all__ = ["reproduce"]
 
 _BLOCK_ROWS = 4096
-_MOST_SECONDS = 25
+_MOST_SECONDS = 22
 _INTERVAL = 1.645  # 90 % of a normal
 
 Floats = NDArray[np.float64]
@@ -39,12 +39,12 @@ def reproduce(arguments: list[str]) -> int:
 
 def _study(study: Study, paper: Paper) -> None:
     _measure_time(study, paper)
-    _measure_synthetic(study)
-    _measure_mixing(study)
-    _measure_rare_events(study, paper)
     _measure_proposals(study)
     _measure_naive(study)
     _measure_public_code(study)
+    _measure_synthetic(study)
+    _measure_mixing(study)
+    _measure_rare_events(study, paper)
 
 
 # --- Figure 1 ---------------------------------------------------------------------------------------------------------
@@ -56,8 +56,11 @@ def _measure_time(study: Study, paper: Paper) -> None:
     columns: Sequence[int] = study.pick((10, 50), (10, 100, 1000), (10, 100, 1000, 10_000))
     largest: float = study.pick(1e5, 1e7, 1e9)
     sizes = [(n, p) for p in columns for n in rows if n * p <= largest]
-    sizes = sorted(sizes + ([(1_295_848, 141)] if study.profile == "gpu" else []), key=lambda size: size[::-1])
     points = paper.points
+    published = (
+        [(n, p) for name in ("gpu", "workstation") for n, p, _ in points[name]] if study.profile == "gpu" else []
+    )
+    sizes = list(dict.fromkeys([*published, *sizes]))  # the paper's first: what comes late may be left out
     iterations = points["iterations"]
     study.section(
         "Figure 1: time by size of the data",
@@ -116,7 +119,7 @@ def _measure_time(study: Study, paper: Paper) -> None:
         "the device without the host's start",
     )
     lines: dict[str, dict[float, float]] = {}
-    for p in dict.fromkeys(p for _, p in sizes):
+    for p in sorted({p for _, p in sizes}):
         lines[f"device, p = {p:,}"] = {n: seconds for (n, q), seconds in ours["device"].items() if q == p}
     for name in ("NumPy, one thread", "NumPy, all cores"):
         p = min(1000, columns[-1])
@@ -169,17 +172,13 @@ def _judge_time(study: Study, ours: dict[str, dict[Size, float]], products: dict
         f"({small[0]:,}, {small[1]:,})"
     )
     study.judge("laptop_all", min(ratios.values()) >= 2, f"{seen} (ours to call it many: 2)")
-    judge(
-        "laptop",
-        [medium],
-        lambda: ratios[medium] >= 139,
-        lambda: f"{ratios[medium]:.3g} times as fast as NumPy on one thread",
-    )
+    peer = f"{ratios[medium]:.3g} times as fast as NumPy on one thread" if medium in ratios else "not measured"
+    study.judge("laptop", None, f"the peer there is R on a laptop; here {peer}")
     judge(
         "workstation", [large], lambda: many[large] / device[large] >= 35.5,
         lambda: f"{many[large] / device[large]:.3g} times as fast as NumPy on {host_cores()} cores",
     )  # fmt: skip
-    steps = [(n, p) for n, p in device if n >= 10_000 and (10 * n, p) in device]
+    steps = [(n, p) for n, p in sorted(device, key=lambda size: size[::-1]) if n >= 10_000 and (10 * n, p) in device]
     growth = {size: device[10 * size[0], size[1]] / device[size] for size in steps}
     text = ", ".join(f"({n:,}, {p:,}) {ratio:.2f}" for (n, p), ratio in growth.items())
     study.judge(
@@ -226,7 +225,7 @@ def _measure_synthetic(study: Study) -> None:
         "is lost in our text).",
     )
     result = study.engine.solve(
-        _signals(n, p, study.seed + 4), seed=study.seed, draws=study.pick(100, None, None), time_limit=30
+        _signals(n, p, study.seed + 4), seed=study.seed, draws=study.pick(100, None, 500), time_limit=30
     )
     mean, sd = _slopes(result, "mean")[:p], _slopes(result, "sd")[:p]
     found = np.abs(mean) > _INTERVAL * sd
@@ -243,7 +242,7 @@ def _measure_synthetic(study: Study) -> None:
 def _measure_mixing(study: Study) -> None:
     """Autocorrelation and effective draws per iteration of each kernel."""
     n, p = study.pick((200, 10), (2000, 20), (2000, 20))
-    draws: int = study.pick(200, 2000, 2000)
+    draws: int = study.pick(200, 2000, 1500)
     study.section(
         "Mixing",
         f"Six signals among {p} columns, {n} rows; four chains with {draws} draws each. The time of an iteration says "
@@ -330,7 +329,7 @@ def _log_loss(eta: Floats, y: NDArray[np.int8]) -> Floats:
 
 def _measure_rare_events(study: Study, paper: Paper) -> None:
     """Section 6.2: generated data in place of the private data."""
-    n, p = study.pick((2000, 10), (20_000, 40), (1_295_848, 141))
+    n, p = study.pick((2000, 10), (20_000, 40), (500_000, 141))
     ones: float = paper.points["ones"] if study.profile == "gpu" else 0.03
     draws: int = study.pick(200, 2000, 5000)
     study.section(
@@ -345,7 +344,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
     problem = HorseshoeProbit(X[:n], y[:n], name="rare events")
     gibbs: dict[str, Any] = {"kernel": "gibbs", "initial": (0.0,) * (p + 1), "warmup": 0, "seed": study.seed}
     cold = study.engine.solve(problem, draws=draws, **gibbs)
-    exact = study.engine.solve(problem, seed=study.seed, time_limit=study.pick(5, 30, 12))
+    exact = study.engine.solve(problem, seed=study.seed, time_limit=study.pick(5, 30, 10))
     names = [str(name) for name in exact.arrays["names"]][: p + 1]
     mean, sd = exact.arrays["mean"][: p + 1], exact.arrays["sd"][: p + 1]
     reached = _equilibrium(cold.arrays["beta"], mean, sd)
@@ -381,7 +380,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         f"of {len(reached)} after {int(reached[reached < draws].max(initial=0))} of {draws:,}",
     )
     low, high = paper.points["autocorrelation"]
-    seen = f"{typical:.3f} for the median coefficient of generated data; rare events slow the sampler down"
+    seen = f"{typical:.3f} for the median coefficient of generated data"
     study.judge("lag_one", bool(low <= typical <= high), seen)
     beta = cold.arrays["beta"]
     half = beta[:, draws // 4 :].mean(axis=(0, 1))
