@@ -41,9 +41,6 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
 
     Parameters
     ----------
-    options : Options
-    run : RunContext
-    sampler : Sampler
     state : RunState
         New, or with a checkpoint to go on from.
 

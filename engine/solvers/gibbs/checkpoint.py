@@ -61,7 +61,6 @@ class RunState:
         of log lambda.
     traced : ndarray of int64
         Coefficients that are traced, in the numbering of the result.
-    iteration : int
     mode : ndarray
         Where the chains were started about.
     auxiliary : ndarray
@@ -143,7 +142,6 @@ def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
 
     Parameters
     ----------
-    state : RunState
     arrays : dict of ndarray
         Those of a checkpoint.
     """
@@ -154,13 +152,7 @@ def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
-    """The run as it is now; all draws so far must have come from the devices.
-
-    Parameters
-    ----------
-    sampler : Sampler
-    state : RunState
-    """
+    """The run as it is now; all draws so far must have come from the devices."""
     return Snapshot(
         chains=sampler.state(),
         iteration=state.iteration,
@@ -181,7 +173,6 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
     ----------
     state : RunState
         Of the same run; it may have gone on.
-    snapshot : Snapshot
     exchanged_bytes : int
         Between devices, so far.
     """
@@ -218,8 +209,6 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     ----------
     state : RunState
         With what was taken over.
-    arrays : dict of ndarray
-    options : Options
     folder : path-like
         For the message.
 

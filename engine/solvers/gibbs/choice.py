@@ -34,8 +34,6 @@ def kernel_for(problem: HorseshoeProbit, options: Options, devices: Sequence[Dev
 
     Parameters
     ----------
-    problem : HorseshoeProbit
-    options : Options
     devices : sequence of DeviceInfo
         Those of the run; a usual CPU without any.
     """
@@ -50,14 +48,7 @@ def kernel_for(problem: HorseshoeProbit, options: Options, devices: Sequence[Dev
 
 
 def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> dict[Kernel, Cost]:
-    """The predicted cost of every kernel that can be chosen, with its cheapest storage.
-
-    Parameters
-    ----------
-    problem : HorseshoeProbit
-    options : Options
-    devices : sequence of DeviceInfo
-    """
+    """The predicted cost of every kernel that can be chosen, with its cheapest storage."""
     traits, shape, family = Traits.of(devices), _shape(problem, options), problem.family
     storages = ["float32", "sparse"] if options.storage == "auto" else [options.storage]
     if options.streaming == "always" or (shape.entries is None and options.storage == "auto"):
@@ -92,8 +83,6 @@ def with_kernel(problem: HorseshoeProbit, options: Options, devices: Sequence[De
 
     Parameters
     ----------
-    problem : HorseshoeProbit
-    options : Options
     devices : sequence of DeviceInfo
         As for :func:`kernel_for`.
     """
@@ -120,7 +109,6 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
 
     Parameters
     ----------
-    problem : HorseshoeProbit
     options : Options
         With a kernel in place of ``auto``.
 
@@ -158,7 +146,6 @@ def is_wide(design: Design, options: Options) -> bool:
 
     Parameters
     ----------
-    design : Design
     options : Options
         With a kernel in place of ``auto``.
     """
@@ -171,7 +158,6 @@ def moves_latent(design: Design, options: Options) -> bool:
 
     Parameters
     ----------
-    design : Design
     options : Options
         With a kernel in place of ``auto``.
     """

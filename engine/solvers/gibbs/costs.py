@@ -116,10 +116,7 @@ def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, w
 
     Parameters
     ----------
-    kernel : {"gibbs", "px", "hmc", "cg"}
-    storage : {"float32", "float16", "sparse"}
     shape : Shape
-    traits : Traits
     wide : bool
         Whether matrices of N x N are made, for ``gibbs`` and ``px``.
     """

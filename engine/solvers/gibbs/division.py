@@ -72,15 +72,7 @@ class _Group:
 
 
 class DividedSampling(DividedRun):
-    """All chains of a run: draws, checks of convergence, checkpoints.
-
-    Parameters
-    ----------
-    problem : HorseshoeProbit
-    options : Options
-    run : RunContext
-    cluster : ClusterInfo
-    """
+    """All chains of a run: draws, checks of convergence, checkpoints."""
 
     def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
         options = with_kernel(problem, options)
@@ -280,15 +272,7 @@ class DividedSampling(DividedRun):
 
 
 class SamplingTasks(TaskRunner):
-    """Samples chains on the devices of a worker; the sampler of the last group is kept.
-
-    Parameters
-    ----------
-    problem : HorseshoeProbit
-    options : Options
-    seed : int
-    pool : DevicePool
-    """
+    """Samples chains on the devices of a worker; the sampler of the last group is kept."""
 
     def __init__(self, problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> None:
         options = with_kernel(problem, options)
@@ -318,7 +302,6 @@ class SamplingTasks(TaskRunner):
         ----------
         work : mapping
             What :meth:`DividedSampling.take` has given.
-        control : TaskControl
         """
         return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
 

@@ -86,7 +86,6 @@ class Family:
         Parameters
         ----------
         target : ndarray, shape (N,)
-        categories : int
         degrees : float
             Of Student's t.
         weights : ndarray, shape (N,), optional

@@ -20,14 +20,7 @@ _LEAST_SPREAD = 0.1  # of a target that is not standardised, without a warning
 
 
 def report_design(run: RunContext, design: Design, options: Options) -> None:
-    """Columns that are left out, a unit that does not fit the prior, and the prior if it is not the default.
-
-    Parameters
-    ----------
-    run : RunContext
-    design : Design
-    options : Options
-    """
+    """Columns that are left out, a unit that does not fit the prior, and the prior if it is not the default."""
     active = set(design.active.tolist())
     left = [name for column, name in enumerate(design.problem.names) if column not in active]
     if left:
@@ -62,9 +55,6 @@ def report_lines(run: RunContext, design: Design, lines: Lines, beside_intercept
 
     Parameters
     ----------
-    run : RunContext
-    design : Design
-    lines : Lines
     beside_intercept : sequence of int
         Columns of the design that separate the classes together with the intercept; empty if there are none.
     """
@@ -102,7 +92,6 @@ def report_missed(run: RunContext, pairs: Sequence[tuple[str, str]]) -> None:
 
     Parameters
     ----------
-    run : RunContext
     pairs : sequence of (str, str)
         Their names.
     """
@@ -120,14 +109,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def report_kernel(run: RunContext, design: Design, kernel: str) -> None:
-    """What ``kernel = auto`` stands for, where that is not hmc.
-
-    Parameters
-    ----------
-    run : RunContext
-    design : Design
-    kernel : str
-    """
+    """What ``kernel = auto`` stands for, where that is not hmc."""
     columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
     how = {
         "px": f"it factorises matrices of the {rows} rows",
@@ -139,13 +121,7 @@ def report_kernel(run: RunContext, design: Design, kernel: str) -> None:
 
 
 def failure_text(kernel: str, failures: int) -> str:
-    """What happened to the chains where matrices could not be factorised, or systems not be solved.
-
-    Parameters
-    ----------
-    kernel : str
-    failures : int
-    """
+    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
     if kernel == "cg":
         return (
             f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "

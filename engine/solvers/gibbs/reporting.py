@@ -22,13 +22,7 @@ _DIAGNOSED = 2000
 
 
 def report_mixing(run: RunContext, found: Mixing) -> None:
-    """R-hat, ESS, and ESS a second as metrics.
-
-    Parameters
-    ----------
-    run : RunContext
-    found : Mixing
-    """
+    """R-hat, ESS, and ESS a second as metrics."""
     run.metric("r_hat", found.r_hat)
     run.metric("ess", found.ess)
     run.metric("ess_per_second", found.ess / max(1e-9, run.elapsed))
@@ -39,9 +33,6 @@ def trace(run: RunContext, state: RunState, iteration: int, row: Floats) -> None
 
     Parameters
     ----------
-    run : RunContext
-    state : RunState
-    iteration : int
     row : ndarray
         What the chains returned of this iteration.
     """
@@ -59,9 +50,6 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
 
     Parameters
     ----------
-    options : Options
-    run : RunContext
-    state : RunState
     total : int
         Iterations in all, if the chains do not converge before.
     """

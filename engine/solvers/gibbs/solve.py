@@ -47,11 +47,8 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
 
     Parameters
     ----------
-    problem : HorseshoeProbit
-    options : Options
     pool : DevicePool
         Up to eight devices, which divide the rows among them.
-    run : RunContext
 
     Returns
     -------

@@ -70,11 +70,6 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
 def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:
     """The point of the option ``initial`` on the columns that are sampled.
 
-    Parameters
-    ----------
-    design : Design
-    options : Options
-
     Raises
     ------
     OptionError

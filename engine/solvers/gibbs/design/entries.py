@@ -51,11 +51,6 @@ class Entries:
     def of(cls, design: Design, begin: int, end: int) -> Entries:
         """The entries of rows [begin, end) of a design; rows behind the last are empty.
 
-        Parameters
-        ----------
-        design : Design
-        begin, end : int
-
         Raises
         ------
         ProblemError
@@ -127,7 +122,6 @@ def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> 
 
     Parameters
     ----------
-    entries : Entries
     first : int
         Columns of the design before the stored ones: 1 with an intercept.
     bounds : ndarray of int64, shape (shards + 1,)
@@ -171,7 +165,6 @@ def entry_bytes(rows: int, columns: int, entries: int, one_value: bool) -> int:
 
     Parameters
     ----------
-    rows, columns, entries : int
     one_value : bool
         Whether no values are stored; see :attr:`EntrySummary.one_value`.
     """

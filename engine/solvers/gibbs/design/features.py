@@ -32,7 +32,6 @@ def dense_rows(X: Any, begin: int, end: int, step: int = 1) -> NDArray[Any]:
     Parameters
     ----------
     X : ndarray or sparse array, shape (N, p)
-    begin, end, step : int
     """
     part = X[begin:end:step]
     return np.asarray(part.toarray() if is_sparse(part) else part)
@@ -53,7 +52,6 @@ def sparse_rows(X: Any, begin: int, end: int) -> Any:
     Parameters
     ----------
     X : ndarray or sparse array, shape (N, p)
-    begin, end : int
     """
     from scipy import sparse
 
@@ -160,7 +158,7 @@ class EntrySummary:
 
 
 def entry_summary(X: Any, between: Callable[[], None] = _nothing) -> EntrySummary:
-    """See :class:`EntrySummary`; ``between`` is called now and then."""
+    """Counts and sizes of the entries; ``between`` is called now and then."""
     rows, columns = X.shape
     counts, longest = np.zeros(columns, np.int64), 0
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)

@@ -85,7 +85,6 @@ def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tup
 
     Parameters
     ----------
-    columns, chains : int
     device, devices : int
         As for :func:`share_of`.
     """
@@ -99,7 +98,6 @@ def chain_groups(chains: int, most: int = 4) -> Iterator[tuple[int, int]]:
 
     Parameters
     ----------
-    chains : int
     most : int
         Chains of a group; the passes of the kernels take 4.
     """

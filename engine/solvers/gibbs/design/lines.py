@@ -95,10 +95,6 @@ class Lines:
 
         Pairs take about as long as the trajectory at most. A tail is the only way from one mode of its column to
         another, so that they may take :data:`_TAILS` times as long.
-
-        Parameters
-        ----------
-        rows, columns : int
         """
         trajectory = max(_FEWEST_VISITS, rows * columns // _VALUES_A_VISIT)
         visits_of_pairs, visits = (max(rows, min(_VISITS, share * trajectory)) for share in (1, _TAILS))
@@ -126,7 +122,6 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
 
     Parameters
     ----------
-    design : Design
     gram : ndarray, shape (q, q)
         X'X, symmetric.
     weights : ndarray, shape (rows,)
@@ -163,7 +158,6 @@ def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray
 
     Parameters
     ----------
-    design : Design
     sampled : bool
         Whether only samples are wanted.
     """
@@ -179,7 +173,7 @@ def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray
 
 
 def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """See :func:`_informative_rows`; of many rows first a sample, then all if a column may have few informative ones.
+    """Informative rows of each column; of many rows first a sample, then all if a column may have few informative ones.
 
     A column without informative rows in the sample has none there at all, so rare columns are not missed.
     """

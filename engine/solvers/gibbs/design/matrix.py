@@ -83,7 +83,6 @@ class Design:
 
         Parameters
         ----------
-        problem : HorseshoeProbit
         options : Options
             With a kernel in place of auto.
         between : callable
@@ -148,7 +147,6 @@ class Design:
 
         Parameters
         ----------
-        problem : HorseshoeProbit
         options : Options
             With a kernel in place of auto.
         """
@@ -414,7 +412,6 @@ def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
     ----------
     rows : ndarray
         As :meth:`Design.rows` returns them.
-    storage : str
     """
     if storage in ("float32", "sparse"):
         return rows

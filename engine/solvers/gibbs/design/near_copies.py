@@ -30,7 +30,6 @@ def missed_differences(
 
     Parameters
     ----------
-    design : Design
     lines : Lines
         Of two columns; the pairs with the largest correlation come first.
     coefficients : ndarray, shape (columns of X + 1,)

@@ -27,7 +27,6 @@ def separating_columns(design: Design, beta: Floats, margins: Floats) -> tuple[i
 
     Parameters
     ----------
-    design : Design
     beta : ndarray, shape (q,)
         A mode of the posterior.
     margins : ndarray, shape (rows,)

@@ -18,7 +18,6 @@ class SparseColumns:
 
     Parameters
     ----------
-    design : Design
     usual : ndarray, shape (p,)
         The usual value of every active column, in the units of X.
     """
@@ -81,11 +80,6 @@ class SparseColumns:
             Whether distances are from the usual values, else from 0.
         flat : float
             Smaller changes, in units of the largest weight, are left out.
-
-        Returns
-        -------
-        rows : ndarray of int64
-        changes : ndarray of float32
         """
         factors = weight / self._design.scale[columns]
         usual = self._usual[columns] if anchored else np.zeros(len(columns))

@@ -69,12 +69,6 @@ class Chains:
     """The state of all chains. ``beta_f32`` is beta once more, as float32 rows of the design's stride.
 
     ``iteration`` is the number of the iteration in one uint32.
-
-    Parameters
-    ----------
-    memory : Memory
-    rows : Rows
-    settings : Settings
     """
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
@@ -131,9 +125,6 @@ class DrawBuffer:
 
     Parameters
     ----------
-    memory : Memory
-    rows : Rows
-    chains : Chains
     settings : Settings
         Its ``batch`` is the most draws of a batch.
     """

@@ -56,13 +56,7 @@ class ConjugateRows(Rows):
         return [(chain, 1) for chain in range(chains)]
 
     def vectors(self, vector: str, betas: int) -> Vectors:
-        """The buffers of passes for so many vectors of float64.
-
-        Parameters
-        ----------
-        vector : {"f64"}
-        betas : int
-        """
+        """The buffers of passes for so many vectors of float64."""
         memory, layout = self._memory, self.layout
         sums = max(1, self.strips) * betas * layout.width
         return Vectors(
@@ -86,8 +80,6 @@ class ConjugateRows(Rows):
 
         Parameters
         ----------
-        vectors : Vectors
-        vector : {"f64"}
         beta : Buffer of float64, shape (betas, q)
         stride : int
             That is q.
@@ -99,9 +91,6 @@ class ConjugateRows(Rows):
 
         Parameters
         ----------
-        mode : {"augment", "product"}
-        vectors : Vectors
-        vector : {"f64"}
         **arguments
             What the mode needs.
         """
@@ -128,7 +117,6 @@ class ConjugateRows(Rows):
 
         Parameters
         ----------
-        vectors : Vectors
         weights : Buffer of float64, shape (rows, betas)
         shards : Buffer of float64, shape (SHARDS, betas * width)
         """

@@ -50,9 +50,6 @@ class Matrices:
 
     Parameters
     ----------
-    memory : Memory
-    rows : Rows
-    settings : Settings
     number : int
         The device's among those of the run.
 
@@ -128,7 +125,7 @@ class Matrices:
     # --- the common matrix ----------------------------------------------------------------------------------------
 
     def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
-        """See :meth:`Rows.make_gram`; on a single device the matrix is in use afterwards."""
+        """The parts of G, shard by shard; on a single device the matrix is in use afterwards."""
         with self._may_be_cancelled(self.gram_algebra):
             parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
         if self._rows.peer is None:
@@ -270,15 +267,7 @@ class PriorBuffers(Protocol):
 
 
 def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> dict[str, Any]:
-    """Arguments of the kernels that are the same all through a run, by their names in the templates.
-
-    Parameters
-    ----------
-    rows : Rows
-    chains : Chains
-    matrices : Matrices or DiagonalMatrices
-    settings : Settings
-    """
+    """Arguments of the kernels that are the same all through a run, by their names in the templates."""
     layout = rows.layout
     return {
         "beta": chains.beta,

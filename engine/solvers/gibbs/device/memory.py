@@ -24,9 +24,6 @@ def required_bytes(
     ----------
     rows, columns, stride, strips : int
         Of the layout; the rows are those of all strips, padding included.
-    settings : Settings
-    storage : str
-    devices : int
     with_rows : bool
         Whether the share of the rows is counted.
     """
@@ -56,12 +53,6 @@ def required_bytes(
 
 def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
     """Check that a run fits so many devices.
-
-    Parameters
-    ----------
-    design : Design
-    settings : Settings
-    devices : list of DeviceInfo
 
     Raises
     ------

@@ -83,7 +83,6 @@ class SweepShape:
         ----------
         chains : int
             Vectors at a time.
-        storage : {"float32", "float16"}
         """
         outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
         if self.reduction == "shuffle":
@@ -104,9 +103,6 @@ class SweepShape:
         ----------
         chains : int
             Vectors at a time: 1, 2 or 4.
-        storage : {"float32", "float16"}
-        mode : {"draw", "score", "margins"}
-        family : str
         """
         common = {"chains": chains, "storage": STORAGE[storage], "mode": mode, "rows": self.rows, **_of_family(family)}
         if self.serial:
@@ -131,13 +127,10 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
 
     Parameters
     ----------
-    capabilities : Capabilities
     stride : int
         Values a row is stored with.
-    strip_rows : int
     chains : int
         Vectors at a time.
-    storage : {"float32", "float16"}
     """
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
@@ -194,13 +187,7 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
 
 
 def gather_constants(capabilities: Capabilities, value: str) -> dict[str, Any]:
-    """Constants of ``gibbs/gather`` for sums of a type.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-    value : {"f32", "f64"}
-    """
+    """Constants of ``gibbs/gather`` for sums of a type."""
     blocks = _blocks(capabilities)
     return {"block": blocks.gather, "columns": blocks.gather_columns, "value": value}
 
@@ -212,7 +199,6 @@ def conjugate_constants(block: int, chains: int, mode: str, storage: str, family
     ----------
     block, chains : int
         Work-items of a group, and chains that share a pass.
-    mode, storage, family : str
     """
     return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], **_of_family(family)}
 
@@ -239,11 +225,6 @@ class Programs:
 
     Parameters
     ----------
-    device : Device
-    layout : Layout
-    storage : str
-    family : str
-    prior : Prior
     queue : Buffer of uint32, two zeros
         The dynamic work queue of a pass over the rows.
     weighted : bool
@@ -255,7 +236,6 @@ class Programs:
         Programs. Kernels that take a group a chain have ``block`` work-items a group.
     likelihood : dict
         Arguments of the passes that a family with a target, and rows with weights take.
-    block : int
     lines_block : int
         Work-items a group of ``lines``.
     wide_columns : int
@@ -362,7 +342,6 @@ class Programs:
 
         Parameters
         ----------
-        mode : {"draw", "score", "margins"}
         betas : int
             How many vectors.
         strips : int

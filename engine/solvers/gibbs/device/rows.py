@@ -43,11 +43,8 @@ class Rows:
     ----------
     memory : Memory
         Of the device.
-    design : Design
     shards : (int, int)
         Which shards are this device's, of :data:`SHARDS`.
-    streaming : {"auto", "never", "always"}
-    prior : Prior
     peer : Peer or None
         None for a single device.
 
@@ -179,7 +176,6 @@ class Rows:
         ----------
         memory : Memory
             It owns the buffer.
-        betas : int
         """
         return memory.zeros(max(1, self.strips) * betas * self.layout.width, np.float32)  # passes leave gaps
 
@@ -204,7 +200,6 @@ class Rows:
 
         Parameters
         ----------
-        algebra : LinearAlgebra
         gram : Buffer of float64, shape (q, q)
         weight : Buffer of float32, or None
             W of this device's rows; None for X'X.

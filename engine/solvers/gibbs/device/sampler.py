@@ -33,9 +33,6 @@ class Sampler:
 
     Parameters
     ----------
-    pool : DevicePool
-    design : Design
-    settings : Settings
     left : list of Member, optional
         Those that are to be used, where others of the pool have failed.
     tolerant : bool
@@ -115,7 +112,7 @@ class Sampler:
         return self.workers.gather(futures)
 
     def factorise(self, prior: Floats) -> None:
-        """See :meth:`Worker.factorise`: on the first device."""
+        """Factorise X'X + diag(prior) on the first device."""
         index = self.workers.alive[0]
         self._gathered({index: self.workers.submit(index, Worker.factorise, prior)})
 
@@ -147,11 +144,11 @@ class Sampler:
         return self.workers.first(Worker.state)
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
-        """See :meth:`Worker.advance`; every device has the same draws."""
+        """Begin some iterations; the draws of the batch before, which all devices have alike."""
         return _joined(self.workers.each(Worker.advance, first, count, kept_from))
 
     def collect(self) -> Recorded:
-        """See :meth:`Worker.collect`."""
+        """Wait for the last batch and return its draws."""
         return _joined(self.workers.each(Worker.collect))
 
     # --- the kernel hmc -------------------------------------------------------------------------------------------
@@ -186,7 +183,7 @@ class Sampler:
         return np.concatenate(self.workers.each(lambda worker: worker.hamiltonian.margins()))[: self.design.layout.rows]
 
     def set_small(self, small: NDArray[np.bool_]) -> None:
-        """See :meth:`HamiltonianMoves.set_small`."""
+        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
         self.workers.each(Worker.set_small, small)
 
     def adapt(self, averaging: bool, restart: float | None = None) -> None:
@@ -202,7 +199,7 @@ class Sampler:
         self.workers.each(lambda worker: worker.hamiltonian.adapt(averaging, restart))
 
     def choose_steps(self, last: bool) -> tuple[float, int]:
-        """See :meth:`HamiltonianMoves.choose_steps`; the length and number of the steps."""
+        """The length and number of the steps; with ``last`` they are final."""
         return self.workers.each(lambda worker: worker.hamiltonian.choose_steps(last))[0]
 
     def adapted(self) -> dict[str, Any]:

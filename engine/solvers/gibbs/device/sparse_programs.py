@@ -57,9 +57,6 @@ class SparsePrograms:
 
     Parameters
     ----------
-    device : Device
-    design : Design
-    entries : Entries
     segments : Segments
         Of this device's rows.
 
@@ -104,7 +101,6 @@ class SparsePrograms:
             See :data:`SparseMode`.
         chains : int
             Vectors at a time: 1, 2 or 4.
-        vector : {"f32", "f64"}
         """
         found = self._kernels.get((mode, chains, vector))
         if found is None:

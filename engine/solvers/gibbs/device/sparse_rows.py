@@ -113,13 +113,7 @@ class SparseRows(Rows):
         return memory.empty(1, np.float32)
 
     def vectors(self, vector: str, betas: int) -> Vectors:
-        """The buffers of passes for so many vectors of a type, f32 or f64.
-
-        Parameters
-        ----------
-        vector : {"f32", "f64"}
-        betas : int
-        """
+        """The buffers of passes for so many vectors of a type, f32 or f64."""
         found = self._vectors.get((vector, betas))
         if found is None:
             dtype = np.float32 if vector == "f32" else np.float64
@@ -183,11 +177,9 @@ class SparseRows(Rows):
 
         Parameters
         ----------
-        mode : {"draw", "score", "margins"}
         beta : Buffer of float32, shape (betas, stride)
         out : Buffer
             Not used.
-        betas : int
         **arguments
             What the mode needs; see :meth:`Programs.sweep`.
         """
@@ -200,10 +192,7 @@ class SparseRows(Rows):
 
         Parameters
         ----------
-        vectors : Vectors
-        vector : {"f32", "f64"}
         beta : Buffer, shape (betas, stride)
-        stride : int
         """
         sparse = self.sparse
         for first, count in chain_groups(vectors.betas):
@@ -218,8 +207,6 @@ class SparseRows(Rows):
         ----------
         mode : str
             See :data:`SparseMode`.
-        vectors : Vectors
-        vector : {"f32", "f64"}
         **arguments
             What the mode needs.
         """

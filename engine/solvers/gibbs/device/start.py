@@ -47,10 +47,8 @@ def find_mode(
 
     Parameters
     ----------
-    sampler : Sampler
     intercept_precision : float
         Prior precision of the intercept.
-    tau_scale : float
     between : callable
         Called with the number of passes before each.
     """
@@ -150,9 +148,7 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
 
     Parameters
     ----------
-    sampler : Sampler
     mode : ndarray, shape (q,)
-    seed : int
     spread : float
         In standard deviations of the ridge's posterior.
 

@@ -36,22 +36,12 @@ class Worker:
 
     Parameters
     ----------
-    device : Device
-    design : Design
-    settings : Settings
     number, count : int
         Its number among the devices of the run, and how many these are.
     communicator : Communicator or None
         Of their threads; None for a single device.
     direct : bool
         Whether the devices read each other's memory.
-
-    Attributes
-    ----------
-    rows : Rows
-    chains : Chains
-    matrices : Matrices, or DiagonalMatrices where X has more columns than rows
-    moves : LatentMoves, WideMoves or HamiltonianMoves
     """
 
     def __init__(
@@ -140,7 +130,7 @@ class Worker:
     # --- X'X and the start ----------------------------------------------------------------------------------------
 
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
-        """See :meth:`Matrices.make_gram`; with the weights of the kernel ``hmc``, or those of the problem if any."""
+        """X'X, or X'WX with the weights of the kernel ``hmc``, or those of the problem if any; shard by shard."""
         return self.matrices.make_gram(self.hamiltonian.weight if weighted else self.rows.own_weight)
 
     def cancel(self) -> None:
@@ -158,19 +148,19 @@ class Worker:
         return self.device.get(self.matrices.gram) if isinstance(self.matrices, Matrices) else np.zeros((0, 0))
 
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """See :meth:`Rows.score`."""
+        """Gradient of the log-likelihood at one beta, and the log-likelihood."""
         return self.rows.score(beta)
 
     def factorise(self, prior: NDArray[np.float64]) -> None:
-        """See :meth:`Matrices.factorise_fixed`; for the first device."""
+        """Factorise X'X + diag(prior); for the first device."""
         self.matrices.factorise_fixed(prior)
 
     def solve_lower(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """See :meth:`Matrices.solve_fixed`: L^-1 s v."""
+        """L^-1 s v; s (X'X + diag(prior)) s = L L'."""
         return self.matrices.solve_fixed(vector, transposed=False)
 
     def solve_upper(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """See :meth:`Matrices.solve_fixed`: s L^-T v."""
+        """The other half of a solution: s L^-T v."""
         return self.matrices.solve_fixed(vector, transposed=True)
 
     def gram_diagonal(self) -> NDArray[np.float64]:
@@ -187,7 +177,7 @@ class Worker:
         return self.chains.state()
 
     def adapted(self) -> dict[str, Any]:
-        """See :meth:`HamiltonianMoves.adapted`."""
+        """What was chosen so far, of this device's rows."""
         return self.hamiltonian.adapted()
 
     # --- batches --------------------------------------------------------------------------------------------------
@@ -204,7 +194,6 @@ class Worker:
 
         Parameters
         ----------
-        first, count : int
         kept_from : int
             The first iteration of which draws may be kept.
 

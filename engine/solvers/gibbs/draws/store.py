@@ -21,12 +21,10 @@ class Draws:
 
     Parameters
     ----------
-    chains, quantities : int
     draws : int
         The most that will come.
     chosen : ndarray of int64, or None
         Quantities whose draws are all kept; None for all that fit.
-    max_bytes : int
     """
 
     def __init__(
@@ -75,7 +73,6 @@ class Draws:
         ----------
         columns : ndarray of int64
             Quantities.
-        most : int
         """
         parts: list[Floats] = []
         left = most

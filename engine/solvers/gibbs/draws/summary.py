@@ -37,12 +37,8 @@ def posterior_of(
 
     Parameters
     ----------
-    problem : HorseshoeProbit
-    options : Options
-    run : RunContext
     state : RunState
         With all draws.
-    status : Status
     streamed : bool
         Whether X was sent to a device at every pass.
     exchanged_bytes : int

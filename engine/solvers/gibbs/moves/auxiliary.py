@@ -30,10 +30,6 @@ class AuxiliaryMoves:
 
     Parameters
     ----------
-    memory : Memory
-    rows : Rows
-    chains : Chains
-    settings : Settings
     margins : Buffer of float32, or None
         X beta of all rows, chain by chain; None where :meth:`move` is not used.
 

@@ -37,14 +37,6 @@ _AT_LEAST, _MORE = 6, 3  # steps before the first look at the errors, and betwee
 class ConjugateMoves:
     """Iterations of the kernel ``cg``.
 
-    Parameters
-    ----------
-    memory : Memory
-    rows : SparseRows or ConjugateRows
-    chains : Chains
-    matrices : DiagonalMatrices
-    settings : Settings
-
     Attributes
     ----------
     passes : int

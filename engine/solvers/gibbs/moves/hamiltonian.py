@@ -56,14 +56,6 @@ def rescale_interval(rows: int) -> int:
 class HamiltonianMoves:
     """Iterations of the kernel ``hmc``; G is X'WX.
 
-    Parameters
-    ----------
-    memory : Memory
-    rows : Rows
-    chains : Chains
-    matrices : Matrices
-    settings : Settings
-
     Attributes
     ----------
     weight : Buffer of float32

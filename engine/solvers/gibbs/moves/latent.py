@@ -20,16 +20,7 @@ STREAM_LATENT, STREAM_SCALES, STREAM_NOISE = 0, 1, 4
 
 
 class LatentMoves:
-    """Iterations of the kernels ``gibbs`` and ``px``; G is X'X.
-
-    Parameters
-    ----------
-    memory : Memory
-    rows : Rows
-    chains : Chains
-    matrices : Matrices
-    settings : Settings
-    """
+    """Iterations of the kernels ``gibbs`` and ``px``; G is X'X."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
         self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings

@@ -43,12 +43,6 @@ draws of tau and sigma.
 class DiagonalMatrices:
     """What stands for :class:`engine.solvers.gibbs.device.matrices.Matrices`: the diagonal of X'X alone.
 
-    Parameters
-    ----------
-    memory : Memory
-    rows : Rows
-    settings : Settings
-
     Attributes
     ----------
     scale, prior : Buffer, shape (chains, q)
@@ -56,7 +50,6 @@ class DiagonalMatrices:
     diagonal : Buffer
         Zeros, so that ``scale`` is of the prior alone.
     slab : Buffer, shape (q,)
-    failed : Buffer of int32
     """
 
     divided = concurrent = False
@@ -96,12 +89,8 @@ class WideMoves:
 
     Parameters
     ----------
-    memory : Memory
     rows : Rows
         On one device, and not streamed.
-    chains : Chains
-    matrices : DiagonalMatrices or Matrices
-    settings : Settings
 
     Attributes
     ----------
@@ -307,12 +296,8 @@ class CollapsedMoves(WideMoves):
 
     Parameters
     ----------
-    memory : Memory
     rows : Rows
         On one device, and not streamed.
-    chains : Chains
-    matrices : Matrices
-    settings : Settings
     """
 
     def move(self) -> None:
@@ -336,12 +321,8 @@ class LatentTrajectory(CollapsedMoves):
 
     Parameters
     ----------
-    memory : Memory
     rows : Rows
         On one device, and not streamed.
-    chains : Chains
-    matrices : Matrices
-    settings : Settings
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
