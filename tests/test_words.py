@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 from collections.abc import Iterator
@@ -104,6 +105,11 @@ def test_the_field_s_words_have_replaced_the_old_ones() -> None:
     assert found == []
 
 
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def read_by_users() -> Iterator[tuple[str, str]]:
     """Places and texts: the documentation, samples, docstrings of public names, and messages and help in the source."""
     for path in texts():
@@ -111,7 +117,7 @@ def read_by_users() -> Iterator[tuple[str, str]]:
         if path.suffix in (".md", ".toml") and not name.startswith("docs/reproduction"):
             yield name, path.read_text(encoding="utf-8")
         elif path.suffix == ".py" and not name.startswith("engine/reproductions"):
-            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            nodes = list(ast.walk(tree(path)))
             alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings among them
             for node in nodes:
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
@@ -140,7 +146,7 @@ def test_no_function_and_no_class_has_an_old_name() -> None:
         f"{path.relative_to(ROOT)}: {node.name}"
         for folder in ("engine", "gui")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, kinds) and node.name.lstrip("_") in NAMES
     ]
     assert found == []

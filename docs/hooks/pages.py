@@ -27,6 +27,7 @@ from engine.cli import COMMANDS, cli
 from engine.errors import QuintetError, QuintetWarning
 from engine.reports.benchmarks import page
 from engine.reports.report import Report
+from engine.runs.folder import description
 from engine.settings.config import Settings
 from engine.solvers import solver_named
 
@@ -146,7 +147,8 @@ def _models(solver: Solver) -> list[tuple[list[str], type[BaseModel]]]:
 def _fields(model: type[BaseModel]) -> str:
     schema = model.model_json_schema()
     rows = []
-    for name, field in model.model_fields.items():
+    for own, field in model.model_fields.items():
+        name = field.alias or own
         rows.append(
             [f"`{name}`", _values(schema["properties"][name], schema), _default(field), field.description or ""]
         )
@@ -157,7 +159,7 @@ def _default(field: Any) -> str:
     if field.is_required():
         return "required"
     value = field.default
-    return "" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    return "" if value in (None, "", [], {}) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _values(schema: dict[str, Any], root: dict[str, Any]) -> str:
@@ -210,6 +212,12 @@ def record(file: str) -> str:
 def benchmarks(name: str) -> str:
     """A page of the records of measurements."""
     return page(name)
+
+
+def run_description() -> str:
+    """The fields of a run folder's ``run.toml``."""
+    parts = [("Of `run.toml`:", description.Description), ("Of its table `[problem]`:", description.DescribedProblem)]
+    return "\n\n".join(f"{title}\n\n{_fields(model)}" for title, model in parts)
 
 
 def settings() -> str:
@@ -365,6 +373,7 @@ GENERATED: dict[str, Callable[..., str]] = {
         reproductions,
         claims,
         results,
+        run_description,
         settings,
         template,
         warnings,

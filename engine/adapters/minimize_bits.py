@@ -274,7 +274,7 @@ def minimize_bits(
     seeds : array_like of 0 and 1, shape (s, n), optional
         Known strings to begin with.
     seed : int
-        Of the solver; the function's own randomness is its own affair.
+        Seeds the search, not your function.
     time_limit : float, optional
         Seconds; with ``noise`` the last tenth is for comparing the best strings. A call of the function is not
         interrupted.

@@ -136,7 +136,8 @@ def map(
     each : sequence of mappings, optional
         Options of each run, on top of ``options``.
     seeds : sequence of int, optional
-        The seed of each run. Of ``problems``, ``each`` and ``seeds``, one entry goes with any number of the others.
+        The seed of each run. A single problem, option set or seed is
+        reused for every run; otherwise the lengths must agree.
     time_limit : float, optional
         Seconds of each run.
     backend, devices, config_file, cluster, host : optional

@@ -82,7 +82,7 @@ _solution_option = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path),
     callback=_named_file,
-    help="Write the solution, or the certificate that there is none; as JSON for FILE.json.",
+    help="Write the solution, or a proof of infeasibility; as JSON for FILE.json.",
 )
 _cluster_option = click.option(
     "--cluster",

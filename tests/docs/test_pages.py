@@ -67,6 +67,7 @@ def test_blocks_have_a_language_and_links_lead_to_files(name: str) -> None:
     text = outputs.BLOCK.sub("", TEXTS[name])
     assert "```" not in text
     made = [f"notebooks/{path.stem}.md" for path in ROOT.glob("docs/notebooks/*.ipynb")]
+    made += [f"reference/python/{public}.md" for public, *_ in pages.names.public()]
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
         path = (ROOT / "docs" / name).parent / target
         assert path.exists() or any(str(path).endswith(one) for one in made), target

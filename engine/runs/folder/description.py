@@ -12,37 +12,37 @@ from ...errors import RunFolderError
 from ...util.files import read_regular, reason_of
 from .storage import text_digest
 
-__all__ = ["FORMAT", "read_description"]
+__all__ = ["FORMAT", "DescribedProblem", "Description", "read_description"]
 
 FORMAT = 1
 """Of run folders."""
 
 
-class _Problem(BaseModel):
+class DescribedProblem(BaseModel):
     """The table ``[problem]`` of ``run.toml``; ``module`` and ``file`` are of a class that is the user's own."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    class_: str = Field(alias="class")
-    kind: str
-    name: str = ""
-    digest: str
-    module: str | None = None
-    file: str | None = None
+    class_: str = Field(alias="class", description="name of the class")
+    kind: str = Field(description="the class's short name, as in `problem.npz`")
+    name: str = Field("", description="name of the instance")
+    digest: str = Field(description="SHA-256 of the arrays of `problem.npz`")
+    module: str | None = Field(None, description="where a class of your own is imported from")
+    file: str | None = Field(None, description="its file, which is executed only after you allow it")
 
 
-class _Description(BaseModel):
+class Description(BaseModel):
     """The content of ``run.toml``."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    run: str
-    solver: str
-    problem: _Problem
-    options: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
-    devices: list[dict[str, Any]] = []
-    versions: dict[str, str] = {}
+    run: str = Field(description="identity of the run, which every other file repeats")
+    solver: str = Field(description="name of the solver")
+    problem: DescribedProblem = Field(description="the table below")
+    options: dict[str, Any] = Field({}, description="every option of the solver, defaults included")
+    settings: dict[str, Any] = Field({}, description="seed, time limit and the like")
+    devices: list[dict[str, Any]] = Field([], description="id, name, driver and memory of each device")
+    versions: dict[str, str] = Field({}, description="of Quintet, Python and the libraries it used")
 
 
 def read_description(file: Path) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _checked(file: Path, text: str) -> dict[str, Any]:
     if len(lines) < 3 or lines[1] != f'digest = "{text_digest(lines[2])}"':
         raise RunFolderError(f"{file} is damaged: its content does not match its digest")
     try:
-        _Description.model_validate(description)
+        Description.model_validate(description)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise RunFolderError(f"{file} does not describe a run: {faults}") from error
