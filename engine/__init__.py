@@ -68,9 +68,12 @@ if TYPE_CHECKING:
     from .adapters.arviz_export import to_arviz as to_arviz
     from .adapters.cvxpy_solver import QUINTET as QUINTET
     from .adapters.ioh_suite import IOHAlgorithm as IOHAlgorithm
+    from .adapters.linopy_model import solve_linopy as solve_linopy
     from .adapters.linprog_batches import solve_many as solve_many
     from .adapters.minimize_bits import maximize_bits as maximize_bits
     from .adapters.minimize_bits import minimize_bits as minimize_bits
+    from .adapters.pulp_solver import PulpSolver as PulpSolver
+    from .adapters.pyomo_solver import PyomoSolver as PyomoSolver
     from .adapters.scipy_linprog import linprog as linprog
     from .adapters.scipy_linprog import scipy_result as scipy_result
     from .adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
