@@ -1,8 +1,20 @@
-"""Linear programming: interior points, the primal-dual hybrid gradient method, and both raced against HiGHS.
+"""Linear programming: interior points, the primal-dual hybrid gradient method, and interior points raced against HiGHS.
 
-After Divakar, *Primal dual affine scaling on GPUs*, corrected; Saigal (1994); Egidi and Maponi, *A Sherman-Morrison
-approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); Mehrotra (1992); Gondzio (1996); Lu and
-Yang, *Restarted Halpern PDHG for linear programming* (2024).
+Divakar, *Primal dual affine scaling on GPUs*, corrected, step by step (``method="pdas"``):
+
+- standard form ``A x = b``, ``0 <= x <= u``: ``forms/standard``, ``forms/columns``
+- an interior solution to begin with: ``interior/method``, ``InteriorPoint.start``
+- ``D = X / S`` and ``A D A^T dy = A D g``: ``interior/worker`` and the kernels ``linprog/point``, ``linprog/matrix``
+- that system by updates of ``(A A^T)^-1``: ``systems/updates``, ``systems/sherman_morrison`` and its kernels; by factors:
+  ``systems/dense``, ``systems/host``, ``systems/fronts`` over ``multifrontal``; which of them: ``systems/choose``, ``systems/costs``
+- the ratio test and the step: ``interior/method``, ``InteriorPoint.iterate``
+- what an answer is worth: ``verification/audit``, ``verification/verdict``
+
+Mehrotra's method (``"mpc"``) differs in ``InteriorPoint._predict_and_correct``. ``pdhg`` is Lu and Yang's method; ``racers`` runs
+methods together, ``batches`` many small programs, ``solve`` is the entrance.
+
+After Saigal (1994); Egidi and Maponi, *A Sherman-Morrison approach to the solution of linear systems*, J. Comput. Appl. Math. 189
+(2006); Mehrotra (1992); Gondzio (1996); Lu and Yang, *Restarted Halpern PDHG for linear programming* (2024).
 """
 
 from __future__ import annotations

@@ -56,14 +56,7 @@ class _Found:
 
 
 def solve_mixed_integer(problem: LinearProgram, options: Options, run: RunContext) -> Result:
-    """Solve a program with integer variables; see the module.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    run : RunContext
-    """
+    """Solve a program with integer variables; see the module."""
     sign = -1.0 if problem.maximize else 1.0
     work = mixed_integer(_model(problem), _highs_options(options, run.time_left), _start(options))
     shown: list[Any] = [None, -math.inf]
@@ -96,14 +89,7 @@ def solve_mixed_integer(problem: LinearProgram, options: Options, run: RunContex
 
 
 def solve_mixed_integer_here(problem: LinearProgram, options: Options, seconds: float) -> Result | None:
-    """The result of a small program that HiGHS solves on this thread within so many seconds; None for others.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    seconds : float
-    """
+    """The result of a small program that HiGHS solves on this thread within so many seconds; None for others."""
     until = time.perf_counter() + seconds
     work = mixed_integer(_model(problem), _highs_options(options, seconds), _start(options))
     found = _found(work.run())

@@ -69,13 +69,7 @@ class PdhgMeasures:
 
 
 def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
-    """Bytes that :class:`PdhgWorker` takes on its device, and those of its largest buffer.
-
-    Parameters
-    ----------
-    m, n, nonzeros : int
-        Rows, variables, and entries of A.
-    """
+    """Bytes that :class:`PdhgWorker` takes on its device, and those of its largest buffer."""
     vectors = 8 * (9 * n + 8 * m) + 16 * (m + n) + (1 << 20)
     return 24 * nonzeros + pieces_bytes(nonzeros) + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 
@@ -253,15 +247,7 @@ class PdhgWorker:
         return length / self.weight, length * self.weight
 
     def advance(self, most: int, goal: float) -> PdhgMeasures:
-        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made.
-
-        Parameters
-        ----------
-        most : int
-            Iterations of this worker in all.
-        goal : float
-            Error at which it stops.
-        """
+        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made."""
         if not self._prepared:
             self._prepare()
         began = time.perf_counter()
@@ -282,16 +268,7 @@ class PdhgWorker:
         return found
 
     def advance_and_read(self, most: int, goal: float, rays: bool) -> tuple[PdhgMeasures, Point | None, Point | None]:
-        """:meth:`advance`; :meth:`point` if it goes no further, else :meth:`differences` if they are asked for.
-
-        Parameters
-        ----------
-        most : int
-        goal : float
-            As for :meth:`advance`.
-        rays : bool
-            Whether differences are asked for.
-        """
+        """:meth:`advance`; :meth:`point` if it goes no further, else :meth:`differences` if they are asked for."""
         found = self.advance(most, goal)
         if found.error <= goal or self.iteration >= most or not np.isfinite(found.error):
             return found, self.point(), None

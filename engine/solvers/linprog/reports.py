@@ -16,17 +16,7 @@ __all__ = ["report_error", "report_race"]
 
 
 def report_error(run: RunContext, found: Audit, options: Options, ended: Status | None) -> None:
-    """Report an optimum that misses the tolerance, or how far from an optimum the best point is.
-
-    Parameters
-    ----------
-    run : RunContext
-    found : Audit
-        Of the best point.
-    options : Options
-    ended : Status or None
-        How the methods ended, if not with an optimum.
-    """
+    """Report an optimum that misses the tolerance, or how far from an optimum the best point is."""
     if found.error <= options.acceptable:
         if found.error > options.tolerance:
             run.notice(f"optimal to {found.error:.1e}; the tolerance is {options.tolerance:.0e}")
@@ -41,19 +31,7 @@ def report_error(run: RunContext, found: Audit, options: Options, ended: Status 
 def report_race(
     run: RunContext, winner: Racer | None, closed: Sequence[Racer], ended: Sequence[Racer], result: Result
 ) -> None:
-    """Report who has won and how far the others were, also as arrays of the result.
-
-    Parameters
-    ----------
-    run : RunContext
-    winner : Racer or None
-    closed : sequence of Racer
-        All that took part.
-    ended : sequence of Racer
-        Those that ended by themselves without an answer.
-    result : Result
-        Gets the arrays ``racers``, ``racer_errors`` and ``racer_outcomes``.
-    """
+    """Report who has won and how far the others were, also as arrays of the result."""
     others = [racer for racer in closed if racer is not winner]
     order = [*([winner] if winner is not None else []), *others]
     if not order:

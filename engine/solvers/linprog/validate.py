@@ -29,13 +29,7 @@ PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 
 
 def method_for(problem: LinearProgram, options: Options) -> str:
-    """The method that ``auto`` stands for.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    """
+    """The method that ``auto`` stands for."""
     if options.method != "auto":
         return options.method
     if options.linear_solver != "auto" or not problem.is_sparse:
@@ -47,12 +41,6 @@ def method_for(problem: LinearProgram, options: Options) -> str:
 
 def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check the rules that join problem, options and devices.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    devices : sequence of DeviceInfo
 
     Raises
     ------
@@ -100,11 +88,6 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
 def require_mixed_integer(problem: LinearProgram, options: Options) -> None:
     """Refuse options that are for continuous variables.
 
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-
     Raises
     ------
     engine.errors.OptionError
@@ -121,11 +104,6 @@ def require_mixed_integer(problem: LinearProgram, options: Options) -> None:
 
 def given_basis(problem: LinearProgram, options: Options) -> tuple[NDArray[np.int8], NDArray[np.int8]] | None:
     """Statuses of the variables and the rows that the options give; None without any.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
 
     Raises
     ------

@@ -18,11 +18,6 @@ Point = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 def initial_point(problem: LinearProgram, options: Options) -> Point | None:
     """Values and row duals, as of a minimization; None if the options give no point.
 
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-
     Raises
     ------
     engine.errors.OptionError

@@ -29,12 +29,6 @@ def solved_by_highs(
     """Solve programs with several threads; the results as they are known, of those that have an answer.
 
     An answer is an optimum that passes the audit, or *infeasible* or *unbounded* with a checked certificate.
-
-    Parameters
-    ----------
-    programs : mapping of int to callable
-        What makes each program, by its index.
-    options : Options
     """
     threads = ThreadPoolExecutor(max(1, min(_MOST_THREADS, host_cores())))
     try:

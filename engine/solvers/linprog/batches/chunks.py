@@ -20,17 +20,7 @@ _MOST_THREADS = 8
 
 
 def by_chunks(function: Callable[[slice], T], count: int, numbers: int) -> list[T]:
-    """What a function returns for each chunk of programs, in order.
-
-    Parameters
-    ----------
-    function : callable
-        Called by several threads with the places of some programs.
-    count : int
-        Programs.
-    numbers : int
-        Of each program in the largest array that is worked on.
-    """
+    """What a function returns for each chunk of programs, in order."""
     step = max(1, _CHUNK // max(1, numbers))
     chunks = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
     workers = min(_MOST_THREADS, host_cores(), len(chunks))

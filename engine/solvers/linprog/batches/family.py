@@ -75,15 +75,6 @@ class Family:
     def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None], dense: bool = True) -> Family:
         """The programs that have the matrix of one, and vectors of their own.
 
-        Parameters
-        ----------
-        problem : LinearProgram
-            Where all other vectors are from.
-        given : mapping of str to array-like
-            Arrays (k, ...) by names of :data:`VARYING`; those that are None are left out.
-        dense : bool
-            Whether the matrix is made dense; if not, it is left as it is, for :meth:`program` alone.
-
         Raises
         ------
         ProblemError
@@ -146,14 +137,7 @@ class Family:
                 )
 
     def program(self, index: int, name: str = "") -> LinearProgram:
-        """One of the programs, in the sense of the program given.
-
-        Parameters
-        ----------
-        index : int
-        name : str
-            ``"program INDEX"`` by default.
-        """
+        """One of the programs, in the sense of the program given."""
         sign = self.sign[index]
         arrays: dict[str, NDArray[Any]] = {
             **self._matrix(index),

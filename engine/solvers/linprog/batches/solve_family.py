@@ -24,17 +24,6 @@ def solve_family(
 ) -> Solved:
     """Solve all programs of a family whose shape :func:`~engine.solvers.linprog.batches.together.fits`.
 
-    Parameters
-    ----------
-    pool : DevicePool
-        Its devices get equal shares.
-    family : Family
-    options : Options
-    backend : str
-        For the results.
-    progress : callable
-        Called with the number of programs done so far, on this thread.
-
     Raises
     ------
     engine.errors.OutOfDeviceMemory

@@ -31,13 +31,7 @@ _CLOSER = 1e-4  # part of the tolerance that the iterations go on to: a point is
 
 
 def fits(m: int, n: int) -> bool:
-    """Whether the kernel takes programs of this shape.
-
-    Parameters
-    ----------
-    m, n : int
-        Rows and variables.
-    """
+    """Whether the kernel takes programs of this shape."""
     return 0 < m <= LARGEST_ROWS and n <= _LARGEST_COLUMNS
 
 
@@ -115,12 +109,6 @@ class TogetherWorker:
 
     def solve(self, chosen: NDArray[np.int64], progress: Callable[[int], None]) -> Points:
         """Solve some of the programs.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-        progress : callable
-            Called with the number of programs that have been solved since it was last called.
 
         Returns
         -------

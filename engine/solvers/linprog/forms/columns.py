@@ -48,14 +48,7 @@ class ShardData:
 
 
 def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
-    """The columns of A cut at ``ends``; the slacks stay with the first part.
-
-    Parameters
-    ----------
-    data : ShardData
-    ends : list of int
-        Where each part of the columns ends.
-    """
+    """The columns of A cut at ``ends``; the slacks stay with the first part."""
     parts = []
     begin = 0
     for rank, end in enumerate(ends):

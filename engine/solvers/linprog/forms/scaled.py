@@ -58,13 +58,7 @@ class ScaledProgram:
         return x / self.column_scale * self.bound_scale, y / self.row_scale * self.cost_scale
 
     def unscale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """The inverse of :meth:`scale_point`.
-
-        Parameters
-        ----------
-        x, y : ndarray
-            As for :meth:`scale_point`.
-        """
+        """The inverse of :meth:`scale_point`."""
         return x * self.column_scale / self.bound_scale, y * self.row_scale / self.cost_scale
 
 
@@ -72,12 +66,6 @@ def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> S
     """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
 
     The objective is taken as a minimization.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    poll : callable
-        Called between the passes; may raise to end them.
     """
     sign = -1.0 if problem.maximize else 1.0
     matrix = sp.csr_array(problem.A)

@@ -132,14 +132,7 @@ class Prepared:
 
 
 def prepare(problem: LinearProgram, *, scale: bool = True) -> Prepared | NoOptimum:
-    """Bring a program into standard form, or find that it has no optimum.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    scale : bool
-        Whether to equilibrate the matrix.
-    """
+    """Bring a program into standard form, or find that it has no optimum."""
     c = -problem.c if problem.maximize else problem.c.copy()
     rows = ~(np.isneginf(problem.row_lower) & np.isposinf(problem.row_upper))
     removed = {"rows without sides": int((~rows).sum())}
@@ -295,14 +288,7 @@ def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vec
 
 
 def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
-    """A batch of programs of one shape for the devices, slacks ordered by rows.
-
-    Parameters
-    ----------
-    programs : list of Standard
-    elastic : bool
-        Whether every row gets two more variables of cost 1, for what it lacks and what it has too much.
-    """
+    """A batch of programs of one shape for the devices, slacks ordered by rows."""
     first = programs[0]
     slack_rows = np.flatnonzero(first.sign)
     signs = first.sign[slack_rows]

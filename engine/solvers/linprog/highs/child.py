@@ -85,11 +85,6 @@ def to_highs(model: Model) -> Any:
 def pass_model(highs: Any, model: Model) -> Any:
     """Give a program to a HiGHS instance; arrays are passed whole where that is possible, not number by number.
 
-    Parameters
-    ----------
-    highs : highspy.Highs
-    model : Model
-
     Returns
     -------
     highspy.HighsStatus
@@ -244,13 +239,7 @@ class Presolved:
         return found | {"iterations": found["iterations"] + iterations}
 
     def restore(self, point: Point) -> Point:
-        """The point of the original program that belongs to a point of the reduced one.
-
-        Parameters
-        ----------
-        point : dict
-            ``x`` and ``reduced_costs`` (columns), ``activities`` and ``row_duals`` (rows) of the reduced program.
-        """
+        """The point of the original program that belongs to a point of the reduced one."""
         with self._lock:
             self._highs.postsolve(to_solution(point))
             return from_solution(self._highs)
@@ -273,12 +262,6 @@ def from_solution(highs: Any) -> Point:
 
 def solve(model: Model, options: dict[str, Any]) -> Point:
     """Solve a program.
-
-    Parameters
-    ----------
-    model : dict
-    options : dict
-        HiGHS's.
 
     Returns
     -------
@@ -336,15 +319,6 @@ def _rays(highs: Any) -> Point:
 def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     """A basic optimal point, and HiGHS's basis: by crossover from an optimal point, or by the simplex method.
 
-    Parameters
-    ----------
-    model : dict
-    point : dict, optional
-        ``x``, ``reduced_costs``, ``activities`` and ``row_duals`` of an optimal point, for child processes only: from
-        the basis of some crossovers the simplex method of HiGHS 1.15 aborts the process. Without a point it begins
-        anew.
-    ranging : bool
-
     Returns
     -------
     dict
@@ -389,16 +363,6 @@ def simplex(
     model: Model, options: dict[str, Any], basis: tuple[Any, Any] | None = None, ranging: bool | None = None
 ) -> Point:
     """Solve by the simplex method.
-
-    Parameters
-    ----------
-    model : dict
-    options : dict
-        HiGHS's.
-    basis : (ndarray, ndarray), optional
-        Statuses of columns and rows to begin with, as :func:`vertex` returns them.
-    ranging : bool, optional
-        Whether the final basis is wanted with ranges (True) or without (False); None if it is not wanted.
 
     Returns
     -------

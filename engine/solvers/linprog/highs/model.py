@@ -39,14 +39,7 @@ def model_of(problem: LinearProgram) -> Model:
 
 
 def program_of(model: Model, name: str) -> LinearProgram:
-    """The inverse of :func:`model_of`, with a sparse matrix.
-
-    Parameters
-    ----------
-    model : dict
-    name : str
-        Of the program.
-    """
+    """The inverse of :func:`model_of`, with a sparse matrix."""
     shape = (model["row_lower"].size, model["c"].size)
     columns = sp.csc_array((model["values"], model["rows"], model["starts"]), shape=shape)
     rows = sp.csr_array(columns)

@@ -64,12 +64,6 @@ class HighsHere:
     def run(self, problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
         """Presolve and solve a program; see :func:`highs_outcome`.
 
-        Parameters
-        ----------
-        problem : LinearProgram
-        options : dict
-            HiGHS's.
-
         Raises
         ------
         ChildError
@@ -120,14 +114,6 @@ def _child_error(error: BaseException) -> BaseException:
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
     """Solve with HiGHS: by the simplex method in a thread of this process, or, a large program, in a child process.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : dict
-        HiGHS's.
-    poll : callable
-        Called while HiGHS works; may raise to end it.
 
     Returns
     -------
@@ -214,16 +200,6 @@ def to_vertex(
     problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None], ranging: bool = False
 ) -> dict[str, Any]:
     """A vertex and its basis, by crossover in a child process; by the simplex method here if the program is small.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    point : dict
-        An optimal point, as a minimization.
-    poll : callable
-        Called while the process works; may raise to end it.
-    ranging : bool
-        Whether ranges are wanted, too.
 
     Returns
     -------
@@ -318,11 +294,6 @@ class Presolve:
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
         """The point of the original program, as a minimization, that belongs to one of the reduced program.
-
-        Parameters
-        ----------
-        x, y : ndarray
-            Values and row duals of the reduced program.
 
         Returns
         -------

@@ -98,13 +98,6 @@ class ChildProcess:
     def request(self, name: str, *arguments: Any) -> Future[Any]:
         """Send a request.
 
-        Parameters
-        ----------
-        name : str
-            Which one; see the child's module.
-        *arguments
-            What it takes; they are pickled.
-
         Returns
         -------
         Future
@@ -122,14 +115,6 @@ class ChildProcess:
 
     def call(self, poll: Callable[[], None], name: str, *arguments: Any) -> Any:
         """Send a request and wait for its answer.
-
-        Parameters
-        ----------
-        poll : callable
-            Called while the process works; may raise to end the waiting.
-        name : str
-        *arguments
-            As for :meth:`request`.
 
         Raises
         ------
@@ -149,15 +134,7 @@ _filling = threading.Lock()
 
 
 def keep_children(count: int, module: str = "") -> None:
-    """Start children that wait for :func:`new_child`: their imports take longer than many a small program.
-
-    Parameters
-    ----------
-    count : int
-        How many are to be ready; they end at :func:`release_children`, or with this process.
-    module : str
-        Path of a module that they load, and whose function ``load`` they call, before they are needed.
-    """
+    """Start children that wait for :func:`new_child`: their imports take longer than many a small program."""
     with _filling:
         _wanted[module] = count
         while len(_ready[module]) < count:
@@ -172,11 +149,6 @@ def keep_children(count: int, module: str = "") -> None:
 
 def new_child(module: str = "") -> ChildProcess:
     """A child that has started already, if one is ready; else a new one.
-
-    Parameters
-    ----------
-    module : str
-        What it has loaded if it was ready; see :func:`keep_children`.
 
     Raises
     ------
@@ -194,14 +166,7 @@ def new_child(module: str = "") -> ChildProcess:
 
 
 def give_back(process: ChildProcess, module: str = "") -> None:
-    """Keep a child that has answered all requests for the next :func:`new_child`, or end it if enough are ready.
-
-    Parameters
-    ----------
-    process : ChildProcess
-    module : str
-        What it has loaded.
-    """
+    """Keep a child that has answered all requests for the next :func:`new_child`, or end it if enough are ready."""
     with _filling:
         if len(_ready[module]) < _wanted.get(module, 0):
             _ready[module].append(process)

@@ -44,14 +44,6 @@ def call_in_thread(function: Callable[[], T], poll: Callable[[], None], stop: Ca
     """Call a function in a thread and wait; ``poll`` is called meanwhile.
 
     If ``poll`` raises, ``stop`` is called, and the thread is abandoned.
-
-    Parameters
-    ----------
-    function : callable
-    poll : callable
-        Called while the thread works; may raise to end the waiting.
-    stop : callable
-        Asks the function to end.
     """
     future = start_thread(function)
     try:
@@ -62,13 +54,7 @@ def call_in_thread(function: Callable[[], T], poll: Callable[[], None], stop: Ca
 
 
 def wait_for(future: Future[T], poll: Callable[[], None]) -> T:
-    """The result of a future; ``poll`` is called meanwhile, and may raise.
-
-    Parameters
-    ----------
-    future : Future
-    poll : callable
-    """
+    """The result of a future; ``poll`` is called meanwhile, and may raise."""
     while not future.done():
         poll()
         wait([future], timeout=_WAIT_SECONDS)

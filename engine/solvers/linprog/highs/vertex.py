@@ -32,16 +32,7 @@ class Vertex:
 def vertex_near(
     problem: LinearProgram, point: AuditedPoint, options: Options, poll: Callable[[], None]
 ) -> Vertex | str:
-    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    point : AuditedPoint
-    options : Options
-    poll : callable
-        Called meanwhile; may raise to end it.
-    """
+    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit."""
     given = {
         "x": point.x,
         "row_duals": point.y,
@@ -61,14 +52,7 @@ def vertex_near(
 
 
 def basis_arrays(problem: LinearProgram, found: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """The arrays of a result that describe a basis of HiGHS's; empty if there is none.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    found : dict
-        What HiGHS has returned, as for a minimization.
-    """
+    """The arrays of a result that describe a basis of HiGHS's; empty if there is none."""
     arrays: dict[str, NDArray[Any]] = {key: found[key] for key in ("column_status", "row_status") if key in found}
     if "cost_from" in found:
         costs = found["cost_from"], found["cost_to"]
@@ -78,13 +62,7 @@ def basis_arrays(problem: LinearProgram, found: dict[str, Any]) -> dict[str, NDA
 
 
 def lacks_basis(arrays: dict[str, NDArray[Any]], options: Options) -> bool:
-    """Whether these arrays of an optimum lack a basis, or ranges, that the options ask for.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-    options : Options
-    """
+    """Whether these arrays of an optimum lack a basis, or ranges, that the options ask for."""
     wanted = "cost_from" if options.ranging else "column_status" if options.basis else None
     return wanted is not None and wanted not in arrays
 

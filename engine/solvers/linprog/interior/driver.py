@@ -158,18 +158,7 @@ def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
 def iterate(
     method: InteriorPoint, most: int, note: Callable[[Measures], None] | None = None, seconds: float = SLICE_SECONDS
 ) -> Measures:
-    """Iterate for the length of a slice; the last measures. The last of all iterates is measured, too.
-
-    Parameters
-    ----------
-    method : InteriorPoint
-    most : int
-        Iterations in all.
-    note : callable, optional
-        Called with the measures of each point.
-    seconds : float
-        Length of a slice.
-    """
+    """Iterate for the length of a slice; the last measures. The last of all iterates is measured, too."""
     began = time.perf_counter()
     while True:
         measures = method.measure()
@@ -183,16 +172,7 @@ def iterate(
 
 
 def add_counters(counters: Counters, system: System, method: InteriorPoint, since: int = 0) -> None:
-    """Add the work of a method to counters.
-
-    Parameters
-    ----------
-    counters : dict
-    system : System
-    method : InteriorPoint
-    since : int
-        The iteration that it was resumed from.
-    """
+    """Add the work of a method to counters."""
     counters["iterations"] += method.state.iteration - since
     counters["factorizations"] += system.factorizations
     counters["refinements"] += method.refinements

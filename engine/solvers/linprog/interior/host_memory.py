@@ -34,17 +34,7 @@ _LAPACK: Any = scipy.linalg.lapack
 
 
 def make_shard(device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> DeviceShard:
-    """The shard that suits the device; made and used on its thread.
-
-    Parameters
-    ----------
-    device : Device
-    data : ShardData
-    provider : str, optional
-        Library for dense products and factors; by default the fastest of the device.
-    notice : callable, optional
-        Called with a sentence if that one cannot be used.
-    """
+    """The shard that suits the device; made and used on its thread."""
     algebra = linear_algebra(device, provider, notice)
     traits = device.capabilities
     lapack = provider == "lapack" or (provider is None and traits.linear_algebra == "lapack")

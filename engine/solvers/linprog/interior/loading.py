@@ -18,11 +18,6 @@ def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
     """Launch what ``prepare`` returns, and return it.
 
     If a kernel has just been built for it, its first launch counts as a part of that: drivers for CPUs compile then.
-
-    Parameters
-    ----------
-    device : Device
-    prepare : callable
     """
     before = device.building.compiling
     launch = prepare()
@@ -38,27 +33,14 @@ def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
 
 
 class Launches:
-    """Prepared launches by keys.
-
-    Parameters
-    ----------
-    device : Device
-    """
+    """Prepared launches by keys."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._launches: dict[Any, Launch] = {}
 
     def run(self, key: Any, prepare: Callable[[], Launch]) -> None:
-        """Launch what ``prepare`` returns.
-
-        Parameters
-        ----------
-        key : hashable
-            Identifies the launch.
-        prepare : callable
-            Called only the first time for a key.
-        """
+        """Launch what ``prepare`` returns."""
         launch = self._launches.get(key)
         if launch is None:
             self._launches[key] = launch_new(self._device, prepare)
@@ -71,17 +53,7 @@ class Launches:
 
 
 def launch_kernel(device: Device, program: Program, entry: str, grid: int, block: int, /, **arguments: Any) -> None:
-    """Launch a kernel by its name; see :func:`launch_new`.
-
-    Parameters
-    ----------
-    device : Device
-    program : Program
-    entry : str
-    grid, block : int
-    **arguments
-        The kernel's.
-    """
+    """Launch a kernel by its name; see :func:`launch_new`."""
     launch_new(device, lambda: functools.partial(program.kernel(entry), grid, block, **arguments))
 
 
@@ -120,14 +92,7 @@ class PhaseSeconds:
         return self._built - before
 
     def end(self, phase: str, began: float) -> None:
-        """Add the seconds since a moment to a phase, but for those in which kernels were built.
-
-        Parameters
-        ----------
-        phase : str
-        began : float
-            What :meth:`begin` has returned.
-        """
+        """Add the seconds since a moment to a phase, but for those in which kernels were built."""
         self.seconds[phase] += max(0.0, time.perf_counter() - began - self._count())
 
 

@@ -19,16 +19,7 @@ _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit ind
 
 
 def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices.
-
-    Parameters
-    ----------
-    data : ShardData
-    devices : int
-    options : Options
-    dense_normal : bool
-        Whether ``A Theta A^T`` and its factor are dense matrices on the device.
-    """
+    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices."""
     nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
     m = data.m if dense_normal else 0
     needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)

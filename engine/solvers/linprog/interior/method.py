@@ -220,13 +220,7 @@ class InteriorPoint:
         return arrays, {"iteration": self.state.iteration, "last_step": step}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
-        """Go on from :meth:`save`.
-
-        Parameters
-        ----------
-        arrays : dict of str to ndarray
-        state : dict
-        """
+        """Go on from :meth:`save`."""
         self.system.set_point(*(arrays[name] for name in ("x", "s", "w", "z")))
         self.state.y = arrays["y"]
         self.goal = arrays["goal"]

@@ -50,13 +50,7 @@ class Shard(Protocol):
         """
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """Theta of the present point for other ``rho``; its smallest and largest value (k, 2).
-
-        Parameters
-        ----------
-        rho, rho_free : ndarray, shape (k,)
-            As for :meth:`assess`.
-        """
+        """Theta of the present point for other ``rho``; its smallest and largest value (k, 2)."""
 
     def unit_scale(self) -> None:
         """Theta = 1."""
@@ -113,15 +107,6 @@ def shard_bytes(batch: int, m: int, n: int, slacks: int, nonzeros: int | None) -
 
     There are two matrices of m x m: M, and its factor, whose memory first receives the M of other shards. Shards that
     do not factorise have a packed copy of M's lower triangle instead of the factor.
-
-    Parameters
-    ----------
-    batch : int
-        Programs.
-    m, n, slacks : int
-        Rows, columns, and slacks.
-    nonzeros : int or None
-        Of a sparse A; None for a dense one.
     """
     vectors = _VECTORS * 8 * batch * (n + slacks)
     matrix = 8 * batch * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)

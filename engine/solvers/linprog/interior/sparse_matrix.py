@@ -55,15 +55,7 @@ class SparseMatrix:
         self._b[name] = self._device.put(np.ascontiguousarray(values, np.int32))
 
     def multiplication(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> Launch:
-        """The launch of A by rows, or of A^T by its columns, times a vector.
-
-        Parameters
-        ----------
-        side : {"row", "column"}
-        items : int
-            Lines.
-        values, out : Buffer
-        """
+        """The launch of A by rows, or of A^T by its columns, times a vector."""
         b, block, grid = self._b, self._block, self._grid(items)
         given = {part: b[f"{side}_{part}"] for part in ("starts", "indices", "values")} | {"v": values, "out": out}
         bound = self._kernels.multiply_sparse.bind(lines=items, longest=longest_line(self._simt), **given)
@@ -79,15 +71,7 @@ class SparseMatrix:
         return launch
 
     def form(self, theta: Buffer, normal: Buffer) -> None:
-        """The lower triangle of A D A^T, by rows.
-
-        Parameters
-        ----------
-        theta : Buffer
-            D.
-        normal : Buffer
-            Gets the matrix.
-        """
+        """The lower triangle of A D A^T, by rows."""
         b, chunks = self._b, self._chunks
         names = {"columns": "row_indices", "rows": "column_indices"}
         names |= {name: name for name in ("row_values", "column_starts", "column_values")}

@@ -66,14 +66,7 @@ class System:
         return [_of(shard, method)(*args, **kwargs) for shard in self.shards]
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a method of each shard with arguments of its own.
-
-        Parameters
-        ----------
-        method : callable
-        arguments : sequence of tuple
-            One for each shard.
-        """
+        """Call a method of each shard with arguments of its own."""
         return [_of(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)]
 
     def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -291,14 +284,7 @@ class PoolSystem(System):
         return self._group.each(method, *args, **kwargs)
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a method of each shard with arguments of its own, on its device's thread.
-
-        Parameters
-        ----------
-        method : callable
-        arguments : sequence of tuple
-            One for each shard.
-        """
+        """Call a method of each shard with arguments of its own, on its device's thread."""
         if len(self.shards) == 1:
             return super().map(method, arguments)
         found: list[Any] = self._group.map(method, list(arguments))

@@ -34,11 +34,6 @@ class Dissection:
     def __call__(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """The order of METIS, by a child process, which ends if the run does; here if there can be none.
 
-        Parameters
-        ----------
-        m, rows, columns
-            As for :func:`~engine.solvers.linprog.multifrontal.orders.nested_dissection`.
-
         Raises
         ------
         ChildError

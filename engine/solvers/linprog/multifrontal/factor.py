@@ -31,13 +31,7 @@ _OUTER = 256  # pivots after which the rest of a large front's columns are updat
 
 
 def matrix_bytes(nonzeros: int, m: int, count: int) -> int:
-    """Bytes on the device of a matrix A, and of vectors.
-
-    Parameters
-    ----------
-    nonzeros, m, count : int
-        Entries, rows and columns of A.
-    """
+    """Bytes on the device of a matrix A, and of vectors."""
     return 32 * nonzeros + 8 * count + 40 * m + 8 * (m + count) + 8 * min(_MOST_SUMS, nonzeros * m)
 
 
@@ -186,13 +180,7 @@ class Multifrontal:
             self._device.put(theta, self._b["theta"])
 
     def factor(self, relative: float, absolute: float) -> bool:
-        """Factorise the matrix of the last :meth:`form`; whether it is positive definite.
-
-        Parameters
-        ----------
-        relative, absolute : float
-            What is added to the diagonal: this part of each entry, and this amount.
-        """
+        """Factorise the matrix of the last :meth:`form`; whether it is positive definite."""
         self._repeat(("factor", relative, absolute), lambda: self._factorise(relative, absolute))
         return not int(self._device.get(self._b["status"])[0]) and not self._cancelled.is_set()
 

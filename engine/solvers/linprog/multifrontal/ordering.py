@@ -61,13 +61,6 @@ def best_tree(
     """The elimination tree in a fill-reducing order.
 
     The order is METIS's nested dissection if pymetis is installed, else SuperLU's minimum degree order.
-
-    Parameters
-    ----------
-    indices, starts : ndarray
-        The pattern of the matrix's lower triangle in compressed columns.
-    dissect : callable
-        Calls :func:`~engine.solvers.linprog.multifrontal.orders.nested_dissection`, here or elsewhere.
     """
     rows, columns = below_diagonal(indices, starts)
     order = dissect if has_metis() else minimum_degree
@@ -75,13 +68,7 @@ def best_tree(
 
 
 def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> tuple[Index, Index]:
-    """Rows and columns of the entries below the diagonal of a lower triangle in compressed columns.
-
-    Parameters
-    ----------
-    indices, starts : ndarray of int
-        The pattern in compressed columns.
-    """
+    """Rows and columns of the entries below the diagonal of a lower triangle in compressed columns."""
     columns = np.repeat(np.arange(starts.size - 1, dtype=np.int64), np.diff(starts))
     rows = indices.astype(np.int64)
     below = rows > columns

@@ -42,15 +42,7 @@ def _graph(m: int, rows: Index, columns: Index, diagonal: float) -> Any:
 
 
 def minimum_degree(m: int, rows: Index, columns: Index) -> Index:
-    """The multiple minimum degree order of SuperLU, from an incomplete factor that drops everything.
-
-    Parameters
-    ----------
-    m : int
-        Rows of the matrix.
-    rows, columns : ndarray of int64
-        Entries below the diagonal.
-    """
+    """The multiple minimum degree order of SuperLU, from an incomplete factor that drops everything."""
     if m == 0 or rows.size == 0:
         return np.arange(m, dtype=np.int64)
     spilu: Callable[..., Any] = importlib.import_module("scipy.sparse.linalg").spilu
@@ -69,13 +61,7 @@ def minimum_degree(m: int, rows: Index, columns: Index) -> Index:
 
 
 def nested_dissection(m: int, rows: Index, columns: Index) -> Index:
-    """The order of METIS, which keeps all other threads of the process waiting: pymetis holds the interpreter's lock.
-
-    Parameters
-    ----------
-    m, rows, columns
-        As for :func:`minimum_degree`.
-    """
+    """The order of METIS, which keeps all other threads waiting: pymetis holds the interpreter's lock."""
     if rows.size == 0:
         return np.arange(m, dtype=np.int64)
     pymetis = importlib.import_module("pymetis")

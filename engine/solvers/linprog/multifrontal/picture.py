@@ -16,10 +16,6 @@ Index = NDArray[np.int64]
 def picture_of_fronts(fronts: Fronts) -> Picture:
     """The picture of a factor by fronts, zeros of merged fronts included.
 
-    Parameters
-    ----------
-    fronts : Fronts
-
     Returns
     -------
     counts : ndarray of int32, shape (k, k)

@@ -60,15 +60,6 @@ def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | 
     """The result of a small program that HiGHS's simplex method solves at once; None for others.
 
     Where devices would have to be opened, HiGHS has more time, and larger programs are tried.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    time_limit : float, optional
-        Seconds.
-    is_open : bool
-        Whether the devices are open.
     """
     with problem.float_errors:
         return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit, is_open)
@@ -105,17 +96,6 @@ def solve_at_once(
     poll: Callable[[], None] | None = None,
 ) -> AtOnce | None:
     """Let the simplex method solve a small program, or one with a basis to begin with, in the time that it has.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    verdict : Verdict
-        Gets what is found.
-    time_left : float
-        Seconds that the run may take.
-    poll : callable, optional
-        Called meanwhile; may raise to end the waiting. Without it HiGHS is called on this thread.
 
     Returns
     -------

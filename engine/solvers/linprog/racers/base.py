@@ -36,12 +36,7 @@ def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
 
 
 def first_counters(problem: LinearProgram) -> Counters:
-    """The counters of a result before any method has started.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    """
+    """The counters of a result before any method has started."""
     work: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
     return work | {"rows": problem.m, "variables": problem.n}
 

@@ -94,12 +94,7 @@ class HighsThread(Racer):
         return _update_of(found, final=self.is_final)
 
     def judge(self, verdict: Verdict) -> None:
-        """Audit what it has found, once it has ended.
-
-        Parameters
-        ----------
-        verdict : Verdict
-        """
+        """Audit what it has found, once it has ended."""
         with contextlib.suppress(ChildError):
             found = self.future.result()
             self.iterations = int(found["iterations"])

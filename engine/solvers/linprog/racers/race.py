@@ -67,13 +67,6 @@ class Race:
     The thread that calls these methods waits for nothing but updates while several methods race: points are restored
     and audited on threads, and so is everything that prepares a method (:meth:`_run_concurrently`). A method that has
     lost is closed on a thread that the pool waits for before its devices are used again.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    pool : DevicePool
-    run : RunContext
     """
 
     def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> None:
@@ -154,12 +147,6 @@ class Race:
 
         If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
         closed.
-
-        Parameters
-        ----------
-        function : callable
-        patience : float
-            Seconds that it may take; it is looked at every 0.05 s.
 
         Raises
         ------

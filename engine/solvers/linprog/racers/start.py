@@ -47,12 +47,7 @@ _MANY_CORES = 8  # cores from which methods on a device that computes on the hos
 
 
 def keep_helpers(pool: DevicePool) -> None:
-    """Have child processes ready for this race or the next, if there are cores for them; they end with the pool.
-
-    Parameters
-    ----------
-    pool : DevicePool
-    """
+    """Have child processes ready for this race or the next, if there are cores for them; they end with the pool."""
     if host_cores() >= _INTERIOR_CORES:
         pool.at_close(release_children)
         pool.defer(start_thread(_keep_children))
@@ -65,14 +60,7 @@ def _keep_children() -> None:
 
 
 def start_on_host(problem: LinearProgram, tolerance: float) -> list[HighsThread | HighsInteriorThread]:
-    """HiGHS's methods at work in threads, as many as there are cores for.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    tolerance : float
-        Of infeasibilities.
-    """
+    """HiGHS's methods at work in threads, as many as there are cores for."""
     simplex = HighsThread(problem, tolerance)
     if host_cores() < _FEWEST_CORES:
         return [simplex]
@@ -80,16 +68,7 @@ def start_on_host(problem: LinearProgram, tolerance: float) -> list[HighsThread 
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Racer]:
-    """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    tolerance : float
-        Of infeasibilities.
-    run : RunContext
-        Gets a notice if it cannot be started.
-    """
+    """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started."""
     if problem.nonzeros <= THREAD_NONZEROS:
         return [HighsThread(problem, tolerance)]
     return _in_child(problem, "simplex", tolerance, run)
@@ -103,15 +82,6 @@ def start_highs_interior(
     On few cores that our methods leave to HiGHS for a while it works in a thread beside the simplex method, on what
     that has presolved: HiGHS asks this interpreter thousands of times whether to go on, which must be idle. Elsewhere
     it works in child processes.
-
-    Parameters
-    ----------
-    problem, tolerance, run
-        As for :func:`start_highs_simplex`.
-    member : Member
-        The device of our methods.
-    simplex : sequence of Racer
-        HiGHS's simplex method.
     """
     if host_cores() >= _CROSSOVER_CORES:
         return [*_in_child(problem, "ipm", tolerance, run, "no"), *_in_child(problem, "ipm", tolerance, run, "yes")]
@@ -140,15 +110,7 @@ def _in_child(
 
 
 def head_start(member: Member, time_left: float) -> float:
-    """Seconds from the start of HiGHS's simplex method to that of our methods.
-
-    Parameters
-    ----------
-    member : Member
-        Their device.
-    time_left : float
-        Seconds that the run may take: our methods have a point to show when they are over.
-    """
+    """Seconds from the start of HiGHS's simplex method to that of our methods."""
     if not member.info.capabilities.shares_host_cores or host_cores() >= _MANY_CORES:
         return FIRST_WAIT
     if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
@@ -160,11 +122,6 @@ def presolve_patience(member: Member) -> float:
     """Seconds that our methods wait for the presolve of HiGHS's simplex method before they begin without.
 
     On GPUs interior points take about as long for a program as given: their iterations are as many, and little slower.
-
-    Parameters
-    ----------
-    member : Member
-        Their device.
     """
     return math.inf if member.info.capabilities.shares_host_cores else _PRESOLVE_PATIENCE
 

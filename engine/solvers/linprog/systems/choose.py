@@ -23,16 +23,7 @@ Kind = Literal["dense", "host", "fronts", "pending", "updates"]
 
 
 def choose_kind(data: ShardData, device: Capabilities, dense_fits: bool) -> Kind:
-    """The kind that ``auto`` stands for; *pending* where the analysis of the pattern decides.
-
-    Parameters
-    ----------
-    data : ShardData
-    device : Capabilities
-        Of the first device.
-    dense_fits : bool
-        Whether a dense matrix and its factor fit on it.
-    """
+    """The kind that ``auto`` stands for; *pending* where the analysis of the pattern decides."""
     if not sp.issparse(data.A):
         return "dense"
     if not multifrontal_runs_on(device):

@@ -182,16 +182,7 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
 
 
 def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities | None) -> bool:
-    """Whether the host is predicted to need less time for an augmented system than the device for a dense factor.
-
-    Parameters
-    ----------
-    tree : EliminationTree
-        Of the augmented system.
-    rows : int
-    device : Capabilities, optional
-        None if a dense factor does not fit there; the host may then take a second.
-    """
+    """Whether the host is predicted to need less time for an augmented system than the device for a dense factor."""
     seconds = _augmented_seconds(tree.multiplications, float(tree.counts.sum()))
     return seconds <= (_MOST_ON_HOST if device is None else min(_MOST_ON_HOST, dense_seconds(rows, device)))
 

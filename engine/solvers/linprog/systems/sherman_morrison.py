@@ -33,13 +33,7 @@ _ROWS = 4
 
 
 def updates_bytes(m: int, columns: int) -> int:
-    """Bytes that :class:`ShermanMorrison` takes on its device in addition to the shard.
-
-    Parameters
-    ----------
-    m, columns : int
-        Rows; columns with slacks.
-    """
+    """Bytes that :class:`ShermanMorrison` takes on its device in addition to the shard."""
     return 4 * 8 * m * columns + 8 * columns * 256 + 8 * m * m
 
 

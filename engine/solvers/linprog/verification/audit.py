@@ -158,17 +158,7 @@ def _worst_side(values: Vector, low: Vector, high: Vector, units: Vector) -> flo
 
 
 def objective_size(primal: float, dual: float, offset: float, terms: float, problem: LinearProgram) -> float:
-    """What errors of the objective are relative to.
-
-    Parameters
-    ----------
-    primal, dual, offset : float
-        Objectives of a point and of its duals, and the constant in both.
-    terms : float
-        The sum of ``|c_j x_j|``.
-    problem : LinearProgram
-        Its units are a lower limit.
-    """
+    """What errors of the objective are relative to."""
     value_unit, cost_unit = problem.units
     return max(
         min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),

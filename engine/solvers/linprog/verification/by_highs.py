@@ -20,28 +20,13 @@ _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1
 
 
 def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], None]) -> None:
-    """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    verdict : Verdict
-    poll : callable
-        Called while HiGHS works; may raise to end it.
-    """
+    """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
     with contextlib.suppress(ChildError):
         judge(highs_outcome(problem, {"solver": "simplex"}, poll), verdict)
 
 
 def judge(found: dict[str, Any], verdict: Verdict) -> None:
-    """Audit the point, and check the rays, that HiGHS has returned.
-
-    Parameters
-    ----------
-    found : dict
-        See :func:`engine.solvers.linprog.highs.child.solve`.
-    verdict : Verdict
-    """
+    """Audit the point, and check the rays, that HiGHS has returned."""
     if "x" in found and np.isfinite(found["x"]).all():
         verdict.consider(found["x"], found["row_duals"])
     if "farkas" in found:
@@ -51,16 +36,7 @@ def judge(found: dict[str, Any], verdict: Verdict) -> None:
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:
-    """Ask HiGHS for the optimum of a program whose numbers have been scaled together.
-
-    Parameters
-    ----------
-    balanced : Balanced
-    verdict : Verdict
-        Of the program as given.
-    poll : callable
-        Called while HiGHS works; may raise to end it.
-    """
+    """Ask HiGHS for the optimum of a program whose numbers have been scaled together."""
     with contextlib.suppress(ChildError):
         found = highs_outcome(balanced.program, {"solver": "simplex", **_EXACT}, poll)
         if "x" in found and np.isfinite(found["x"]).all():

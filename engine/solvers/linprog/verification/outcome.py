@@ -54,17 +54,7 @@ class AuditedPoint:
         return cls(values, duals, audit(problem, values, duals))
 
     def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:
-        """*Optimal* if the audit allows it.
-
-        Parameters
-        ----------
-        problem : LinearProgram
-        options : Options
-        otherwise : Status
-            Of a point that is not optimal.
-        counters : dict
-            Gets the audit's figures.
-        """
+        """*Optimal* if the audit allows it."""
         found = self.audit
         sign = -1.0 if problem.maximize else 1.0
         counters["primal_infeasibility"] = found.primal_infeasibility
@@ -95,15 +85,7 @@ class Proof:
     reach: float = 0.0
 
     def result(self, problem: LinearProgram, counters: Counters) -> Result:
-        """A result without a solution, with its certificate and what that says.
-
-        Parameters
-        ----------
-        problem : LinearProgram
-            Whose rows or variables the reason names.
-        counters : dict
-            Of the result; the reach of a proof of infeasibility is added.
-        """
+        """A result without a solution, with its certificate and what that says."""
         arrays, reason = {}, ""
         if self.farkas is not None:
             arrays["farkas"] = self.farkas

@@ -195,13 +195,7 @@ def _ended(problem: LinearProgram, moves: Vector) -> Vector:
 
 
 def reach_is_enough(problem: LinearProgram, reach: float) -> bool:
-    """Whether a proof of infeasibility that holds for ``sum |x| <= reach`` is worth the name for this program.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    reach : float
-    """
+    """Whether a proof of infeasibility that holds for ``sum |x| <= reach`` is worth the name for this program."""
     finite = [values[np.isfinite(values)] for values in (problem.row_lower, problem.row_upper)]
     size = max((float(np.abs(values).max()) for values in finite if values.size), default=0.0)
     return reach >= _REACH * (1.0 + size)

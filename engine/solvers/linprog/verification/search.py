@@ -61,15 +61,6 @@ class Certificates:
         the steepest descent among directions that no row and no bound ends: below zero, it proves that it is unbounded
         if some point is feasible. These programs have iterations of their own, however few the method was allowed, and
         are solved more closely while what they give is not proof enough.
-
-        Parameters
-        ----------
-        prepared : Prepared
-            The standard form of the program.
-        best : AuditedPoint or None
-            The best point there is.
-        limited : bool
-            Whether the method ran out of iterations: then only what that point leaves open is asked.
         """
         if self.options.max_iterations == 0:
             return None

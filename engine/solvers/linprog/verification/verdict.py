@@ -111,16 +111,7 @@ class Verdict:
             self.proof = proof_of_unboundedness(self.problem, found.ray)
 
     def result(self, otherwise: Status, options: Options, counters: Counters) -> Result:
-        """What the proof or the audit of the best point allows to say of the program.
-
-        Parameters
-        ----------
-        otherwise : Status
-            Of a program without a proof or an optimum.
-        options : Options
-        counters : dict
-            Of the result; the audit's figures are added.
-        """
+        """What the proof or the audit of the best point allows to say of the program."""
         if self.proof is not None:
             return self.proof.result(self.problem, counters)
         if self.best is None:
