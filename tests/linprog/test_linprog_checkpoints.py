@@ -19,11 +19,11 @@ from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.run import Run
 from engine.solvers.linprog import SCHEMA, pdhg, solve
-from engine.solvers.linprog.racers import interior
-from engine.solvers.linprog.racers import pdhg as racer
-from engine.solvers.linprog.racers import start as racing
-from engine.solvers.linprog.racers.highs import HighsRacer
-from engine.solvers.linprog.racers.pdhg import PdhgRacer
+from engine.solvers.linprog.methods import interior
+from engine.solvers.linprog.methods import pdhg as racer
+from engine.solvers.linprog.methods import start as racing
+from engine.solvers.linprog.methods.highs import HighsMethod
+from engine.solvers.linprog.methods.pdhg import PdhgMethod
 from tests.support.faults import failing
 from tests.support.lasting import signed
 
@@ -47,7 +47,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             patched.setattr(pdhg, "_PERIOD", 4)
             patched.setattr(Run, "metric", stop)
             patched.setattr(racing, "THREAD_NONZEROS", -1)
-            patched.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
+            patched.setattr(HighsMethod, "_request", lambda self: setattr(self, "future", Future()))
             result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
         assert result.status == "interrupted"
         return folder
@@ -87,7 +87,7 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
     device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unstopped = engine.solve(PROBLEM, devices=[device.info.id], method="mpc")
-    work, report = interior.InteriorRacer._slice, interior.InteriorRacer.report
+    work, report = interior.InteriorMethod._slice, interior.InteriorMethod.report
     kept: list[Any] = []
 
     def first_kept(self: Any, begin: Any = None) -> Any:
@@ -104,9 +104,9 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
     with monkeypatch.context() as patched:
         patched.setattr(interior, "SLICE_SECONDS", 0.0)
         patched.setattr(interior, "_PATIENCE", -1.0)
-        patched.setattr(interior.InteriorRacer, "_is_idle", lambda self: False)  # as in a long iteration
-        patched.setattr(interior.InteriorRacer, "_slice", first_kept)
-        patched.setattr(interior.InteriorRacer, "report", stop_later)
+        patched.setattr(interior.InteriorMethod, "_is_idle", lambda self: False)  # as in a long iteration
+        patched.setattr(interior.InteriorMethod, "_slice", first_kept)
+        patched.setattr(interior.InteriorMethod, "report", stop_later)
         engine.solve(PROBLEM, devices=[device.info.id], method="mpc", run_folder=tmp_path / "run")
     checkpoint = RunFolder.open(tmp_path / "run").checkpoint()
     assert checkpoint is not None
@@ -121,15 +121,15 @@ def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterat
     folder = stopped(method="mpc")
     before = RunFolder.open(folder).checkpoint()
     assert before is not None
-    report = interior.InteriorRacer.report
+    report = interior.InteriorMethod.report
 
     def stop(self: Any, run: Run) -> None:
         report(self, run)
         run.stop()
 
     with monkeypatch.context() as patched:
-        patched.setattr(interior.InteriorRacer, "_is_idle", lambda self: False)
-        patched.setattr(interior.InteriorRacer, "report", stop)
+        patched.setattr(interior.InteriorMethod, "_is_idle", lambda self: False)
+        patched.setattr(interior.InteriorMethod, "report", stop)
         patched.setattr(interior, "SLICE_SECONDS", 0.0)
         engine.resume(folder)
     after = RunFolder.open(folder).checkpoint()
@@ -149,7 +149,7 @@ def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iter
 
     def stop(self: Any) -> None:
         self.run.stop()
-        self._poll()
+        self.race.poll()
 
     with monkeypatch.context() as patched:
         patched.setattr(solve._Solving, "_judge_initial", stop)
@@ -229,8 +229,8 @@ def test_a_time_limit_does_not_wait_until_pdhg_is_prepared(
         raise racer.Abandoned
 
     monkeypatch.setattr(racer, "scaled", slow)
-    close = PdhgRacer.close
-    monkeypatch.setattr(PdhgRacer, "close", lambda self: (going_on.set(), close(self)))
+    close = PdhgMethod.close
+    monkeypatch.setattr(PdhgMethod, "close", lambda self: (going_on.set(), close(self)))
     folder = tmp_path / "run"
     result = engine.solve(PROBLEM, method="pdhg", time_limit=0.3, devices=[device.info.id], run_folder=folder)
     assert result.status == "time_limit"

@@ -20,8 +20,8 @@ from engine.events import Metric
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.run import Run
 from engine.solvers.linprog import SOLVER
+from engine.solvers.linprog.methods import interior
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.racers import interior
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded

@@ -19,10 +19,10 @@ from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.forms.columns import ShardData
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
 from engine.solvers.linprog.interior import driver
+from engine.solvers.linprog.methods import interior as racer
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
-from engine.solvers.linprog.racers import interior as racer
 from engine.solvers.linprog.sparse import long_lines
 from engine.solvers.linprog.systems import choose, costs, fronts, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem

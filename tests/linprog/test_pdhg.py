@@ -18,8 +18,8 @@ from engine.runs.run import Run
 from engine.solvers.linprog import pdhg, pdhg_lines
 from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
+from engine.solvers.linprog.methods import start
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
-from engine.solvers.linprog.racers import start
 from tests.support.faults import failing
 
 Vector = NDArray[np.float64]

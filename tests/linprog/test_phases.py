@@ -14,8 +14,8 @@ import engine
 from engine.devices import Member
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.interior import loading
-from engine.solvers.linprog.racers import start
-from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.methods import start
+from engine.solvers.linprog.methods.highs import HighsMethod
 from tests.support.races import sparse_program
 
 
@@ -40,7 +40,7 @@ def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: 
         return slow
 
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
-    monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
+    monkeypatch.setattr(HighsMethod, "_request", lambda self: setattr(self, "future", Future()))
     monkeypatch.setattr(solve, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     monkeypatch.setattr(solve._Solving, "_await_highs", takes(50.0, lambda *_: None))
     monkeypatch.setattr(solve, "Presolve", takes(2.0, solve.Presolve))

@@ -21,11 +21,12 @@ from engine.solvers.linprog.highs.model import model_of, program_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
+from engine.solvers.linprog.methods import at_once, start
+from engine.solvers.linprog.methods import highs as racer
+from engine.solvers.linprog.methods.base import MethodUpdate
+from engine.solvers.linprog.methods.highs import HighsMethod
+from engine.solvers.linprog.methods.race import Race
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.racers import at_once, start
-from engine.solvers.linprog.racers import highs as racer
-from engine.solvers.linprog.racers.base import MethodUpdate
-from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
@@ -42,7 +43,7 @@ def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(solve, "head_start", lambda *_: 0.0)
-    monkeypatch.setattr(solve._Solving, "_poll_race", lambda self, *futures: (self._poll(), wait(futures, 0.05)))
+    monkeypatch.setattr(Race, "poll_updates", lambda self, *futures: (self.poll(), wait(futures, 0.05)))
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -92,7 +93,7 @@ def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
 ) -> None:
     """Not on a GPU, whose thread needs a core."""
     monkeypatch.setattr(start, "host_cores", lambda: cores)
-    monkeypatch.setattr(start, "HighsRacer", lambda *_: "ipm")
+    monkeypatch.setattr(start, "HighsMethod", lambda *_: "ipm")
     shares = device.info.capabilities.shares_host_cores
     assert start.head_start(device, limit) == (seconds if shares else start.FIRST_WAIT)
     began: list[Any] = start.start_highs_interior(sparse_program(0), 1e-8, None, device)  # type: ignore[arg-type]
@@ -180,7 +181,9 @@ def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(
 
     monkeypatch.setattr(ChildProcess, "request", request)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsRacer(problem, "ipm", 1e-8, crossover)])
+    monkeypatch.setattr(
+        solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, "ipm", 1e-8, crossover)]
+    )
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
     monkeypatch.setattr(solve, "judge_by_highs", lambda *_: None)
     monkeypatch.setattr(solve._Solving, "_solve_balanced", lambda _: None)
@@ -205,7 +208,7 @@ def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(
 def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     no_interior_point(monkeypatch)
 
-    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsRacer(problem, solver, 1e-8)])
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, solver, 1e-8)])
     problem = sparse_program(3)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
@@ -235,7 +238,7 @@ def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytes
 def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = sparse_program(4)
 
-    class Liar(HighsRacer):
+    class Liar(HighsMethod):
         """HiGHS that calls everything infeasible and returns a point that is not optimal."""
 
         def collect(self) -> MethodUpdate:
@@ -244,7 +247,7 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
             x, y = honest.point
             return MethodUpdate(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
 
-    monkeypatch.setattr(start, "HighsRacer", Liar)
+    monkeypatch.setattr(start, "HighsMethod", Liar)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
@@ -342,7 +345,7 @@ def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
 @pytest.mark.usefixtures("no_head_start")
 def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
-    monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
+    monkeypatch.setattr(HighsMethod, "_request", lambda self: setattr(self, "future", Future()))
     before, began = children(), time.monotonic()
     monkeypatch.setattr(start, "host_cores", lambda: 1)
     result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
@@ -383,7 +386,7 @@ def test_highs_in_a_child_ends_before_the_run_and_shows_its_point() -> None:
     random = np.random.default_rng(5)
     a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
     problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
-    limited = HighsRacer(problem, "simplex", 1e-8, time_left=lambda: 0.02)
+    limited = HighsMethod(problem, "simplex", 1e-8, time_left=lambda: 0.02)
     try:
         news = limited.collect()
     finally:
@@ -391,7 +394,7 @@ def test_highs_in_a_child_ends_before_the_run_and_shows_its_point() -> None:
     assert news.ended
     if news.point is not None:  # on a very fast machine it is the optimum
         assert news.point[0].shape == (800,)
-    unlimited = HighsRacer(sparse_program(8), "ipm", 1e-8)
+    unlimited = HighsMethod(sparse_program(8), "ipm", 1e-8)
     try:
         assert unlimited.collect().point is not None
     finally:

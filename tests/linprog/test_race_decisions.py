@@ -20,11 +20,11 @@ from engine.solvers.linprog.highs.model import model_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildProcess, release_children
 from engine.solvers.linprog.highs.threads import start_thread
+from engine.solvers.linprog.methods import highs as racer
+from engine.solvers.linprog.methods import interior, race, start
+from engine.solvers.linprog.methods.base import unchanged
+from engine.solvers.linprog.methods.highs import HighsMethod
 from engine.solvers.linprog.multifrontal.orders import has_metis
-from engine.solvers.linprog.racers import highs as racer
-from engine.solvers.linprog.racers import interior, race, start
-from engine.solvers.linprog.racers.base import unchanged
-from engine.solvers.linprog.racers.highs import HighsRacer
 from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
@@ -64,7 +64,7 @@ def test_highs_decides_a_race_whatever_the_others_do(
     blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
     answer = child.solve(model_of(problem), {"solver": "simplex"})
 
-    def request(highs: HighsRacer) -> None:
+    def request(highs: HighsMethod) -> None:
         highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
 
     def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
@@ -72,7 +72,7 @@ def test_highs_decides_a_race_whatever_the_others_do(
 
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(start, "host_cores", lambda: 8)
-    monkeypatch.setattr(HighsRacer, "_request", request)
+    monkeypatch.setattr(HighsMethod, "_request", request)
     monkeypatch.setattr(where, name, method)
     before = children()
     try:
@@ -121,7 +121,7 @@ def test_a_run_begins_once_the_race_before_has_left_the_devices(
         patched.setattr(start, "THREAD_NONZEROS", -1)
         patched.setattr(interior, "iterate", blocked)
         patched.setattr(
-            HighsRacer,
+            HighsMethod,
             "_request",
             lambda highs: setattr(highs, "future", start_thread(lambda: blocked.begun.wait(30.0) and answer)),
         )
@@ -149,8 +149,8 @@ def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
 
     monkeypatch.setattr(race, "_LAST_AUDITS", 30.0)
     monkeypatch.setattr(race.AuditedPoint, "of", late)
-    last = solve._Solving._take_last_outcomes
-    monkeypatch.setattr(solve._Solving, "_take_last_outcomes", lambda self: (stopping.set(), last(self)))
+    last = race.Race.take_last_outcomes
+    monkeypatch.setattr(race.Race, "take_last_outcomes", lambda self: (stopping.set(), last(self)))
     problem = sparse_program(8)
     result = owner.solve(problem, method="race", time_limit=0.5)
     assert stopping.is_set()
@@ -206,7 +206,7 @@ def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[t
 
     def judged(self: race.Race, one: Any, news: Any) -> Any:
         found = real(self, one, news)
-        if isinstance(one, interior.InteriorRacer) and found.point is not None:
+        if isinstance(one, interior.InteriorMethod) and found.point is not None:
             seen.append((one.method.state.iteration, one.restore is not unchanged))
             if errors:
                 worse = dataclasses.replace(found.point.audit, dual_infeasibility=errors.pop(0))

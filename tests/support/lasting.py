@@ -25,7 +25,7 @@ from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.methods import interior
 
 __all__ = [
     "CASES",

@@ -5,16 +5,16 @@ Divakar, *Primal dual affine scaling on GPUs*, corrected, step by step (``method
 - standard form ``A x = b``, ``0 <= x <= u``: ``forms/standard``, ``forms/columns``
 - an interior solution to begin with: ``interior/method``, ``InteriorPoint.start``
 - ``D = X / S`` and ``A D A^T dy = A D g``: ``interior/worker`` and the kernels ``linprog/point``, ``linprog/matrix``
-- that system by updates of ``(A A^T)^-1``: ``systems/updates``, ``systems/sherman_morrison`` and its kernels; by factors:
-  ``systems/dense``, ``systems/host``, ``systems/fronts`` over ``multifrontal``; which of them: ``systems/choose``, ``systems/costs``
+- that system by updates of ``(A A^T)^-1``: ``systems/updates``, ``systems/sherman_morrison`` and its kernels; by
+  factors: ``systems/dense``, ``systems/host``, ``systems/fronts``; which of them: ``systems/choose``, ``systems/costs``
 - the ratio test and the step: ``interior/method``, ``InteriorPoint.iterate``
 - what an answer is worth: ``verification/audit``, ``verification/verdict``
 
-Mehrotra's method (``"mpc"``) differs in ``InteriorPoint._predict_and_correct``. ``pdhg`` is Lu and Yang's method; ``racers`` runs
-methods together, ``batches`` many small programs, ``solve`` is the entrance.
+Mehrotra's method (``"mpc"``) differs in ``InteriorPoint._predict_and_correct``. ``pdhg`` is Lu and Yang's method;
+``methods`` runs several together, ``batches`` many small programs, ``solve`` is the entrance.
 
-After Saigal (1994); Egidi and Maponi, *A Sherman-Morrison approach to the solution of linear systems*, J. Comput. Appl. Math. 189
-(2006); Mehrotra (1992); Gondzio (1996); Lu and Yang, *Restarted Halpern PDHG for linear programming* (2024).
+After Saigal (1994); Egidi and Maponi, *A Sherman-Morrison approach to the solution of linear systems*, J. Comput. Appl.
+Math. 189 (2006); Mehrotra (1992); Gondzio (1996); Lu and Yang, *Restarted Halpern PDHG for linear programming* (2024).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SOLVER = Solver(
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.validate", "validate"),
-    solve_on_host=LazyImport(f"{__name__}.racers.at_once", "solve_on_host"),
+    solve_on_host=LazyImport(f"{__name__}.methods.at_once", "solve_on_host"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("primal_objective", "Primal objective"),

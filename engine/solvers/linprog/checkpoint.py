@@ -1,4 +1,4 @@
-"""Checkpoints of linear programs: what the racers save, and the checks of what is restored."""
+"""Checkpoints of linear programs: what the methods save, and the checks of what is restored."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...base.context import RunContext
 from ...errors import RunFolderError
 from .forms.standard import Prepared
 from .interior.driver import Counters
+from .methods.base import Method
+from .methods.interior import InteriorMethod
+from .methods.pdhg import PdhgMethod
 from .options import Options
 from .problem import LinearProgram
-from .racers.base import Racer
-from .racers.interior import InteriorRacer
-from .racers.pdhg import PdhgRacer
 from .schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
 
 __all__ = ["Restored", "check_restored", "restored_of", "saved"]
@@ -24,9 +24,9 @@ __all__ = ["Restored", "check_restored", "restored_of", "saved"]
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
 _ARRAYS = () if SCHEMA.checkpoint is None else SCHEMA.checkpoint.arrays
-_ITERATES: dict[type[Racer], tuple[Callable[[CheckpointState], bool], tuple[str, ...]]] = {
-    InteriorRacer: (has_interior, ("interior", "iteration", "last_step")),
-    PdhgRacer: (has_pdhg, ("pdhg", "pdhg_iteration", "pdhg_weight")),
+_ITERATES: dict[type[Method], tuple[Callable[[CheckpointState], bool], tuple[str, ...]]] = {
+    InteriorMethod: (has_interior, ("interior", "iteration", "last_step")),
+    PdhgMethod: (has_pdhg, ("pdhg", "pdhg_iteration", "pdhg_weight")),
 }
 """Whether each method has saved an iterate, and the scalars of it; the schema names the arrays."""
 
@@ -87,8 +87,8 @@ def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
 
 
 def saved(
-    racers: Sequence[Racer],
-    ended: Sequence[Racer],
+    methods: Sequence[Method],
+    ended: Sequence[Method],
     form: Form,
     counters: Counters,
     history: list[list[float]],
@@ -99,14 +99,14 @@ def saved(
 
     Parameters
     ----------
-    racers : sequence of Racer
+    methods : sequence of Method
         Those at work.
-    ended : sequence of Racer
+    ended : sequence of Method
         Those that have ended.
     form : str
         Of the program that they work on.
     counters : dict
-        Of what has ended, and of earlier starts; the work of the racers is added.
+        Of what has ended, and of earlier starts; the work of the methods is added.
     history : list of rows
         Of what has ended, and of earlier starts.
     pdhg_alone : bool
@@ -115,8 +115,8 @@ def saved(
         The checkpoint of the start before: a method that has not begun may still go on from its iterate.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    interior = next((racer for racer in racers if isinstance(racer, InteriorRacer)), None)
-    pdhg = next((racer for racer in racers if isinstance(racer, PdhgRacer)), None)
+    interior = next((method for method in methods if isinstance(method, InteriorMethod)), None)
+    pdhg = next((method for method in methods if isinstance(method, PdhgMethod)), None)
     state: dict[str, Any] = {
         "form": form,
         "rows": counters["rows"],
@@ -129,9 +129,9 @@ def saved(
     }
     rows = list(history)
     if restored is not None:
-        begun, (given, before) = [*racers, *ended], restored
+        begun, (given, before) = [*methods, *ended], restored
         for kind, (has_iterate, scalars) in _ITERATES.items():
-            if has_iterate(before) and not any(isinstance(racer, kind) for racer in begun):
+            if has_iterate(before) and not any(isinstance(method, kind) for method in begun):
                 arrays |= {spec.name: given[spec.name] for spec in _ARRAYS if spec.required_if is has_iterate}
                 state |= {name: getattr(before, name) for name in scalars}
     kept = None if interior is None else interior.save()
@@ -147,8 +147,8 @@ def saved(
         rows += pdhg.history if pdhg_alone else []
     arrays["history"] = np.array(rows, np.float64).reshape(-1, 10)
     total = dict(counters)
-    for racer in racers:
-        racer.count(total)
+    for method in methods:
+        method.count(total)
     if interior is not None:  # those behind the iterate that is kept will be made again
         total["iterations"] = counters["iterations"]
         if kept is not None:

@@ -24,9 +24,9 @@ from .highs.presolve import mixed_integer, simplex_here
 from .highs.process import ChildError
 from .highs.threads import start_thread, wait_for
 from .interior.driver import Counters
+from .methods.base import first_counters
 from .options import Options
 from .problem import LinearProgram
-from .racers.base import first_counters
 from .verification.audit import infeasibility_of_sides
 from .verification.by_highs import judge_by_highs
 from .verification.outcome import Proof

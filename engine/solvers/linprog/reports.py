@@ -8,8 +8,8 @@ import numpy as np
 
 from ...base.context import RunContext
 from ...base.result import Result, Status
+from .methods.base import Method
 from .options import Options
-from .racers.base import Racer
 from .verification.audit import Audit
 
 __all__ = ["report_error", "report_race"]
@@ -29,18 +29,18 @@ def report_error(run: RunContext, found: Audit, options: Options, ended: Status 
 
 
 def report_race(
-    run: RunContext, winner: Racer | None, closed: Sequence[Racer], ended: Sequence[Racer], result: Result
+    run: RunContext, winner: Method | None, closed: Sequence[Method], ended: Sequence[Method], result: Result
 ) -> None:
     """Report who has won and how far the others were, also as arrays of the result."""
-    others = [racer for racer in closed if racer is not winner]
+    others = [method for method in closed if method is not winner]
     order = [*([winner] if winner is not None else []), *others]
     if not order:
         return
-    result.arrays["racers"] = np.array([racer.name for racer in order])
-    result.arrays["racer_errors"] = np.array([racer.error for racer in order])
+    result.arrays["racers"] = np.array([method.name for method in order])
+    result.arrays["racer_errors"] = np.array([method.error for method in order])
     result.arrays["racer_outcomes"] = np.array(
-        ["won" if racer is winner else "ended" if racer in ended else "stopped" for racer in order]
+        ["won" if method is winner else "ended" if method in ended else "stopped" for method in order]
     )
     first = f"{winner.name} has won" if winner is not None else "no method has won"
-    rest = ", ".join(f"{racer.name}: error {racer.error:.1e}" for racer in others)
+    rest = ", ".join(f"{method.name}: error {method.error:.1e}" for method in others)
     run.notice(f"race: {first}" + (f"; {rest}" if rest else ""))

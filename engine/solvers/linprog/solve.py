@@ -23,16 +23,13 @@ from .forms.standard import NoOptimum, Prepared, prepare
 from .highs.presolve import Presolve
 from .highs.process import ChildError
 from .highs.vertex import lacks_basis, move_to_vertex
-from .mixed_integer import solve_mixed_integer
-from .options import Options
-from .problem import LinearProgram
-from .racers.at_once import solve_at_once
-from .racers.base import Decided, Restore, unchanged
-from .racers.highs import HighsThread
-from .racers.interior import InteriorRacer
-from .racers.pdhg import PdhgRacer
-from .racers.race import WAIT_SECONDS, Race
-from .racers.start import (
+from .methods.at_once import solve_at_once
+from .methods.base import Decided, Restore, unchanged
+from .methods.highs import HighsThread
+from .methods.interior import InteriorMethod
+from .methods.pdhg import PdhgMethod
+from .methods.race import WAIT_SECONDS, Race
+from .methods.start import (
     FIRST_WAIT,
     head_start,
     keep_helpers,
@@ -41,9 +38,12 @@ from .racers.start import (
     start_highs_interior,
     start_highs_simplex,
 )
+from .mixed_integer import solve_mixed_integer
+from .options import Options
+from .problem import LinearProgram
 from .reports import report_error, report_race
 from .schema import Form
-from .validate import PRESOLVE_DENSITY, is_presolved
+from .validate import PRESOLVE_DENSITY, is_presolved, method_for
 from .verification.by_highs import judge_balanced_by_highs, judge_by_highs
 from .verification.search import Certificates
 from .warm_start import initial_point
@@ -95,11 +95,13 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunCo
         return _Solving(problem, options, pool, run).result()
 
 
-class _Solving(Race):
+class _Solving:
     """One solving, from presolve to result."""
 
     def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> None:
-        super().__init__(problem, options, pool, run)
+        self.problem, self.options, self.pool, self.run = problem, options, pool, run
+        self.method = method_for(problem, options)
+        self.race = Race(problem, options, pool, run, self.method)
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
         self._initial = initial_point(problem, options) if run.restored is None else None
@@ -107,26 +109,26 @@ class _Solving(Race):
         self.restored = restored_of(run)
         if self.restored is not None:
             arrays, state = self.restored
-            self.counters |= state.counters
+            self.race.counters |= state.counters
             self._form = state.form
-            self.history = arrays["history"].tolist()
+            self.race.history = arrays["history"].tolist()
 
     def result(self) -> Result:
         """Presolve, solve, and judge what was found."""
         with contextlib.ExitStack() as stack:
             if self.method == "race":  # an audit gives the interpreter's lock away a hundred times
                 stack.enter_context(PROMPT_THREADS)
-            stack.callback(self._close_racers, wait_for_them=False)
+            stack.callback(self.race.close_all, wait_for_them=False)
             try:
                 ended = self._search(stack)
             except StopRequested as stop:
                 ended = stop.status
                 self._stopped()
             except DeviceError:
-                with contextlib.suppress(DeviceError):  # what the other racers have is kept
+                with contextlib.suppress(DeviceError):  # what the other methods have is kept
                     self._save_checkpoint()
                 raise
-            self._close_racers(wait_for_them=False)
+            self.race.close_all(wait_for_them=False)
         if self.method == "race":
             keep_helpers(self.pool)
         return self._judged(ended)
@@ -134,17 +136,17 @@ class _Solving(Race):
     def _search(self, stack: contextlib.ExitStack) -> Status | None:
         """Find the best point, or a proof; a status if the methods ended without either."""
         began = time.perf_counter()
-        self._poll()
+        self.race.poll()
         self._judge_initial()
         self._solve_at_once()
         no_optimum = False
         with contextlib.suppress(Decided):
-            if self.method == "race" and not self._decided:
+            if self.method == "race" and not self.race.is_decided:
                 self._start_highs(began)
             program = self.problem if self._form == "given" else None
             restore: Restore = unchanged
             presolving = 0.0
-            if not self._decided and self._form == "presolved":
+            if not self.race.is_decided and self._form == "presolved":
                 since = time.perf_counter()
                 program, restore = self._presolved(stack)
                 presolving = time.perf_counter() - since
@@ -153,58 +155,58 @@ class _Solving(Race):
                     resumed = self.restored is not None
                     alone = FIRST_WAIT if resumed else head_start(self.pool.members[0], self.run.time_left)
                     self._await_highs(began + alone)
-            if program is not None and not self._decided:
+            if program is not None and not self.race.is_decided:
                 self._start_own(program, restore, presolving)
             self._race()
-        return None if self._decided else self._without_optimum(no_optimum)
+        return None if self.race.is_decided else self._without_optimum(no_optimum)
 
     def _judge_initial(self) -> None:
         """Audit the point that the options give: it may be an optimum, or at least feasible."""
         if self._initial is None:
             return
         x, y = self._initial
-        error = self.verdict.consider(x, np.zeros(self.problem.m) if y is None else y)
-        self._solved_at_once = error <= self.options.tolerance
-        best = self.verdict.best
+        error = self.race.verdict.consider(x, np.zeros(self.problem.m) if y is None else y)
+        self.race.is_solved = error <= self.options.tolerance
+        best = self.race.verdict.best
         if best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
             self.run.incumbent(self.sign * best.audit.primal, None, best.x)
 
     def _solve_at_once(self) -> None:
         """Let HiGHS's simplex method solve a small program before anything is started for it."""
-        if self._decided or self.restored is not None:
+        if self.race.is_decided or self.restored is not None:
             return
-        found = solve_at_once(self.problem, self.options, self.verdict, self.run.time_left, self._poll)
+        found = solve_at_once(self.problem, self.options, self.race.verdict, self.run.time_left, self.race.poll)
         if found is None:
             return
-        self.counters["highs_iterations"] = found.iterations
-        self._solved_at_once, self.arrays = found.solved, found.arrays
+        self.race.counters["highs_iterations"] = found.iterations
+        self.race.is_solved, self.arrays = found.solved, found.arrays
         if found.solved:
             self.run.notice("HiGHS's simplex method has solved the program; no device was needed")
 
     def _without_optimum(self, presolve_found_none: bool) -> Status | None:
         """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
-        near, resumed = self.verdict.best_is(_NEARLY), self._form == "balanced"
+        near, resumed = self.race.verdict.best_is(_NEARLY), self._form == "balanced"
         if self._form != "balanced" and not near:
             status = self._certificate(presolve_found_none)
             if status is None or self._limited:
                 return status
-        if not self.verdict.best_is(self.options.acceptable) and not self._limited:
+        if not self.race.verdict.best_is(self.options.acceptable) and not self._limited:
             self._solve_balanced()
-        if self._decided or self.verdict.best_is(self.options.acceptable):
+        if self.race.is_decided or self.race.verdict.best_is(self.options.acceptable):
             return None
         return self._certificate(presolve_found_none) if near or resumed else Status.ITERATION_LIMIT
 
     @property
     def _limited(self) -> bool:
         """Whether the iterations that the options allow have run out."""
-        limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
+        limited = any(isinstance(method, InteriorMethod) and method.limited for method in self.race.finished)
         return limited or self.options.max_iterations == 0 or self.method == "pdhg"
 
     def _solve_balanced(self) -> None:
         """Solve the program with all its numbers scaled: its tiny or huge sides may be what the methods failed at."""
         self._form, self.restored = "balanced", None if self._form != "balanced" else self.restored
-        self._close_racers()
-        self.finished.clear()
+        self.race.close_all()
+        self.race.finished.clear()
         self.run.notice("no point has passed the audit; rows, columns and sides are scaled together")
         try:
             scaled = balanced(self.problem)
@@ -213,23 +215,24 @@ class _Solving(Race):
         with contextlib.suppress(Decided):
             self._start_own(scaled.program, scaled.restore)
             self._race()
-        if not self._decided and self.options.method in ("auto", "race"):
-            judge_balanced_by_highs(scaled, self.verdict, self._poll)
+        if not self.race.is_decided and self.options.method in ("auto", "race"):
+            judge_balanced_by_highs(scaled, self.race.verdict, self.race.poll)
 
     def _start_highs(self, began: float) -> None:
         """Start HiGHS; its interior-point method only where the simplex method has no answer at once."""
-        given = self.problem, self.options.tolerance, self.run
+        problem, tolerance, race = self.problem, self.options.tolerance, self.race
         keep_helpers(self.pool)
-        self.racers += start_highs_simplex(*given)
-        if self.problem.nonzeros <= _SOON_NONZEROS:
+        race.methods += start_highs_simplex(problem, tolerance, self.run)
+        if problem.nonzeros <= _SOON_NONZEROS:
             self._await_highs(began + FIRST_WAIT)
-        if not self._decided:
-            self.racers += start_highs_interior(*given, self.pool.members[0], self.racers)
+        if not race.is_decided:
+            race.methods += start_highs_interior(problem, tolerance, self.run, self.pool.members[0], race.methods)
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; it may decide the race."""
-        while (self.racers or self._pending) and not self._decided and (left := until - time.perf_counter()) > 0.0:
-            self._listen(min(left, WAIT_SECONDS))
+        race = self.race
+        while race.has_work and not race.is_decided and (left := until - time.perf_counter()) > 0.0:
+            race.listen(min(left, WAIT_SECONDS))
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
@@ -237,13 +240,14 @@ class _Solving(Race):
         alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
         if alone or not self.options.presolve or not is_presolved(self.problem):
             return self.problem, unchanged
-        thread = next((racer for racer in self.racers if isinstance(racer, HighsThread)), None)
+        thread = next((method for method in self.race.methods if isinstance(method, HighsThread)), None)
         here = None if thread is None else thread.here
-        poll = self._raise_if_decided if self.racers else self._poll
+        poll = self.race.raise_if_ended if self.race.methods else self.race.poll
         raced = here is not None and self.restored is None
         patience = presolve_patience(self.pool.members[0]) if raced else math.inf
         try:
-            presolve = stack.enter_context(self._run_concurrently(lambda: Presolve(self.problem, poll, here), patience))
+            opened = self.race.run_concurrently(lambda: Presolve(self.problem, poll, here), patience)
+            presolve = stack.enter_context(opened)
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, unchanged
@@ -252,13 +256,13 @@ class _Solving(Race):
             self.run.notice("presolve has not ended; the interior-point method begins with the program as given")
             return self.problem, unchanged
         if presolve.status == "empty":
-            while any(racer is thread for racer in self.racers):  # it restores the same point
-                self._poll_race()
+            while any(method is thread for method in self.race.methods):  # it restores the same point
+                self.race.poll_updates()
             with contextlib.suppress(ChildError):
-                self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
-            if self.verdict.best_is(self.options.acceptable):
+                self.race.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
+            if self.race.verdict.best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
-                self._solved_at_once = True
+                self.race.is_solved = True
                 return None, unchanged
             return self.problem, unchanged
         if presolve.status in ("infeasible", "unbounded_or_infeasible"):
@@ -276,26 +280,26 @@ class _Solving(Race):
     def _start_own(self, program: LinearProgram, restore: Restore, presolving: float = 0.0) -> None:
         """Start our own methods on the program, unless it is decided without; presolve took so many seconds."""
         since = time.perf_counter()
-        prepared = self._run_concurrently(lambda: prepare(program, scale=self.options.scale))
-        self._poll()
-        self.counters["seconds_prepare"] = presolving + time.perf_counter() - since
+        prepared = self.race.run_concurrently(lambda: prepare(program, scale=self.options.scale))
+        self.race.poll()
+        self.race.counters["seconds_prepare"] = presolving + time.perf_counter() - since
         if isinstance(prepared, NoOptimum):
             if program is self.problem:
-                self.verdict.judge_no_optimum(prepared)
+                self.race.verdict.judge_no_optimum(prepared)
             return
         standard = prepared.standard
-        self.counters["rows"], self.counters["variables"] = standard.m, standard.n
+        self.race.counters["rows"], self.race.counters["variables"] = standard.m, standard.n
         if prepared.removed:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
             try:
-                point = self._run_concurrently(
+                point = self.race.run_concurrently(
                     lambda: restore(*prepared.from_standard(np.zeros(standard.n), np.zeros(standard.m)))
                 )
             except ChildError:
-                self._without_presolve = True
+                self.race.lacks_presolve = True
                 return
-            self._solved_at_once = self.verdict.consider(*point) <= self.options.acceptable
+            self.race.is_solved = self.race.verdict.consider(*point) <= self.options.acceptable
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program, self.options)
@@ -303,15 +307,22 @@ class _Solving(Race):
             self._start_pdhg(program, restore)
         else:
             self._start_interior(prepared, program, restore)
-            self._poll()
+            self.race.poll()
 
     def _start_pdhg(self, program: LinearProgram, restore: Restore) -> None:
-        members = pdhg_members(program, self.pool)
-        same = program is self.problem
-        given = program, self.sign, self.options, self.pool, members, same
-        racer = PdhgRacer(*given, self.restored, self._initial if same else None)
-        racer.restore = restore
-        self.racers.append(racer)
+        is_given = program is self.problem
+        method = PdhgMethod(
+            program,
+            sign=self.sign,
+            options=self.options,
+            pool=self.pool,
+            members=pdhg_members(program, self.pool),
+            certificates=is_given,
+            restored=self.restored,
+            initial=self._initial if is_given else None,
+        )
+        method.restore = restore
+        self.race.methods.append(method)
 
     def _start_interior(self, prepared: Prepared, program: LinearProgram, restore: Restore) -> None:
         values = prepared.values.copy()
@@ -320,36 +331,46 @@ class _Solving(Race):
         members = self.pool.members[:1] if self.method == "race" else self.pool.members
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
         initial = self._initial if program is self.problem else None
-        given = self.options, self.pool, members, self._notice, self.counters, restored, initial, self.method == "race"
         try:
-            racer = self._run_concurrently(lambda: InteriorRacer(prepared, constant, self.sign, *given))
-            racer.restore = restore
-            self.racers.append(racer)
+            method = self.race.run_concurrently(
+                lambda: InteriorMethod(
+                    prepared,
+                    constant=constant,
+                    sign=self.sign,
+                    options=self.options,
+                    pool=self.pool,
+                    members=members,
+                    notice=self.race.notice,
+                    counters=self.race.counters,
+                    restored=restored,
+                    initial=initial,
+                    dense_meanwhile=self.method == "race",
+                )
+            )
+            method.restore = restore
+            self.race.methods.append(method)
         except DeviceError as error:
-            if self.method != "race" or not self.racers:
+            if self.method != "race" or not self.race.methods:
                 raise
             self.run.notice(f"no interior point: {error}", level="warning")
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
     def _race(self) -> None:
-        """Let the racers work until one wins, or all have ended."""
-        while not self._decided and (self.racers or self._pending or self._without_presolve):
-            if self._without_presolve:
+        """Let the methods work until one wins, or all have ended."""
+        while not self.race.is_decided and (self.race.methods or self.race.pending or self.race.lacks_presolve):
+            if self.race.lacks_presolve:
                 self._start_without_presolve()
-            self._listen(WAIT_SECONDS)
-            if not self._decided and self.run.checkpoint_due():
+            self.race.listen(WAIT_SECONDS)
+            if not self.race.is_decided and self.run.checkpoint_due():
                 with contextlib.suppress(DeviceError):  # the update of the method on a failed device has the error
                     self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
         """Let our methods work on the program as given: presolve cannot restore some inner points, or has failed."""
-        self._without_presolve, self._form, self.restored = False, "given", None
-        own = [racer for racer in [*self.racers, *self.finished] if racer.restore is not unchanged]
-        for racer in own:
-            self._end(racer)
-        self.racers = [racer for racer in self.racers if racer not in own]
-        self.finished = [racer for racer in self.finished if racer not in own]
+        self.race.lacks_presolve, self._form, self.restored = False, "given", None
+        race = self.race
+        race.drop([method for method in [*race.methods, *race.finished] if method.restore is not unchanged])
         self.run.notice("presolve could not restore the optimum; the program is solved without it")
         self._start_own(self.problem, unchanged)
 
@@ -357,26 +378,27 @@ class _Solving(Race):
 
     def _certificate(self, presolve_found_none: bool) -> Status | None:
         """Look for a proof that there is no optimum; the status if there is none."""
-        if self.verdict.best_is(self.options.acceptable):
+        if self.race.verdict.best_is(self.options.acceptable):
             return None
         large = self.method == "pdhg" and self.problem.nonzeros > _SEARCHED
         if self.options.max_iterations == 0 or (large and not presolve_found_none):
             return Status.ITERATION_LIMIT
         if presolve_found_none or self._asks_highs_first:
-            judge_by_highs(self.problem, self.verdict, self._poll)
-            if self._decided:
+            judge_by_highs(self.problem, self.race.verdict, self.race.poll)
+            if self.race.is_decided:
                 return None
         prepared = prepare(self.problem, scale=self.options.scale)
         if isinstance(prepared, NoOptimum):
-            self.verdict.judge_no_optimum(prepared)
-            return None if self.verdict.proof is not None else Status.ITERATION_LIMIT
-        search = Certificates(self.problem, self.options, self.pool, self.run, self.counters)
-        self._close_racers()
-        limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
-        self.verdict.proof = search.proof(prepared, self.verdict.best, limited)
-        if self.verdict.proof is None and self.options.method == "auto" and not (limited or self._asks_highs_first):
-            judge_by_highs(self.problem, self.verdict, self._poll)
-        found = self.verdict.proof is not None or self.verdict.best_is(self.options.acceptable)
+            self.race.verdict.judge_no_optimum(prepared)
+            return None if self.race.verdict.proof is not None else Status.ITERATION_LIMIT
+        search = Certificates(self.problem, self.options, self.pool, self.run, self.race.counters)
+        self.race.close_all()
+        limited = any(isinstance(method, InteriorMethod) and method.limited for method in self.race.finished)
+        verdict = self.race.verdict
+        verdict.proof = search.proof(prepared, verdict.best, limited)
+        if verdict.proof is None and self.options.method == "auto" and not (limited or self._asks_highs_first):
+            judge_by_highs(self.problem, verdict, self.race.poll)
+        found = verdict.proof is not None or verdict.best_is(self.options.acceptable)
         return None if found else Status.ITERATION_LIMIT
 
     @property
@@ -389,47 +411,47 @@ class _Solving(Race):
 
         HiGHS is asked only where our methods have no feasible one.
         """
-        self._stopping = True
-        self._take_last_outcomes()
+        self.race.is_stopping = True
+        self.race.take_last_outcomes()
         try:
             self._save_checkpoint()
         except DeviceError as error:
             self.run.notice(f"no checkpoint: {error}", level="warning")
-        for racer in sorted(self.racers, key=lambda racer: racer.shows_last):
-            best = self.verdict.best
-            if racer.shows_last and best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
+        for method in sorted(self.race.methods, key=lambda method: method.shows_last):
+            best = self.race.verdict.best
+            if method.shows_last and best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
                 continue
             with contextlib.suppress(ChildError, DeviceError):
-                point = racer.present_point()
+                point = method.present_point()
                 if point is not None:
-                    self.verdict.consider(*racer.restore(*point))
+                    self.race.verdict.consider(*method.restore(*point))
 
     def _save_checkpoint(self) -> None:
         if self.run.keeps_checkpoints:
-            history = self.history, self.method == "pdhg"
-            found = saved(self.racers, self.finished, self._form, self.counters, *history, self.restored)
+            race, is_pdhg = self.race, self.method == "pdhg"
+            found = saved(race.methods, race.finished, self._form, race.counters, race.history, is_pdhg, self.restored)
             self.run.save_checkpoint(*found)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""
-        verdict, options = self.verdict, self.options
+        verdict, options = self.race.verdict, self.options
         optimal = verdict.proof is None and verdict.best_is(options.acceptable)
         if optimal and lacks_basis(self.arrays, options):
-            self.arrays |= move_to_vertex(verdict, options, self._poll, self.run, self.counters)
-        result = verdict.result(ended or Status.ITERATION_LIMIT, options, self.counters)
+            self.arrays |= move_to_vertex(verdict, options, self.race.poll, self.run, self.race.counters)
+        result = verdict.result(ended or Status.ITERATION_LIMIT, options, self.race.counters)
         if verdict.proof is None and verdict.best is not None:
             report_error(self.run, verdict.best.audit, options, ended)
             if verdict.best.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
-        result.arrays.update(self.factor_arrays)
+        result.arrays.update(self.race.factor_arrays)
         if "method" not in result.arrays:
             chosen = f"race on {counted(host_cores(), 'core')} of the host" if self.method == "race" else self.method
             result.arrays["method"] = np.array(chosen)
-        if self.method == "race" and not self._solved_at_once:
-            report_race(self.run, self.winner, self._closed, self.finished, result)
-        if self.history:
-            result.arrays["history"] = np.array(self.history)
+        if self.method == "race" and not self.race.is_solved:
+            report_race(self.run, self.race.winner, self.race.closed, self.race.finished, result)
+        if self.race.history:
+            result.arrays["history"] = np.array(self.race.history)
         return result

@@ -46,7 +46,7 @@ def open_system(
     members: Sequence[Member],
     counters: Counters,
     notice: Callable[[str], None],
-    at_once: bool = False,
+    dense_meanwhile: bool = False,
 ) -> PoolSystem:
     """A system on members of a pool, to be used as a context manager; its memory is planned first.
 
@@ -65,7 +65,7 @@ def open_system(
         Gets the planned memory of a device.
     notice : callable
         Called with a sentence if the linear algebra is not the fastest one.
-    at_once : bool
+    dense_meanwhile : bool
         Whether a dense factor may be used until a sparse one's pattern has been analysed.
 
     Raises
@@ -98,7 +98,7 @@ def open_system(
         form=_FORMS.get(options.linear_solver, "normal"),
         block=options.block,
         dense_fits=dense_fits,
-        dense_meanwhile=at_once,
+        dense_meanwhile=dense_meanwhile,
     )
     return system
 

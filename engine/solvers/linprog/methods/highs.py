@@ -21,9 +21,9 @@ from ..interior.driver import Counters
 from ..problem import LinearProgram
 from ..verification.by_highs import judge
 from ..verification.verdict import Verdict
-from .base import MethodUpdate, Racer
+from .base import Method, MethodUpdate
 
-__all__ = ["HighsInteriorThread", "HighsRacer", "HighsThread"]
+__all__ = ["HighsInteriorThread", "HighsMethod", "HighsThread"]
 
 Vector = NDArray[np.float64]
 _LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point
@@ -57,7 +57,7 @@ def _update_of(found: dict[str, Any], final: bool) -> MethodUpdate:
     )
 
 
-class HighsThread(Racer):
+class HighsThread(Method):
     """HiGHS's simplex method in a thread of this process, which starts sooner than a process.
 
     Parameters
@@ -143,11 +143,11 @@ class HighsInteriorThread(HighsThread):
 
     is_final = False
 
-    def __init__(self, simplex: HighsThread, child: Callable[[], HighsRacer], tolerance: float) -> None:
+    def __init__(self, simplex: HighsThread, child: Callable[[], HighsMethod], tolerance: float) -> None:
         self.name = "HiGHS ipm"
         self.iterations = 0
         self.here, self._new_child = simplex.here, child
-        self._child: HighsRacer | None = None
+        self._child: HighsMethod | None = None
         options = _options("ipm", tolerance)
         del options["threads"], options["solver"]
         self.future = start_thread(lambda: self.here.solve_interior(options))
@@ -185,7 +185,7 @@ class HighsInteriorThread(HighsThread):
 
 
 @dataclass(eq=False)
-class HighsRacer(Racer):
+class HighsMethod(Method):
     """HiGHS in a child process, on the program as given.
 
     Parameters

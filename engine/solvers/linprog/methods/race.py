@@ -21,11 +21,10 @@ from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram
-from ..validate import method_for
 from ..verification.outcome import AuditedPoint, Proof
 from ..verification.verdict import Verdict
-from .base import Decided, MethodUpdate, Racer, first_counters, unchanged
-from .interior import InteriorRacer
+from .base import Decided, Method, MethodUpdate, first_counters, unchanged
+from .interior import InteriorMethod
 
 __all__ = ["WAIT_SECONDS", "Race"]
 
@@ -51,13 +50,13 @@ class _AuditOutcome:
 class _PendingAudit:
     """An update that is being audited."""
 
-    racer: Racer
+    method: Method
     update: MethodUpdate
     outcome: Future[_AuditOutcome]
 
     @property
     def holds(self) -> bool:
-        """Whether the racer does nothing until its update is audited."""
+        """Whether the method does nothing until its update is audited."""
         return self.update.point is not None or self.update.ended
 
 
@@ -65,42 +64,57 @@ class Race:
     """Methods at work on one program, and what they have found; a race, or one method alone.
 
     The thread that calls these methods waits for nothing but updates while several methods race: points are restored
-    and audited on threads, and so is everything that prepares a method (:meth:`_run_concurrently`). A method that has
+    and audited on threads, and so is everything that prepares a method (:meth:`run_concurrently`). A method that has
     lost is closed on a thread that the pool waits for before its devices are used again.
     """
 
-    def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> None:
+    def __init__(
+        self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext, method: str
+    ) -> None:
         self.problem = problem
         self.options = options
         self.pool = pool
         self.run = run
-        self.method = method_for(problem, options)
+        self.is_race, self._is_pdhg = method == "race", method == "pdhg"
         self.verdict = Verdict(problem, options.acceptable)
         self.history: list[list[float]] = []
         self.counters: Counters = first_counters(problem)
-        self.racers: list[Racer] = []
-        self.finished: list[Racer] = []
-        self.winner: Racer | None = None
-        self._pending: list[_PendingAudit] = []
-        self._closed: list[Racer] = []
+        self.methods: list[Method] = []
+        self.finished: list[Method] = []
+        self.winner: Method | None = None
+        self.pending: list[_PendingAudit] = []
+        self.closed: list[Method] = []
         self.factor_arrays: dict[str, NDArray[Any]] = {}
         self._ended = threading.Event()
-        self._solved_at_once = False
-        self._without_presolve = False
-        self._stopping = False
+        self.is_solved = False
+        self.lacks_presolve = False
+        self.is_stopping = False
 
     @property
-    def _decided(self) -> bool:
-        return self.verdict.proof is not None or self.winner is not None or self._solved_at_once
+    def has_work(self) -> bool:
+        """Whether a method works, or an audit is pending."""
+        return bool(self.methods or self.pending)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there is a proof, a winner, or a solution that needed no method."""
+        return self.verdict.proof is not None or self.winner is not None or self.is_solved
 
     # --- waiting ------------------------------------------------------------------------------------------------
 
-    def _poll(self) -> None:
+    def drop(self, methods: list[Method]) -> None:
+        """Close methods and forget them."""
+        for method in methods:
+            self.close(method)
+        self.methods = [method for method in self.methods if method not in methods]
+        self.finished = [method for method in self.finished if method not in methods]
+
+    def poll(self) -> None:
         """Look at the run's controls; not any more once the run is being stopped."""
-        if not self._stopping:
+        if not self.is_stopping:
             self.run.poll()
 
-    def _raise_if_decided(self) -> None:
+    def raise_if_ended(self) -> None:
         """Called by threads that work for the race.
 
         Raises
@@ -111,39 +125,39 @@ class Race:
         if self._ended.is_set():
             raise ChildError("the race has ended")
 
-    def _notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
         """A notice of the run, unless the race has ended."""
         if not self._ended.is_set():
             self.run.notice(message, level)
 
-    def _listen(self, timeout: float, *others: Future[Any]) -> None:
+    def listen(self, timeout: float, *others: Future[Any]) -> None:
         """Wait for updates, or for one of these futures, and take them."""
-        self._poll()
-        held = [pending.racer for pending in self._pending if pending.holds]
-        at_work = [racer for racer in self.racers if racer not in held]
-        futures = [*others, *(racer.future for racer in at_work), *(pending.outcome for pending in self._pending)]
+        self.poll()
+        held = [pending.method for pending in self.pending if pending.holds]
+        at_work = [method for method in self.methods if method not in held]
+        futures = [*others, *(method.future for method in at_work), *(pending.outcome for pending in self.pending)]
         wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
-        for pending in [pending for pending in self._pending if pending.outcome.done()]:
-            if not self._decided:
+        for pending in [pending for pending in self.pending if pending.outcome.done()]:
+            if not self.is_decided:
                 self._take_outcome(pending)
-        for racer in [racer for racer in at_work if racer.future.done()]:
-            if not self._decided and racer in self.racers:
-                self._take_update(racer)
+        for method in [method for method in at_work if method.future.done()]:
+            if not self.is_decided and method in self.methods:
+                self._take_update(method)
 
-    def _poll_race(self, *others: Future[Any]) -> None:
-        """:meth:`_listen` while something is prepared.
+    def poll_updates(self, *others: Future[Any]) -> None:
+        """:meth:`listen` while something is prepared.
 
         Raises
         ------
         Decided
             If an update decides the race.
         """
-        self._listen(WAIT_SECONDS, *others)
-        if self._decided:
+        self.listen(WAIT_SECONDS, *others)
+        if self.is_decided:
             raise Decided
 
-    def _run_concurrently(self, function: Callable[[], T], patience: float = math.inf) -> T:
-        """Call a function on a thread and take the updates of the racers meanwhile; here if there are none.
+    def run_concurrently(self, function: Callable[[], T], patience: float = math.inf) -> T:
+        """Call a function on a thread and take the updates of the methods meanwhile; here if there are none.
 
         If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
         closed.
@@ -155,14 +169,14 @@ class Race:
         TimeoutError
             If the patience is over.
         """
-        if not self.racers:
+        if not self.methods:
             return function()
         future, until = start_thread(function), time.perf_counter() + patience
         try:
             while not future.done():
                 if time.perf_counter() >= until:
                     raise TimeoutError
-                self._poll_race(future)
+                self.poll_updates(future)
             return future.result()
         except BaseException:
             self.pool.defer(start_thread(lambda: _close_late(future)))
@@ -170,25 +184,25 @@ class Race:
 
     # --- updates ------------------------------------------------------------------------------------------------
 
-    def _take_update(self, racer: Racer) -> None:
+    def _take_update(self, method: Method) -> None:
         try:
-            update = racer.collect()
+            update = method.collect()
         except DeviceError as error:
-            if len(self.racers) == 1:
+            if len(self.methods) == 1:
                 raise
-            self.run.notice(f"{racer.name} has ended: {error}", level="warning")
+            self.run.notice(f"{method.name} has ended: {error}", level="warning")
             update = MethodUpdate(ended=True)
-        racer.report(self.run)
+        method.report(self.run)
         if update.point is None and update.farkas is None and update.ray is None:
             if update.ended:
-                self._finish(racer)
+                self._finish(method)
             return
-        if self.method != "race":
-            self._take_outcome(_PendingAudit(racer, update, _done(self._audited(racer, update))))
-        elif update.point is not None or update.ended or all(pending.racer is not racer for pending in self._pending):
-            self._pending.append(_PendingAudit(racer, update, start_thread(lambda: self._audited(racer, update))))
+        if not self.is_race:
+            self._take_outcome(_PendingAudit(method, update, _done(self._audited(method, update))))
+        elif update.point is not None or update.ended or all(pending.method is not method for pending in self.pending):
+            self.pending.append(_PendingAudit(method, update, start_thread(lambda: self._audited(method, update))))
 
-    def _audited(self, racer: Racer, update: MethodUpdate) -> _AuditOutcome:
+    def _audited(self, method: Method, update: MethodUpdate) -> _AuditOutcome:
         """Check certificates, and restore and audit a point; on any thread."""
         point, verdict = update.point, self.verdict
         proof = None if update.farkas is None else verdict.proof_by_farkas(update.farkas)
@@ -196,84 +210,84 @@ class Race:
             proof = verdict.proof_by_ray(update.ray, point[0] if point is not None and update.original else None)
         if proof is not None or point is None:
             return _AuditOutcome(proof)
-        restore = unchanged if update.original else racer.restore
+        restore = unchanged if update.original else method.restore
         try:
             return _AuditOutcome(point=AuditedPoint.of(self.problem, *restore(*point)))
         except ChildError:
             return _AuditOutcome(lost=True)
 
     def _take_outcome(self, pending: _PendingAudit) -> None:
-        """The racer wins, goes on, or has ended."""
-        if pending in self._pending:
-            self._pending.remove(pending)
-        racer, found = pending.racer, pending.outcome.result()
-        if racer in self._closed:  # presolve has been given up meanwhile
+        """The method wins, goes on, or has ended."""
+        if pending in self.pending:
+            self.pending.remove(pending)
+        method, found = pending.method, pending.outcome.result()
+        if method in self.closed:  # presolve has been given up meanwhile
             return
         ended = pending.update.ended
         if found.proof is not None:
-            self.verdict.proof, self.winner = found.proof, racer
+            self.verdict.proof, self.winner = found.proof, method
             return
         if found.lost:
-            self._without_presolve = ended = True
+            self.lacks_presolve = ended = True
         elif found.point is not None:
-            ended |= self._accept_or_refine(racer, pending.update, found.point)
+            ended |= self._accept_or_refine(method, pending.update, found.point)
         if ended and self.winner is None:
-            self._finish(racer)
+            self._finish(method)
 
-    def _accept_or_refine(self, racer: Racer, update: MethodUpdate, point: AuditedPoint) -> bool:
-        """By its audit the racer wins, goes on or has ended; returns whether it has ended."""
+    def _accept_or_refine(self, method: Method, update: MethodUpdate, point: AuditedPoint) -> bool:
+        """By its audit the method wins, goes on or has ended; returns whether it has ended."""
         self.verdict.take(point)
-        error = racer.error = point.audit.error
+        error = method.error = point.audit.error
         good = error <= self.options.acceptable
         if error <= self.options.tolerance or (good and (update.original or (update.final and not update.ended))):
-            self.winner = racer
+            self.winner = method
             return False
         if update.final:
             return True
-        racer.refusals += 1
-        refused = racer.refusals >= _MOST_REFUSALS or error > _HOPELESS
-        if refused and not good and not update.original and racer.restore is not unchanged:
-            self._without_presolve = True
+        method.refusals += 1
+        refused = method.refusals >= _MOST_REFUSALS or error > _HOPELESS
+        if refused and not good and not update.original and method.restore is not unchanged:
+            self.lacks_presolve = True
             return True
-        racer.refine()
+        method.refine()
         return False
 
-    def _finish(self, racer: Racer) -> None:
-        """A racer has ended by itself."""
-        self.racers.remove(racer)
-        self.finished.append(racer)
+    def _finish(self, method: Method) -> None:
+        """A method has ended by itself."""
+        self.methods.remove(method)
+        self.finished.append(method)
 
-    def _take_last_outcomes(self) -> None:
+    def take_last_outcomes(self) -> None:
         """Wait a moment for the points that are being audited: the run is being stopped."""
-        wait([pending.outcome for pending in self._pending], timeout=_LAST_AUDITS)
-        for pending in [pending for pending in self._pending if pending.outcome.done()]:
-            with suppress(DeviceError):  # a racer that is not good enough yet goes on, for nothing
+        wait([pending.outcome for pending in self.pending], timeout=_LAST_AUDITS)
+        for pending in [pending for pending in self.pending if pending.outcome.done()]:
+            with suppress(DeviceError):  # a method that is not good enough yet goes on, for nothing
                 self._take_outcome(pending)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def _close_racers(self, wait_for_them: bool = True) -> None:
+    def close_all(self, wait_for_them: bool = True) -> None:
         """Close all; without waiting, on threads that the pool waits for before its devices are used again."""
         if not wait_for_them:
             self._ended.set()
-        for racer in [*self.racers, *self.finished]:
-            self._end(racer, wait_for_them)
+        for method in [*self.methods, *self.finished]:
+            self.close(method, wait_for_them)
 
-    def _end(self, racer: Racer, wait_for_it: bool = True) -> None:
-        """Close a racer, once, and keep its counters and history."""
-        if racer in self._closed:
+    def close(self, method: Method, wait_for_it: bool = True) -> None:
+        """Close a method, once, and keep its counters and history."""
+        if method in self.closed:
             return
-        self._closed.append(racer)
+        self.closed.append(method)
         if wait_for_it:
             with suppress(DeviceError):
-                racer.close()
-        racer.count(self.counters)
-        if isinstance(racer, InteriorRacer) and self.run.keeps_checkpoints:
-            self.factor_arrays = racer.factor_arrays() or self.factor_arrays
-        own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
-        self.history += list(getattr(racer, "history", [])) if own else []
+                method.close()
+        method.count(self.counters)
+        if isinstance(method, InteriorMethod) and self.run.keeps_checkpoints:
+            self.factor_arrays = method.factor_arrays() or self.factor_arrays
+        own = isinstance(method, InteriorMethod) or self._is_pdhg
+        self.history += list(getattr(method, "history", [])) if own else []
         if not wait_for_it:
-            self.pool.defer(start_thread(racer.close))
+            self.pool.defer(start_thread(method.close))
 
 
 def _done(result: T) -> Future[T]:

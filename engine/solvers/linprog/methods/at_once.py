@@ -148,33 +148,33 @@ def _is_raced(problem: LinearProgram, options: Options) -> bool:
     return small and _is_left_to_us(options) and given_basis(problem, options) is None
 
 
-def _arrays(verdict: Verdict, method: str, racers: list[str]) -> dict[str, NDArray[Any]]:
+def _arrays(verdict: Verdict, method: str, methods: list[str]) -> dict[str, NDArray[Any]]:
     """Of a result: who has solved the program, the winner first."""
     best = verdict.best if verdict.proof is None else None
     return {
         "method": np.array(method),
-        "racers": np.array(racers),
-        "racer_outcomes": np.array(["won", "stopped"][: len(racers)]),
-        "racer_errors": np.array([np.nan if best is None else best.audit.error, np.nan][: len(racers)]),
+        "racers": np.array(methods),
+        "racer_outcomes": np.array(["won", "stopped"][: len(methods)]),
+        "racer_errors": np.array([np.nan if best is None else best.audit.error, np.nan][: len(methods)]),
     }
 
 
 def _solve_beside(problem: LinearProgram, options: Options, verdict: Verdict, patience: float) -> AtOnce:
     """Let both methods of HiGHS work for some seconds."""
     until = time.perf_counter() + patience
-    racers = start_on_host(problem, options.tolerance)
-    left = racers
+    methods = start_on_host(problem, options.tolerance)
+    left = methods
     try:
         while left and (seconds := until - time.perf_counter()) > 0.0:
-            wait([racer.future for racer in left], seconds, FIRST_COMPLETED)
-            for racer in [racer for racer in left if racer.future.done()]:
-                racer.judge(verdict)
+            wait([method.future for method in left], seconds, FIRST_COMPLETED)
+            for method in [method for method in left if method.future.done()]:
+                method.judge(verdict)
                 if verdict.proof is not None or verdict.best_is(options.tolerance):
-                    names = [racer.name, *(other.name for other in racers if other is not racer)]
+                    names = [method.name, *(other.name for other in methods if other is not method)]
                     arrays = _arrays(verdict, "HiGHS alone, before devices are opened", names)
-                    return AtOnce(True, racer.iterations, arrays)
-            left = [racer for racer in left if not racer.future.done()]
+                    return AtOnce(True, method.iterations, arrays)
+            left = [method for method in left if not method.future.done()]
     finally:
-        for racer in racers:
-            racer.close()
+        for method in methods:
+            method.close()
     return AtOnce()

@@ -24,9 +24,9 @@ from ..pdhg import PdhgMeasures, PdhgWorker, Rank
 from ..problem import LinearProgram
 from ..schema import CheckpointState
 from ..warm_start import Point
-from .base import MethodUpdate, Racer
+from .base import Method, MethodUpdate
 
-__all__ = ["PdhgRacer"]
+__all__ = ["PdhgMethod"]
 
 Vector = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Abandoned(Exception):
     """The run has ended while the program was being scaled."""
 
 
-class PdhgRacer(Racer):
+class PdhgMethod(Method):
     """The primal-dual hybrid gradient method, on one device or on several that share the program.
 
     Parameters
@@ -58,6 +58,7 @@ class PdhgRacer(Racer):
     def __init__(
         self,
         program: LinearProgram,
+        *,
         sign: float,
         options: Options,
         pool: DevicePool,

@@ -15,8 +15,8 @@ from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
 from ..problem import LinearProgram
-from .base import Racer
-from .highs import HighsInteriorThread, HighsRacer, HighsThread
+from .base import Method
+from .highs import HighsInteriorThread, HighsMethod, HighsThread
 
 __all__ = [
     "FIRST_WAIT",
@@ -64,10 +64,10 @@ def start_on_host(problem: LinearProgram, tolerance: float) -> list[HighsThread 
     simplex = HighsThread(problem, tolerance)
     if host_cores() < _FEWEST_CORES:
         return [simplex]
-    return [simplex, HighsInteriorThread(simplex, partial(HighsRacer, problem, "ipm", tolerance, "yes"), tolerance)]
+    return [simplex, HighsInteriorThread(simplex, partial(HighsMethod, problem, "ipm", tolerance, "yes"), tolerance)]
 
 
-def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Racer]:
+def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Method]:
     """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started."""
     if problem.nonzeros <= THREAD_NONZEROS:
         return [HighsThread(problem, tolerance)]
@@ -75,8 +75,8 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContex
 
 
 def start_highs_interior(
-    problem: LinearProgram, tolerance: float, run: RunContext, member: Member, simplex: Sequence[Racer] = ()
-) -> list[Racer]:
+    problem: LinearProgram, tolerance: float, run: RunContext, member: Member, simplex: Sequence[Method] = ()
+) -> list[Method]:
     """HiGHS's interior-point method at work, if there are cores for it.
 
     On few cores that our methods leave to HiGHS for a while it works in a thread beside the simplex method, on what
@@ -88,9 +88,9 @@ def start_highs_interior(
     shared = member.info.capabilities.shares_host_cores
     if host_cores() < (_FEWEST_CORES if shared else _INTERIOR_CORES):
         return []
-    threads = [racer for racer in simplex if isinstance(racer, HighsThread)]
+    threads = [method for method in simplex if isinstance(method, HighsThread)]
     if shared and threads:
-        crossover = partial(HighsRacer, problem, "ipm", tolerance, "yes", lambda: run.time_left)
+        crossover = partial(HighsMethod, problem, "ipm", tolerance, "yes", lambda: run.time_left)
         return [HighsInteriorThread(threads[0], crossover, tolerance)]
     return _in_child(problem, "ipm", tolerance, run)
 
@@ -101,9 +101,9 @@ def _in_child(
     tolerance: float,
     run: RunContext,
     crossover: Literal["after", "yes", "no"] = "after",
-) -> list[Racer]:
+) -> list[Method]:
     try:
-        return [HighsRacer(problem, solver, tolerance, crossover, lambda: run.time_left)]
+        return [HighsMethod(problem, solver, tolerance, crossover, lambda: run.time_left)]
     except ChildError as error:
         run.notice(str(error), level="warning")
         return []

@@ -15,13 +15,13 @@ from ....base.context import RunContext
 from ..interior.driver import Counters
 from ..problem import LinearProgram
 
-__all__ = ["Decided", "MethodUpdate", "Racer", "Restore", "first_counters", "unchanged"]
+__all__ = ["Decided", "Method", "MethodUpdate", "Restore", "first_counters", "unchanged"]
 
 Vector = NDArray[np.float64]
 
 
 Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
-"""The way back from a point of the program that a racer works on, x and y, to the program as given."""
+"""The way back from a point of the program that a method works on, x and y, to the program as given."""
 
 
 def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
@@ -47,19 +47,19 @@ class Decided(Exception):
 
 @dataclass(frozen=True)
 class MethodUpdate:
-    """What a racer has found since it was last asked.
+    """What a method has found since it was last asked.
 
     Attributes
     ----------
     point : tuple of ndarray, optional
-        x and y: of the program that the racer works on, or, with ``original``, of the program as given.
+        x and y: of the program that the method works on, or, with ``original``, of the program as given.
     original : bool
     final : bool
-        Whether the racer cannot improve the point.
+        Whether the method cannot improve the point.
     farkas, ray : ndarray, optional
         Unchecked certificates of the program as given.
     ended : bool
-        Whether the racer has ended.
+        Whether the method has ended.
     """
 
     point: tuple[Vector, Vector] | None = None
@@ -70,7 +70,7 @@ class MethodUpdate:
     ended: bool = False
 
 
-class Racer(ABC):
+class Method(ABC):
     """One method at work.
 
     Attributes
@@ -98,14 +98,14 @@ class Racer(ABC):
 
     @abstractmethod
     def collect(self) -> MethodUpdate:
-        """What was found; called when ``future`` is done. Work goes on unless the racer has ended."""
+        """What was found; called when ``future`` is done. Work goes on unless the method has ended."""
 
     @abstractmethod
     def refine(self) -> None:
         """The point that was collected is not good enough: aim at a smaller error."""
 
     def present_point(self) -> tuple[Vector, Vector] | None:
-        """The latest point of the program that the racer works on, for a run that is stopped; None without one."""
+        """The latest point of the program that the method works on, for a run that is stopped; None without one."""
         return None
 
     @abstractmethod

@@ -21,15 +21,15 @@ from ..interior.system import PoolSystem
 from ..options import Options
 from ..schema import CheckpointState
 from ..warm_start import Point
-from .base import MethodUpdate, Racer
+from .base import Method, MethodUpdate
 
-__all__ = ["InteriorRacer"]
+__all__ = ["InteriorMethod"]
 
 Vector = NDArray[np.float64]
 _PATIENCE = 0.2  # seconds that a stop waits for an iteration
 
 
-class InteriorRacer(Racer):
+class InteriorMethod(Method):
     """An interior-point method on devices.
 
     Parameters
@@ -52,13 +52,14 @@ class InteriorRacer(Racer):
         A checkpoint to go on from.
     initial : tuple of ndarray, optional
         Values and row duals of the program to begin near.
-    at_once : bool
+    dense_meanwhile : bool
         Whether the first iterations do not wait for the analysis of a sparse factor; rounding errors then vary.
     """
 
     def __init__(
         self,
         prepared: Prepared,
+        *,
         constant: float,
         sign: float,
         options: Options,
@@ -68,7 +69,7 @@ class InteriorRacer(Racer):
         counters: Counters,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None = None,
-        at_once: bool = False,
+        dense_meanwhile: bool = False,
     ) -> None:
         self.name = "interior point"
         self.prepared, self.options = prepared, options
@@ -76,8 +77,8 @@ class InteriorRacer(Racer):
         self.limited = False  # whether the iterations have run out
         self._constant, self._sign = constant, sign
         standard = prepared.standard
-        given = options, pool, members, counters, notice, at_once
-        self._system: PoolSystem = open_system(shard_data([standard]), *given)
+        data = shard_data([standard])
+        self._system: PoolSystem = open_system(data, options, pool, members, counters, notice, dense_meanwhile)
         try:
             self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
