@@ -1,4 +1,14 @@
 ## All places of a job at once, for flowshop_greedy.mako: on vectors of machines, or as a wave over work-items.
+<%!
+    def shifted(name, v, vectors, down):
+        """A vector whose lanes are those behind (down) or before, of the next vector or the last one at its end."""
+        of = f"{name}[{v}]"
+        if down:
+            behind = f"{name}[{v + 1}].s0" if v + 1 < vectors else "(value_t)0"
+            return f"(vector_t)({of}.s12345678, {of}.s9abc, {of}.sde, {of}.sf, {behind})"
+        before = f"{name}[{v - 1}].sf" if v else "(value_t)0"
+        return f"(vector_t)({before}, {of}.s01234567, {of}.s89ab, {of}.scd, {of}.se)"
+%>
 
 <%def name="exchange(names, offset, step)">\
 % if width > 1:
@@ -21,18 +31,6 @@
 <%def name="sync()">\
 % if width > 1:
         BARRIER();
-% endif
-</%def>\
-<%def name="shifted(vectors_of, v, down)">\
-<%
-    of = f"{vectors_of}[{v}]"
-    before = f"{vectors_of}[{v - 1}].sf" if v else "(value_t)0"
-    behind = f"{vectors_of}[{v + 1}].s0" if v + 1 < vectors else "(value_t)0"
-%>\
-% if down:
-(vector_t)(${of}.s12345678, ${of}.s9abc, ${of}.sde, ${of}.sf, ${behind})\
-% else:
-(vector_t)(${before}, ${of}.s01234567, ${of}.s89ab, ${of}.scd, ${of}.se)\
 % endif
 </%def>\
 <%def name="vector_sweeps()">\
@@ -65,7 +63,7 @@
 % endfor
         for (i32 r = others + ${machines - 2}; r >= 0; --r) {
 % for v in range(vectors):
-            before[${v}] = ${shifted("done", v, True)};
+            before[${v}] = ${shifted("done", v, vectors, True)};
 % endfor
 % for v in range(vectors):
             done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
@@ -78,9 +76,9 @@
         for (i32 r = 0; r < others + ${machines}; ++r) {
 % for v in reversed(range(vectors)):
             {
-                const vector_t reach_in = ${shifted("reach", v, False)};
-                const vector_t longest_in = ${shifted("longest", v, False)};
-                before[${v}] = ${shifted("done", v, False)};
+                const vector_t reach_in = ${shifted("reach", v, vectors, False)};
+                const vector_t longest_in = ${shifted("longest", v, vectors, False)};
+                before[${v}] = ${shifted("done", v, vectors, False)};
                 reach[${v}] = MAX(reach_in, done[${v}]) + inserted[${v}];
                 const vector_t through = reach[${v}] + tail_rows[r * ${vectors} + ${v}];
                 longest[${v}] = MAX(longest_in, through);

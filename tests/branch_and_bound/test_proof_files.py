@@ -124,7 +124,10 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
     instance = proof.instance
     return {
         "times": ({"instance": instance.model_copy(update={"times": times})}, "do not match the digest"),
-        "name": ({"instance": instance.model_copy(update={"name": "ta006"})}, "not those of Taillard's instance ta006"),
+        "name": (
+            {"instance": instance.model_copy(update={"name": "ta006"})},
+            "the processing times differ from Taillard's instance ta006",
+        ),
         "value": ({"value": 1234, "initial": 1234}, "has the makespan 1235, not 1234"),
         "initial": ({"initial": 1234}, "contradict each other"),
         "schedule": ({"schedule": [0] * 20}, "none of this instance"),
