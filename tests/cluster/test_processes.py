@@ -60,19 +60,6 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
 
 
 @pytest.mark.full
-def test_a_worker_that_joins_is_named_in_the_result(cpu: str) -> None:
-    with engine.Engine(executor=Dask("local:1", "opencl", [cpu], timing=QUICK)) as owner:
-        assert owner.solve(engine.Queens(8)).devices == ("worker-0",)
-        run = owner.start(engine.Queens(14), ivms=16)
-        run.pause()
-        owner.executor.connect().client.cluster.scale(2)
-        wait_until(lambda: len(owner.executor.connect().workers) == 2)
-        run.resume()
-        result = run.wait(5 * PATIENCE)
-    assert (result.objective, result.devices) == (365_596, ("worker-0", "worker-1"))
-
-
-@pytest.mark.full
 def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.Engine) -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 6))

@@ -226,28 +226,6 @@ def test_work_is_recorded_the_second_time_and_anew_when_told(
     assert not caplog.records
 
 
-def test_work_that_cannot_be_recorded_is_given_as_ever_and_the_log_says_so_once(
-    device: Member, trial_template: Trial, caplog: pytest.LogCaptureFixture
-) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
-        recordings = Recordings(running)
-
-        def act() -> None:
-            add(1, 8, values=values, more=more, times=1, share=0.0)
-            running.sync()
-
-        for key in "aaabbb":
-            recordings.run(key, act)
-        found: list[int] = running.get(values).tolist()
-        return found
-
-    with caplog.at_level(logging.WARNING, "quintet"):
-        assert on(device, trial_template, work) == [6 * i for i in range(8)]
-    (record,) = caplog.records
-    assert "is given its work launch by launch" in record.message
-    assert "a wait of the host cannot be part of a recording" in record.message
-
-
 # --- CUDA's graphs, with a driver that is made up --------------------------------------------------------------------
 
 

@@ -40,12 +40,6 @@ def test_text_with_a_header(tmp_path: Path, suffix: str, separator: str) -> None
     assert tables.read(path, 1).target == "b"
 
 
-def test_text_without_a_header_has_its_target_last(tmp_path: Path) -> None:
-    table = tables.read(write(tmp_path / "data.data", "\n".join(",".join(map(str, row)) for row in ROWS)))
-    expect(table)
-    assert table.names == ["x0", "x1"]
-
-
 def test_words_may_be_the_target(tmp_path: Path) -> None:
     path = write(tmp_path / "data.csv", "a,label\n1,spam\n2,ham\n3,spam\n")
     problem = engine.HorseshoeProbit.read(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -98,11 +97,3 @@ def test_a_line_cut_short_is_refused(event: events.Event, data: st.DataObject) -
     line = events.to_json(event).encode()
     with pytest.raises(ValueError, match="not an event"):
         events.from_json(line[: data.draw(st.integers(0, len(line) - 1))])
-
-
-def test_a_viewer_needs_only_json() -> None:
-    line = events.to_json(events.Incumbent(time=1.5, objective=2**62, bound=0.5))
-    about = {"objective": 2**62, "bound": 0.5, "gap": None, "solution": None}
-    assert json.loads(line) == {"time": 1.5, "type": "incumbent"} | about
-    del about["solution"]  # as in logs from before it was recorded
-    assert events.from_json(json.dumps({"time": 1.5, "type": "incumbent"} | about)) == events.from_json(line)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import engine
-from engine.base.batch import Batch, BatchControl, Item
+from engine.base.batch import BatchControl
 from engine.base.result import Result, Status
 from engine.errors import InputError, OptionError, ProblemError
-from engine.events import Event, Progress
+from engine.events import Event
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
@@ -54,13 +54,6 @@ def test_a_batch_is_a_data_frame() -> None:
     assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
 
 
-def test_options_with_the_name_of_a_column_do_not_hide_the_result_nor_the_reverse() -> None:
-    (result,) = engine.map([Counting(10)], slice_seconds=0).results
-    batch = Batch([Item(0, Counting(10), {"bound": "mixed", "trouble": ""})], [result])
-    (row,) = batch.table()
-    assert (row["option.bound"], row["trouble"], row["bound"]) == ("mixed", "", 10)
-
-
 def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs the package pandas.*extra statistics"):
@@ -96,14 +89,6 @@ def test_wrong_options_are_refused_before_anything_runs() -> None:
 def test_a_time_limit_is_that_of_each_run() -> None:
     found = engine.map([Counting(10**6), Counting(5)], time_limit=0.1, slice_seconds=0.01)
     assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
-
-
-def test_progress_ends_with_the_number_of_problems() -> None:
-    seen: list[Event] = []
-    engine.map([Counting(3)] * 7, on_event=seen.append, slice_seconds=0)
-    last = seen[-1]
-    assert isinstance(last, Progress)
-    assert (last.done, last.total) == (7, 7)
 
 
 def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:

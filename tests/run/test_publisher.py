@@ -7,7 +7,6 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -74,17 +73,6 @@ def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
         assert box[0].wait(PATIENCE).status == "interrupted"
         assert isinstance(errors[0], RuntimeError)
         assert "cannot wait for a run of the engine that calls it" in str(errors[0])
-
-
-def test_another_engine_may_solve_in_an_observer() -> None:
-    found: list[Any] = []
-
-    def observer(event: events.Event) -> None:
-        if isinstance(event, events.Finished):
-            found.append(engine.solve(Counting(20)).status)
-
-    engine.solve(Counting(20), on_event=observer)
-    assert found == ["optimal"]
 
 
 def test_a_blocked_observer_does_not_hold_the_end_back(
