@@ -11,8 +11,8 @@
 //
 // A long search is a sequence of launches: this one makes flips first_flip .. last_flip - 1 of each individual. After each launch
 // the rows hold the best individuals met so far. states[(i - first) * state_words ...] is what an individual's next launch
-// continues with: a search_t (is_saved: its row is better than its genes), the genes, and the flip from which each gene is no longer tabu.
-// It is read if first_flip > 0 and written if keeps_state.
+// continues with: a search_t (is_saved: its row is better than its genes), the genes, and the flip from which each gene is no
+// longer tabu. It is read if first_flip > 0 and written if keeps_state.
 // Source: F. Glover, G. Kochenberger, B. Alidaee, "Adaptive memory tabu search for binary quadratic programs", Management
 // Science 44 (1998) 336-345.
 // Launch: any number of groups of ${block} work-items; group w takes the individuals first + w, first + w + GROUP_COUNT, ...

@@ -5,8 +5,8 @@ Sum, minimum, maximum and argmin of the values of a work-group, of each of sever
     ${reduce.group_reduce("part", "i64", block, [("best", "max"), ("total", "sum")])}
 
 leaves in the variables `best` and `total` of every work-item what those of all come to. They share the barriers of one tree, and
-take `block` elements of `part` each; with together=1 they go one after the other, through the same ones. `part` may be written again
-at once. A group of one does nothing. The reductions of an array that is there:
+take `block` elements of `part` each; with together=1 they go one after the other, through the same ones. `part` may be written
+again at once. A group of one does nothing. The reductions of an array that is there:
 
     <%namespace name="reduce" file="/common/reduce.mako"/>
     LOCAL_ARRAY(f32, part, ${block});

@@ -24,7 +24,6 @@ typedef int${lanes} unaligned_cells_t __attribute__((aligned(4)));
 #define LOAD(pointer) (*(const GLOBAL unaligned_cells_t*)(pointer))
 #define STORE(pointer, cells) (*(GLOBAL unaligned_cells_t*)(pointer) = (cells))
 % endif
-
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) solve_batch(GLOBAL i32* next, i32 first, i32 end,
     const GLOBAL i32* RESTRICT starts, const GLOBAL i32* RESTRICT weights, const GLOBAL i32* RESTRICT profits,
     const GLOBAL i32* RESTRICT capacities, GLOBAL value_t* rows, i64 row_cells, GLOBAL u32* bit_space, i64 bit_words,
@@ -94,7 +93,6 @@ ${find_exchange()}
         const i32 greedy_profit = shared[GREEDY_PROFIT];
         const i32 by_exchange = (i32)(exchange >> 32) > greedy_profit;
         const i32 incumbent = by_exchange ? (i32)(exchange >> 32) : greedy_profit;
-
         // Items that Dantzig's bound decides.
         const i64 break_weight = b < n ? sorted_weights[b] : 1;
         const i64 break_efficiency = b < n ? sorted_profits[b] : 0;

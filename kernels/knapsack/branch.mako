@@ -65,31 +65,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32
         return;
     search_t state;
     search_t* s = &state;
-    s->n = n;
-    s->rows = rows;
-    s->columns = columns;
-    s->stride = searches;
-    s->profits = profits;
-    s->weights = weights;
-    s->ranges = ranges;
-    GLOBAL f64* real = reals + ${"me * reals_each" if lanes > 1 else "me"};
-    GLOBAL i32* integer = integers + ${"me * integers_each" if lanes > 1 else "me"};
-    s->d = real;
-    s->t = s->d + AT(columns);
-    s->alpha = s->t + AT(columns);
-    s->ratio = s->alpha + AT(columns);
-    s->level_bound = s->ratio + AT(columns);
-    GLOBAL f64* kept = s->level_bound + AT(n);
-    s->decision = integer;
-    s->place = s->decision + AT(columns);
-    s->flipped = s->place + AT(columns);
-    s->trail = s->flipped + AT(columns);
-    s->variable = s->trail + AT(n);
-    s->value = s->variable + AT(n);
-    s->open = s->value + AT(n);
-    s->mark = s->open + AT(n);
-    GLOBAL i32* head = s->mark + AT(n);
-    GLOBAL i32* counts = head + AT(rows);
+${place_state()}
     i32 phase = counts[AT(PHASE)];
     if (phase == DONE)
         return;
@@ -255,3 +231,30 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32
     counts[AT(NODES)] = s->nodes;
     counts[AT(PIVOTS)] = s->pivots;
 }
+<%def name="place_state()">
+    s->n = n;
+    s->rows = rows;
+    s->columns = columns;
+    s->stride = searches;
+    s->profits = profits;
+    s->weights = weights;
+    s->ranges = ranges;
+    GLOBAL f64* real = reals + ${"me * reals_each" if lanes > 1 else "me"};
+    GLOBAL i32* integer = integers + ${"me * integers_each" if lanes > 1 else "me"};
+    s->d = real;
+    s->t = s->d + AT(columns);
+    s->alpha = s->t + AT(columns);
+    s->ratio = s->alpha + AT(columns);
+    s->level_bound = s->ratio + AT(columns);
+    GLOBAL f64* kept = s->level_bound + AT(n);
+    s->decision = integer;
+    s->place = s->decision + AT(columns);
+    s->flipped = s->place + AT(columns);
+    s->trail = s->flipped + AT(columns);
+    s->variable = s->trail + AT(n);
+    s->value = s->variable + AT(n);
+    s->open = s->value + AT(n);
+    s->mark = s->open + AT(n);
+    GLOBAL i32* head = s->mark + AT(n);
+    GLOBAL i32* counts = head + AT(rows);
+</%def>

@@ -32,6 +32,7 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 #define MOST_THRESHOLD (((i64)1) << ${top - 1})
 ${status.declaration()}
 ${best.declaration()}
+${sources.declaration()}
 
 FUNCTION i32 find_tile(const GLOBAL i32* slots, const GLOBAL i32* tiles, i32 count, i64 number)
 {
@@ -49,13 +50,14 @@ FUNCTION i64 floor_divide(i64 a, i64 b)      // b > 0
 
 // The tiles of the next table that may hold states: each of this one, and where the item takes its two halves.
 // Launch: a work-item a tile, in strides of the whole grid.
-// candidate_sources: the slots of the three tiles that a candidate is made from, or -1.
+// candidate_sources: the slots of the three tiles that a candidate is made from, or -1: its own, and the two that the item leads
+// here from.
 // claimed[number] == stamp: the tile is among the candidates already. rest_weights, rest_gains: prefix sums over the
 // remaining items by efficiency, rest_count + 1 each.
 KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* RESTRICT source_slots,
     GLOBAL status_t* RESTRICT status, i32 step, GLOBAL i32* RESTRICT counts, GLOBAL i64* RESTRICT bases,
     GLOBAL i32* RESTRICT candidate_counts, GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
-    GLOBAL i32* RESTRICT candidate_sources, GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes,
+    GLOBAL sources_t* RESTRICT candidate_sources, GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes,
     i32 most_candidates, i64 tile_shift, i64 first_tile, i64 last_tile, i32 halo, i64 capacity, i64 lambda_, i64 incumbent,
     const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count)
 {
@@ -104,10 +106,10 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
                 const i32 at = ATOMIC_ADD_I32(candidate_counts + step, 1);
                 if (at < most_candidates) {
                     candidate_tiles[at] = (i32)number;
-                    GLOBAL i32* sources = candidate_sources + 3 * (i64)at;
-                    sources[0] = find_tile(source_slots, source_tiles, count, number);
-                    sources[1] = find_tile(source_slots, source_tiles, count, number - tile_shift);
-                    sources[2] = find_tile(source_slots, source_tiles, count, number - tile_shift - 1);
+                    GLOBAL sources_t* sources = candidate_sources + at;
+                    sources->own = find_tile(source_slots, source_tiles, count, number);
+                    sources->below = find_tile(source_slots, source_tiles, count, number - tile_shift);
+                    sources->lower = find_tile(source_slots, source_tiles, count, number - tile_shift - 1);
                     candidate_bases[at] = (value_t)MIN(MAX(base, LEAST_THRESHOLD), MOST_THRESHOLD);
                     candidate_slopes[at] = (i32)MIN(slope, (i64)(1 << 20));
                 } else

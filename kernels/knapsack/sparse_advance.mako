@@ -10,7 +10,7 @@ ${vector_kernel()}
 % endif
 </%def>
 <%def name="arguments()">
-    const GLOBAL value_t* RESTRICT source_values, const GLOBAL i32* RESTRICT candidate_sources,
+    const GLOBAL value_t* RESTRICT source_values, const GLOBAL sources_t* RESTRICT candidate_sources,
     GLOBAL value_t* RESTRICT target_values, GLOBAL i32* RESTRICT target_tiles,
     GLOBAL i32* RESTRICT target_slots, i32 most_slots, GLOBAL status_t* RESTRICT status, i32 step, GLOBAL i32* RESTRICT counts,
     const GLOBAL i64* RESTRICT bases, const GLOBAL i32* RESTRICT candidate_counts,
@@ -61,9 +61,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
         const value_t base = candidate_bases[i];
         const i32 slope = candidate_slopes[i];
         const i64 first = number * ${tile};
-        const i32 own = candidate_sources[3 * (i64)i];
-        const i32 below = candidate_sources[3 * (i64)i + 1];
-        const i32 lower = candidate_sources[3 * (i64)i + 2];
+        const i32 own = candidate_sources[i].own;
+        const i32 below = candidate_sources[i].below;
+        const i32 lower = candidate_sources[i].lower;
         const GLOBAL value_t* without = source_values + (i64)own * ${tile};
         const GLOBAL value_t* with_below = source_values + ((i64)below * ${tile} - offset);
         const GLOBAL value_t* with_lower = source_values + ((i64)lower * ${tile} + ${tile} - offset);
@@ -140,9 +140,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()})
         const value_t base = candidate_bases[i];
         const value_t slope = candidate_slopes[i];
         const i64 first = number * ${tile};
-        const i32 own = candidate_sources[3 * (i64)i];
-        const i32 below = candidate_sources[3 * (i64)i + 1];
-        const i32 lower = candidate_sources[3 * (i64)i + 2];
+        const i32 own = candidate_sources[i].own;
+        const i32 below = candidate_sources[i].below;
+        const i32 lower = candidate_sources[i].lower;
         if (lower >= 0) {
             const GLOBAL value_t* from = source_values + ((i64)lower * ${tile} + ${tile} - offset);
             for (i32 j = 0; j < offset; ++j)

@@ -4,16 +4,17 @@
 // For each group, last first: redo its items on the cells that matter below the present capacity, remember for each
 // whether the item was taken (strictly better with it), and follow the decisions down. Item k is taken at capacity c iff
 // f_{k-1}(c - w_k) + p_k > f_{k-1}(c).
-// groups holds 9 numbers a group: first item, count, stride, base, lo, hi, full, width, alike. The cells that matter are
-// c - width * stride, ..., c - stride, c; in a group of one weight the stride is that weight, else 1. Items that are alike
-// have one profit too: the fewest are taken whose value is the best, and no item needs a row of its own.
+// Of a group the cells that matter are c - width * stride, ..., c - stride, c; in a group of one weight the stride is that
+// weight, else 1. Items that are alike have one profit too: the fewest are taken whose value is the best, and no item needs
+// a row of its own.
 // Launch: one group of `block` work-items. taken: ${depth} * ${reach} bytes, for at most ${depth} items a group and widths
 // below ${reach}.
 // capacity[0]: where to start, then where the walk ended. choice[item]: set to 1 if taken.
+${traced.declaration()}
 ${row.declarations()}
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT source,
-    const GLOBAL i64* RESTRICT groups, i32 group_count,
+    const GLOBAL traced_t* RESTRICT groups, i32 group_count,
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits,
     GLOBAL u8* taken, GLOBAL i64* capacity, GLOBAL u8* choice)
 {
@@ -25,16 +26,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT sou
         present[0] = capacity[0];
     BARRIER();
     for (i32 g = group_count - 1; g >= 0; --g) {
-        const GLOBAL i64* about = groups + 9 * (i64)g;
-        const i32 first = (i32)about[0];
-        const i32 count = (i32)about[1];
-        const i64 stride = about[2];
-        const i64 source_base = about[3];
-        const i64 source_lo = about[4];
-        const i64 source_hi = about[5];
-        const value_t full = (value_t)about[6];
-        const i32 width = (i32)about[7];
-        if (about[8]) {
+        const GLOBAL traced_t* group = groups + g;
+        const i32 first = (i32)group->first;
+        const i32 count = (i32)group->count;
+        const i64 stride = group->stride;
+        const i64 source_base = group->base;
+        const i64 source_lo = group->lo;
+        const i64 source_hi = group->hi;
+        const value_t full = (value_t)group->full;
+        const i32 width = (i32)group->width;
+        if (group->alike) {
             const i64 c = present[0];
             const value_t profit = profits[first];
             value_t best = NEGATIVE;

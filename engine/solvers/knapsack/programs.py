@@ -16,8 +16,10 @@ __all__ = [
     "DEPTHS",
     "MOST_BATCH_ITEMS",
     "PAD",
+    "SOURCES",
     "SPARSE_STATUS",
     "TILE",
+    "TRACED",
     "BatchShapes",
     "Shapes",
     "SparseShapes",
@@ -41,6 +43,21 @@ MOST_BATCH_ITEMS = 256
 
 PAD = 64
 """Cells past the end of a row that a launch may write."""
+
+
+TRACED = Record(
+    "traced",
+    first="i64",
+    count="i64",
+    stride="i64",
+    base="i64",
+    lo="i64",
+    hi="i64",
+    full="i64",
+    width="i64",
+    alike="i64",
+)
+"""A group of items and its input row, as trace.mako walks back through them."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +153,13 @@ class Shapes:
                 "slots": self.window_slots,
                 "unroll": self.window_unroll,
             }
-        return {**common, "block": 64 if self.serial else 256, "reach": self.trace_reach, "depth": MOST_FUSED}
+        return {
+            **common,
+            "block": 64 if self.serial else 256,
+            "reach": self.trace_reach,
+            "depth": MOST_FUSED,
+            "traced": TRACED,
+        }
 
 
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
@@ -200,7 +223,8 @@ def _window_group(capabilities: Capabilities, size: int) -> tuple[int, int]:
 
 SPARSE_STATUS = Record("status", failed="i32", best_gain="i32", out_of_slots="i32", gain_before="i32")
 BEST_STATE = Record("best", gain="i64", cell="i64", step="i64", taken="i64")
-"""State of the sparse table, and the best complete state that a work-item has seen: see sparse.mako."""
+SOURCES = Record("sources", own="i32", below="i32", lower="i32")
+"""State of the sparse table, the best complete state that a work-item has seen, what a tile is made of: sparse.mako."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +275,7 @@ class SparseShapes:
             "slope_bits": 10,
             "status": SPARSE_STATUS,
             "best": BEST_STATE,
+            "sources": SOURCES,
         }
 
 

@@ -184,7 +184,7 @@ class RowPrograms:
         ----------
         source : Buffer
             The rows before the groups.
-        groups : Buffer of int64, shape (group_count, 9)
+        groups : Buffer of TRACED, shape (group_count,)
         group_count : int
         taken : Buffer of uint8
             Working memory.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Communicator, Device, StreamEvent
 from ....errors import AuditError
-from ..programs import PAD, Shapes
+from ..programs import PAD, TRACED, Shapes
 from .launches import RowPrograms, RowView
 from .schedule import MOST_FUSED, Group, Schedule
 
@@ -348,7 +348,7 @@ class RowWorker:
             In ascending order of their groups.
         capacity : int
         """
-        about = self.device.put(np.array([self._traced(step) for step in steps], np.int64))
+        about = self.device.put(np.array([self._traced(step) for step in steps], TRACED.dtype))
         present = self.device.put(np.array([capacity], np.int64))
         rows = steps[0].view.buffer
         self._programs.trace(rows, about, len(steps), self._taken, present, self._choice)
@@ -357,14 +357,15 @@ class RowWorker:
         self.device.release(about)
         return left
 
-    def _traced(self, step: Trace) -> list[int]:
-        """The nine numbers that describe one group to the kernel."""
+    def _traced(self, step: Trace) -> tuple[int, ...]:
+        """What the kernel needs of one group: the fields of :data:`TRACED`."""
         group, view = self.schedule.groups[step.group], step.view
         if group.kind == "tile":
             stride, width = 1, group.weight
         else:
             stride, width = group.weight // group.items, group.items
-        return [group.first, group.items, stride, view.base, view.lo, view.hi, step.full, width, group.kind == "window"]
+        alike = int(group.kind == "window")
+        return group.first, group.items, stride, view.base, view.lo, view.hi, step.full, width, alike
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Device
-from ..programs import BEST_STATE, SPARSE_STATUS, TILE, SparseShapes
+from ..programs import BEST_STATE, SOURCES, SPARSE_STATUS, TILE, SparseShapes
 from .items import SparseItems
 
 __all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
@@ -160,7 +160,7 @@ class Buffers:
             self._values, self._tiles, self._slot_count = values, tiles, slots
             self._candidates = {
                 "candidate_tiles": self._empty(3 * slots, np.int32),
-                "candidate_sources": self._empty(9 * slots, np.int32),
+                "candidate_sources": self._empty(3 * slots, SOURCES.dtype),
                 "candidate_bases": self._empty(3 * slots, self._type),
                 "candidate_slopes": self._empty(3 * slots, np.int32),
             }

@@ -1,0 +1,155 @@
+"""The plan that solvers share: rooms and verbs, a map in each package, kernels one can read, options with a reason."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.solvers import discover
+
+ROOT = Path(__file__).parents[1]
+SOLVERS = ("boa", "branch_and_bound", "gibbs", "knapsack", "linprog")
+ROOMS = ("options", "schema", "solve", "validate", "checkpoint")
+VERBS = {"solve": ("solve",), "validate": ("validate",), "checkpoint": ("save", "restore", "audit")}
+
+# What is not yet as the plan has it. Entries only go; nothing is added.
+MISSING = {
+    "gibbs": {"checkpoint.save", "checkpoint.restore"},
+    "linprog": {"checkpoint.save", "checkpoint.restore", "checkpoint.audit"},
+}
+WITHOUT_MAP = {"gibbs"}
+SLOTS = {
+    "branch_and_bound/flowshop_johnson.mako": 5,
+    "gibbs/sweep.mako": 1,
+    "gibbs/sweep_serial.mako": 1,
+    "linprog/matrix.mako": 1,
+    "linprog/point.mako": 5,
+    "numerics/cholesky.mako": 2,
+}
+WIDE = {
+    "branch_and_bound/flowshop_sweeps.mako": 1,
+    "linprog/fronts.mako": 1,
+    "linprog/fronts_solve.mako": 4,
+    "linprog/point.mako": 2,
+    "linprog/together.mako": 4,
+    "numerics/cholesky.mako": 1,
+    "numerics/product.mako": 1,
+}
+CONDITIONAL = {"gibbs/auxiliary.mako": 1, "gibbs/expand.mako": 1, "gibbs/sparse_rows.mako": 1}
+LONG_TEMPLATES = {"linprog/fronts.mako", "linprog/together.mako", "numerics/product.mako"}
+LONG_KERNELS = {"gibbs/sweep.mako", "linprog/together.mako", "numerics/product.mako", "numerics/triangular.mako"}
+
+TABLES = {
+    "active": "the number of open nodes, then their slots",
+    "levels": "the number of levels, then where each begins",
+    "own_totals": "counts of the configurations of a node, by number",
+    "pair": "the counts of zeros and ones under one configuration",
+    "f": "a row of the table, by capacity",
+}
+"""Arrays whose places are numbers of things, not fields: a literal index names the thing."""
+
+
+def templates() -> Iterator[tuple[str, list[str]]]:
+    for path in sorted((ROOT / "kernels").rglob("*.mako")):
+        yield path.relative_to(ROOT / "kernels").as_posix(), path.read_text(encoding="utf-8").split("\n")
+
+
+def signatures(lines: list[str]) -> Iterator[list[str]]:
+    """The lines of each kernel up to that of its opening brace."""
+    for number, line in enumerate(lines):
+        if line.startswith("KERNEL "):
+            yield lines[number : lines.index("{", number)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_packages_have_the_same_rooms_with_the_same_verbs(solver: str) -> None:
+    folder, package = ROOT / "engine" / "solvers" / solver, f"{engine.__name__}.solvers.{solver}"
+    missing = {room for room in ROOMS if not (folder / f"{room}.py").is_file()}
+    for room in set(VERBS) - missing:
+        module = importlib.import_module(f"{package}.{room}")
+        missing |= {f"{room}.{verb}" for verb in VERBS[room] if not callable(getattr(module, verb, None))}
+    if not (folder / "problem.py").is_file() and not (folder / "problems").is_dir():
+        missing.add("problem")
+    if not list(folder.rglob("programs.py")):
+        missing.add("programs")
+    assert missing <= MISSING.get(solver, set())
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_packages_begin_with_a_map_of_where_each_step_is(solver: str) -> None:
+    if solver in WITHOUT_MAP:
+        pytest.skip("this package has no map yet")
+    text = importlib.import_module(f"{engine.__name__}.solvers.{solver}").__doc__ or ""
+    assert 6 <= sum(line.startswith("- ") for line in text.split("\n")) <= 14
+    folder = ROOT / "engine" / "solvers" / solver
+    for name in re.findall(r"``([^`]+)``", text):
+        if "/" in name or name.endswith(".mako"):
+            places = [ROOT / name, ROOT / "kernels" / solver / name, folder / name, folder / f"{name}.py"]
+            assert any(place.exists() for place in places), name
+
+
+@pytest.mark.smoke
+def test_state_on_devices_is_read_by_name() -> None:
+    """No element of global memory is a field that only its number tells: ``state[3]``, ``chains[8 * c + 7]``."""
+    found: Counter[str] = Counter()
+    for name, lines in templates():
+        text = re.sub(r"//.*", "", "\n".join(lines))
+        arrays = set(re.findall(r"GLOBAL\s+\w+\s*\*+\s*(?:RESTRICT\s+)?(\w+)", text)) - set(TABLES)
+        for array, _ in re.findall(r"\b(\w+)\[([1-9]\d*|\d+ \* [^\[\]+]+ \+ \d+)\]", text):
+            found[name] += array in arrays
+    assert not {name: count for name, count in found.items() if count > SLOTS.get(name, 0)}
+
+
+@pytest.mark.smoke
+def test_lines_of_kernels_fit_a_screen() -> None:
+    found = {name: sum(len(line) > 132 for line in lines) for name, lines in templates()}
+    assert not {name: count for name, count in found.items() if count > WIDE.get(name, 0)}
+
+
+@pytest.mark.smoke
+def test_signatures_of_kernels_have_no_conditions() -> None:
+    condition = re.compile(r"^\s*% (if|else|endif)|\$\{[^}]* if [^}]* else ")
+    found: Counter[str] = Counter()
+    for name, lines in templates():
+        for signature in signatures(lines):
+            found[name] += any(condition.search(line) for line in signature)
+    assert not {name: count for name, count in found.items() if count > CONDITIONAL.get(name, 0)}
+
+
+@pytest.mark.smoke
+def test_templates_and_kernels_are_short() -> None:
+    long_kernels = set()
+    for name, lines in templates():
+        for number, line in enumerate(lines):
+            if line.startswith("KERNEL ") and lines.index("}", number) - number >= 200:
+                long_kernels.add(name)
+    assert long_kernels <= LONG_KERNELS
+    assert {name for name, lines in templates() if len(lines) > 351} <= LONG_TEMPLATES
+
+
+def uses() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests" / "uses.toml").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("solver", list(uses()))
+def test_every_option_has_a_paper_a_record_or_a_user(solver: str) -> None:
+    """``paper: what it is there``, ``record: words of a record``, or ``user: why a user must be able to say it``."""
+    records = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "records").glob("*.json"))
+    reasons = uses()[solver]
+    assert set(reasons) == set(discover()[solver].option_names)
+    for option, reason in reasons.items():
+        kind, _, words = reason.partition(": ")
+        assert kind in ("paper", "record", "user"), option
+        assert words.strip(), option
+        assert kind != "record" or words in records, f"{option}: {words!r} is in no record"
