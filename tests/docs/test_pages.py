@@ -91,3 +91,9 @@ def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook() -> Non
     text = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     assert set(re.findall(r"generated: options (\w+)", text)) == solvers
     assert sum(name.startswith("notebooks/") and name in CODE for name in TEXTS) == len(solvers)
+
+
+def test_every_error_and_every_warning_has_a_remedy_of_its_own() -> None:
+    kinds = [*pages._kinds(engine.QuintetError), *pages._kinds(engine.QuintetWarning)]
+    assert len(kinds) > 20
+    assert [row[0] for kind, row in kinds if not vars(kind).get("remedy") or len(row[1]) < 20] == []
