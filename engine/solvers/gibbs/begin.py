@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import Checkpoint, RunContext
-from .checkpoint import RunState, Snapshot, audit, restore_draws, snapshot_of
+from .checkpoint import Adaptation, RunState, Snapshot, Start, restore, snapshot_of
 from .design.lines import find_lines
 from .design.separation import separating_columns, separating_with_intercept
 from .device.chains import STATE
@@ -62,33 +61,29 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
     with sampler.attended(run.poll):
         gram = sampler.make_gram(weighted=False)
         run.poll()
-        state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+        mode, prior, auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+        state.start = Start(mode, auxiliary)
         if options.kernel == "hmc":
-            _set_lines(run, sampler, state, gram)
+            state.start = _with_lines(run, sampler, state, gram)
+            state.adaptation = Adaptation(steps=FIRST_STEPS)
             sampler.make_gram(weighted=True)
             sampler.factorise(prior)
     if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
         sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
     given = initial_point(sampler.design, options)
-    first = start_state(sampler, state.mode if given is None else given, run.seed)
+    first = start_state(sampler, mode if given is None else given, run.seed)
     if options.coefficients is None:
         state.traced = _largest(state)
     sampler.set_state(first)
     run.progress("mode", 1, 1, "steps")
-    state.began, state.began_at = time.monotonic(), 0
     return None
 
 
 def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint) -> Snapshot:
     """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
     arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
-    state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
-    state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
-    state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
-    restore_draws(state, arrays)
-    audit(state, arrays, options, "the run folder")
+    restore(state, arrays, saved, options, "the run folder")
     restore_chains(options, run, sampler, state, arrays, saved)
-    state.began_at = state.iteration
     state.snapshot = snapshot_of(sampler, state)
     return state.snapshot
 
@@ -96,44 +91,37 @@ def _resume(options: Options, run: RunContext, sampler: Sampler, state: RunState
 def restore_chains(
     options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
 ) -> None:
-    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up.
-
-    See :func:`engine.solvers.gibbs.checkpoint.checkpoint_of`.
-    """
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up, which the state has already."""
     gram = sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
-        state.auxiliary = arrays["mode_auxiliary"]
-        sampler.set_auxiliary(state.auxiliary)
-        _set_lines(run, sampler, state, gram)
+        sampler.set_auxiliary(state.start.auxiliary)
+        state.start = _with_lines(run, sampler, state, gram)
         adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
-        state.small = arrays["small"]
-        sampler.set_small(state.small > MOSTLY)
+        sampler.set_small(state.adaptation.small > MOSTLY)
         sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
-        state.steps = saved.steps
     elif options.kernel == "cg":
-        state.small = arrays["small"]
-        sampler.set_small(state.small > MOSTLY)
+        sampler.set_small(state.adaptation.small > MOSTLY)
     sampler.set_state({name: arrays[name] for name in STATE})
 
 
-def _set_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> None:
-    """Find the directions of slow movement at the mode, and report them."""
-    latent = sampler.settings.latent and not state.design.family.targeted
-    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode), latent)
+def _with_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> Start:
+    """The start with the directions of slow movement at the mode, which are reported."""
+    design, mode = state.design, state.start.mode
+    latent = sampler.settings.latent and not design.family.targeted
+    lines = find_lines(design, gram, sampler.weigh_at(mode), latent)
     margins = sampler.margins()
-    separating = separating_columns(state.design, state.mode, margins)
-    state.lines = dataclasses.replace(lines, separating=separating)
-    sampler.set_lines(state.lines)
-    state.steps = FIRST_STEPS
+    lines = dataclasses.replace(lines, separating=separating_columns(design, mode, margins))
+    sampler.set_lines(lines)
     if run.restored is None and not state.notified:
         state.notified = True
-        report_lines(run, state.design, state.lines, separating_with_intercept(state.design, state.mode, margins))
+        report_lines(run, design, lines, separating_with_intercept(design, mode, margins))
+    return dataclasses.replace(state.start, lines=lines)
 
 
 def _largest(state: RunState) -> NDArray[np.int64]:
     """The coefficients of largest size at the mode, in the numbering of the result."""
     design = state.design
-    size = np.abs(state.mode[design.first :])
+    size = np.abs(state.start.mode[design.first :])
     order = np.argsort(-size, kind="stable")[: TRACED - design.first]
     chosen = 1 + design.active[order]
     return np.concatenate([[0] * design.first, chosen]).astype(np.int64)

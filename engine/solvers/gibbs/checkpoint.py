@@ -10,15 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import Checkpoint
+from ...base.context import Checkpoint, RunContext
 from ...errors import RunFolderError
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.records import CHAIN
 from .device.sampler import Sampler
 from .draws.store import Draws
+from .options import Options
+from .schema import CheckpointState
 
-__all__ = ["Rate", "RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
+__all__ = [
+    "Adaptation",
+    "Convergence",
+    "Rate",
+    "RunState",
+    "Snapshot",
+    "Start",
+    "audit",
+    "checkpoint_of",
+    "restore",
+    "save",
+    "snapshot_of",
+]
 
 Floats = NDArray[np.float64]
 _KEPT = ("draws", "statistics", "scales")
@@ -50,40 +64,72 @@ class Rate:
         return (step - first) / (now - since) if step > first and now > since else None
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where the chains begin: about the ``mode``, with the family's own parameters and the lines found there."""
+
+    mode: Floats = field(default_factory=lambda: np.zeros(0))
+    auxiliary: Floats = field(default_factory=lambda: np.zeros(0))
+    lines: Lines = field(default_factory=Lines)
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What the warm-up chooses: how often each column's coefficient was ``small`` beside tau; leapfrog ``steps``."""
+
+    small: Floats = field(default_factory=lambda: np.zeros(0))
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What the checks have found.
+
+    Attributes
+    ----------
+    passed : int
+        Successive checks that were passed.
+    watched : ndarray of int64
+        Quantities that were furthest from convergence when all were checked.
+    expected : int
+        Draws that will be enough; 0 if unknown.
+    value_seconds : float
+        What a draw of a quantity takes in the summary, as measured by the last check.
+    """
+
+    passed: int = 0
+    watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    expected: int = 0
+    value_seconds: float = 2e-7
+
+
+@dataclass
+class Reports:
+    """What was reported of a run, and when, in seconds of a monotonic clock."""
+
+    rate: Rate = field(default_factory=Rate)
+    traced_at: float = 0.0
+    diagnosed_at: float = field(default_factory=time.monotonic)
+
+
 @dataclass
 class RunState:
-    """What is known so far.
+    """A run so far: its stores of draws, its counts, and what its phases have returned.
 
     Attributes
     ----------
     draws, statistics, scales : Draws
-        Of the coefficients in the user's units, of the fields of :data:`.device.records.CHAIN`, and
-        of log lambda.
+        Of the coefficients in the user's units, of the fields of :data:`.device.records.CHAIN`, and of log lambda.
     traced : ndarray of int64
         Coefficients that are traced, in the numbering of the result.
-    mode : ndarray
-        Where the chains were started about.
-    auxiliary : ndarray
-        The family's own parameters there.
-    passed : int
-        Successive checks of convergence that were passed.
-    watched : ndarray of int64
-        Quantities that were furthest from convergence when all were checked.
-    small : ndarray
-        How often every column's coefficient was small beside tau in the warm-up, for the kernels ``hmc`` and
-        ``cg``.
     restored : Checkpoint, optional
         What this goes on from after a device was lost.
     notified : bool
         Whether the notices of the start have been given.
-    others : bool
-        Whether there are other devices to go on with.
     snapshot : Snapshot, optional
         The last one.
     lock : Lock
         Held while draws are taken over, so that another thread can summarise them.
-    value_seconds : float
-        What a draw of a quantity takes in the summary, as measured by the last check of convergence.
     """
 
     design: Design
@@ -91,31 +137,20 @@ class RunState:
     statistics: Draws
     scales: Draws | None
     traced: NDArray[np.int64]
+    start: Start = field(default_factory=Start)
+    adaptation: Adaptation = field(default_factory=Adaptation)
+    convergence: Convergence = field(default_factory=Convergence)
+    reports: Reports = field(default_factory=Reports)
     iteration: int = 0
-    mode: Floats = field(default_factory=lambda: np.zeros(0))
-    auxiliary: Floats = field(default_factory=lambda: np.zeros(0))
-    lines: Lines = field(default_factory=Lines)
-    passed: int = 0
-    watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    small: Floats = field(default_factory=lambda: np.zeros(0))
+    began_at: int = 0
+    passes: int = 0
     failed: int = 0
     failed_before: int = 0
     exchanged_before: int = 0
-    passes: int = 0
-    steps: int = 0
-    expected: int = 0
-    began: float = field(default_factory=time.monotonic)
-    began_at: int = 0
-    rate: Rate = field(default_factory=Rate)
-    traced_at: float = 0.0
-    diagnosed_at: float = field(default_factory=time.monotonic)
     restored: Checkpoint | None = None
     notified: bool = False
-    others: bool = False
     snapshot: Snapshot | None = None
-    snapshot_at: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    value_seconds: float = 2e-7
 
     def kept(self) -> list[tuple[str, Draws]]:
         """The stores of draws that there are, by name."""
@@ -137,18 +172,28 @@ class Snapshot:
     passes: int
 
 
-def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
-    """Take over the draws of a checkpoint.
+def restore(
+    state: RunState, arrays: dict[str, NDArray[Any]], saved: CheckpointState, options: Options, source: str
+) -> None:
+    """Take over a checkpoint, from the ``source`` that a message names.
 
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        Those of a checkpoint.
+    Raises
+    ------
+    RunFolderError
+        See :func:`audit`.
     """
+    state.iteration = state.began_at = saved.iteration
+    state.failed = state.failed_before = saved.failed
+    state.passes, state.exchanged_before = saved.passes, saved.exchanged_bytes
+    none = np.zeros(0)
+    state.start = Start(arrays["mode"], arrays.get("mode_auxiliary", none), state.start.lines)
+    state.adaptation = Adaptation(arrays.get("small", none), saved.steps)
+    state.convergence = Convergence(saved.passed, arrays["watched"])
+    state.traced = arrays["traced"]
     for name, draws in state.kept():
         start = name + "."
         draws.restore({key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)})
-    state.traced = arrays["traced"]
+    audit(state, arrays, options, source)
 
 
 def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
@@ -158,9 +203,9 @@ def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
         iteration=state.iteration,
         marks={name: draws.mark() for name, draws in state.kept()},
         adapted=sampler.adapted() if sampler.settings.kernel == "hmc" else {},
-        passed=state.passed,
-        watched=state.watched,
-        small=state.small,
+        passed=state.convergence.passed,
+        watched=state.convergence.watched,
+        small=state.adaptation.small,
         failed=state.failed,
         passes=state.passes,
     )
@@ -179,14 +224,14 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
     adapted = dict(snapshot.adapted)
     arrays: dict[str, Any] = {
         **snapshot.chains,
-        "mode": state.mode,
+        "mode": state.start.mode,
         "traced": state.traced,
         "watched": snapshot.watched,
     }
     if len(snapshot.small):
         arrays["small"] = snapshot.small
     if adapted:
-        arrays["mode_auxiliary"] = state.auxiliary
+        arrays["mode_auxiliary"] = state.start.auxiliary
     arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
     for name, draws in state.kept():
         arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
@@ -202,7 +247,12 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
     return arrays, scalars
 
 
-def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder: Any) -> None:
+def save(run: RunContext, state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> None:
+    """Keep a snapshot in the run folder."""
+    run.save_checkpoint(*checkpoint_of(state, snapshot, exchanged_bytes))
+
+
+def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, folder: str) -> None:
     """Check what was restored against the problem and the options.
 
     Parameters

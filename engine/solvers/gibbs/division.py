@@ -8,7 +8,6 @@ Groups go ahead of each other up to the next but one check of convergence; draws
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,14 +22,14 @@ from ...devices import DevicePool
 from ...errors import AuditError
 from . import solve as single
 from .begin import begin, restore_chains
-from .checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from .checkpoint import Adaptation, Snapshot, Start, checkpoint_of, restore, snapshot_of
 from .choice import with_kernel
 from .design.layout import chain_groups
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.chains import STATE, Recorded
 from .device.sampler import Sampler
-from .draws.convergence import check_points
+from .draws.convergence import CHECKS, check_points
 from .draws.summary import posterior_of
 from .notices import report_design
 from .options import REFRESH, Options
@@ -78,7 +77,7 @@ class DividedSampling(DividedRun):
         options = with_kernel(problem, options)
         self._problem, self._options, self._run = problem, options, run
         self._design = Design.of(problem, options)
-        self._state = single._new_state(self._design, options)
+        self._state = single.new_state(self._design, options)
         report_design(run, self._design, self._options)
         self._total = options.warmup + options.most_draws * options.thin
         self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
@@ -170,7 +169,8 @@ class DividedSampling(DividedRun):
             If draws are missing or not finite.
         """
         if answer.get("lines") is not None:
-            self._state.lines, self._has_lines = answer["lines"], True
+            self._state.start = dataclasses.replace(self._state.start, lines=answer["lines"])
+            self._has_lines = True
         if work["kind"] == "start":
             self._is_out = False
             self._restore(answer["arrays"], answer["scalars"])
@@ -191,15 +191,7 @@ class DividedSampling(DividedRun):
     def _restore(self, arrays: Arrays, scalars: dict[str, Any], from_folder: bool = False) -> None:
         """Continue from a checkpoint of all chains: with the warm-up, or with the groups."""
         state, saved = self._state, CheckpointState.model_validate(scalars)
-        state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
-        state.passed, state.passes, state.steps = saved.passed, saved.passes, saved.steps
-        state.failed = state.failed_before = saved.failed
-        state.exchanged_before = saved.exchanged_bytes
-        state.small = arrays.get("small", np.zeros(0))
-        state.auxiliary = arrays.get("mode_auxiliary", np.zeros(0))
-        restore_draws(state, arrays)
-        audit(state, arrays, self._options, "the run folder" if from_folder else "a worker's answer")
-        state.began, state.began_at = time.monotonic(), state.iteration
+        restore(state, arrays, saved, self._options, "the run folder" if from_folder else "a worker's answer")
         self._checkpoint = (arrays, saved.model_dump())
         if state.iteration < min(_common_from(self._options), self._total):
             self._run.progress("warm-up", state.iteration, self._options.warmup, "iterations")
@@ -222,9 +214,11 @@ class DividedSampling(DividedRun):
             stops = [check for check in self._checks if begin < check < end and options.draws is None]
             for first, last in zip([begin, *stops], [*stops, end], strict=True):
                 self._take_between(first, last)
-                if options.draws is None and last in self._checks and single._has_converged(options, self._run, state):
-                    self._converged = True
-                    return
+                if options.draws is None and last in self._checks:
+                    state.convergence = single.checked(options, self._run, state)
+                    self._converged = state.convergence.passed >= CHECKS
+                    if self._converged:
+                        return
             self._note_snapshot()
             report_progress(options, self._run, state, self._total)
 
@@ -235,8 +229,8 @@ class DividedSampling(DividedRun):
         if iterations:
             rows = np.array([np.concatenate([one.rows.pop(at) for one in self._groups]) for at in iterations])
             failed = sum(group.failed for group in self._groups)
-            single._take(self._options, self._run, state, iterations, rows, failed)
-        state.passes += single._passes(self._options, state, first, last - first)
+            single.take(self._options, self._run, state, iterations, rows, failed)
+        state.passes += single.passes_of(self._options, state, first, last - first)
         state.iteration = last
 
     def _note_snapshot(self) -> None:
@@ -251,7 +245,15 @@ class DividedSampling(DividedRun):
             adapted |= {name: scalars[name] for name in ("averaged", "averaging", "adapting", "steps")}
         marks = {name: draws.mark() for name, draws in state.kept()}
         self._snapshot = Snapshot(
-            *(chains, at, marks, adapted, state.passed, state.watched, state.small, state.failed, state.passes)
+            chains,
+            at,
+            marks,
+            adapted,
+            state.convergence.passed,
+            state.convergence.watched,
+            state.adaptation.small,
+            state.failed,
+            state.passes,
         )
         for group in self._groups:
             group.states = {when: chains for when, chains in group.states.items() if when >= at}
@@ -282,7 +284,7 @@ class SamplingTasks(TaskRunner):
         self._sampler: Sampler | None = None
         self._holds: tuple[int, int, int] | None = None
         self._failed = 0
-        self._state = single._new_state(self._design, options)
+        self._state = single.new_state(self._design, options)
 
     def close(self) -> None:
         """Free the sampler's memory."""
@@ -309,7 +311,7 @@ class SamplingTasks(TaskRunner):
         """All chains from the beginning, or from a checkpoint, towards the first draw."""
         self.close()
         options, run = self._options, self._context_of(control)
-        state = single._new_state(self._design, options)
+        state = single.new_state(self._design, options)
         if work["checkpoint"] is not None:
             arrays, scalars = work["checkpoint"]
             run.restored = Checkpoint(arrays, scalars, 0.0)
@@ -321,13 +323,13 @@ class SamplingTasks(TaskRunner):
             def ends(iteration: int) -> bool:
                 return iteration >= last or (control.ended and iteration > began)
 
-            snapshot = single._sample(options, run, sampler, state, snapshot, ends)
+            snapshot = single.sample(options, run, sampler, state, snapshot, ends)
             if snapshot is None:  # the run is shorter than that
-                single._take(options, run, state, *sampler.collect())
+                single.take(options, run, state, *sampler.collect())
                 snapshot = snapshot_of(sampler, state)
             exchanged = state.exchanged_before + sampler.exchanged_bytes()
         arrays, scalars = checkpoint_of(state, snapshot, exchanged)
-        return {"arrays": arrays, "scalars": scalars, "lines": state.lines}
+        return {"arrays": arrays, "scalars": scalars, "lines": state.start.lines}
 
     def _draw(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
         """Draws of a group of chains, until the task is to end."""
@@ -355,7 +357,7 @@ class SamplingTasks(TaskRunner):
                 break
         self._holds = (int(work["first"]), int(work["count"]), at)
         rows = np.concatenate(parts) if parts else np.zeros((0, int(work["count"]), 1))
-        lines: Lines | None = self._state.lines if work["lines"] else None
+        lines: Lines | None = self._state.start.lines if work["lines"] else None
         return {
             "done": at,
             "iterations": iterations,
@@ -373,10 +375,11 @@ class SamplingTasks(TaskRunner):
         self.close()
         settings = dataclasses.replace(self._settings, chains=count, first_chain=first)
         sampler = self._sampler = Sampler(self._pool, self._design, settings)
-        state = self._state = single._new_state(self._design, self._options.model_copy(update={"chains": count}))
+        state = self._state = single.new_state(self._design, self._options.model_copy(update={"chains": count}))
         common = work["common"]
         saved = CheckpointState.model_validate(common["scalars"])
-        state.mode, state.iteration = common["mode"], at
+        state.start, state.iteration = Start(common["mode"], common.get("mode_auxiliary", np.zeros(0))), at
+        state.adaptation = Adaptation(common.get("small", np.zeros(0)), saved.steps)
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
         state.notified = True
         context = self._context_of(TaskControl(float("inf")))

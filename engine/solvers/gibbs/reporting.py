@@ -54,10 +54,10 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
         Iterations in all, if the chains do not converge before.
     """
     now, step = time.monotonic(), state.iteration
-    rate = state.rate.at(now, step)
+    rate = state.reports.rate.at(now, step)
     if rate is not None:
         run.metric("iterations_per_second", rate)
-    if step > options.warmup and options.draws is not None and now - state.diagnosed_at >= _DIAGNOSE_INTERVAL:
+    if step > options.warmup and options.draws is not None and now - state.reports.diagnosed_at >= _DIAGNOSE_INTERVAL:
         _diagnose(run, state)
     if step <= options.warmup and options.warmup:
         run.progress("warm-up", step, options.warmup, "iterations")
@@ -65,8 +65,8 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
             run.metric("eta", (total - step) / rate)
         return
     wanted = total - options.warmup
-    if options.draws is None and state.expected:
-        wanted = min(wanted, max(step - options.warmup, state.expected * options.thin))
+    if options.draws is None and state.convergence.expected:
+        wanted = min(wanted, max(step - options.warmup, state.convergence.expected * options.thin))
     run.progress("sampling", step - options.warmup, wanted, "iterations")
     if rate is not None:
         run.metric("eta", (options.warmup + wanted - step) / rate)
@@ -82,5 +82,5 @@ def _diagnose(run: RunContext, state: RunState) -> None:
         found = diagnose(np.concatenate([latest[:, -count:], log_tau[:, -count:]], axis=2))
         if np.isfinite(found.r_hat).any():
             ess = float(np.nanmin(found.ess_bulk)) * state.draws.count / count / every
-            report_mixing(run, Mixing(ess, float(np.nanmax(found.r_hat)), state.watched))
-    state.diagnosed_at = time.monotonic()
+            report_mixing(run, Mixing(ess, float(np.nanmax(found.r_hat)), state.convergence.watched))
+    state.reports.diagnosed_at = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
 from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin
-from .checkpoint import RunState, Snapshot, checkpoint_of, snapshot_of
+from .checkpoint import Adaptation, Convergence, RunState, Snapshot, checkpoint_of, save, snapshot_of
 from .choice import is_wide, moves_latent, with_kernel
 from .design.matrix import Design
 from .device.records import CHAIN
@@ -33,7 +34,7 @@ from .reporting import report_mixing, report_progress, trace
 from .schema import CheckpointState
 from .validate import chosen_coefficients, settings_for
 
-__all__ = ["solve"]
+__all__ = ["checked", "new_state", "passes_of", "sample", "solve", "take"]
 
 Floats = NDArray[np.float64]
 
@@ -74,10 +75,9 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     if settings.single_device and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left = pool.members, None
-    state = _new_state(design, options)
+    state = new_state(design, options)
     state.notified = run.restored is not None
     while True:
-        state.others = len(members) > 1
         run.progress("upload of X", 0, 1)
         try:
             with Sampler(pool, design, settings, left, tolerant=True) as sampler:
@@ -106,10 +106,10 @@ def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: 
     run.offer(summary)
     try:
         snapshot = begin(options, run, sampler, state)
-        _sample(options, run, sampler, state, snapshot)
+        sample(options, run, sampler, state, snapshot)
     except StopRequested as stop:
         status = stop.status
-    _take(options, run, state, *sampler.collect())
+    take(options, run, state, *sampler.collect())
     exchanged = state.exchanged_before + sampler.exchanged_bytes()
     return posterior_of(problem, options, run, state, status, bool(streamed), exchanged)
 
@@ -126,7 +126,7 @@ def _state_without(
     state: RunState, options: Options, run: RunContext, lost: DeviceLost, left: list[Member]
 ) -> RunState:
     """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
-    again = _new_state(state.design, options)
+    again = new_state(state.design, options)
     again.restored, again.notified = state.restored or run.restored, state.notified
     if state.snapshot is not None:
         again.restored = Checkpoint(*checkpoint_of(state, state.snapshot, state.exchanged_before), run.elapsed)
@@ -138,7 +138,8 @@ def _state_without(
     return again
 
 
-def _new_state(design: Design, options: Options) -> RunState:
+def new_state(design: Design, options: Options) -> RunState:
+    """A run before its start."""
     quantities = design.problem.X.shape[1] + 1
     chosen = chosen_coefficients(design.problem, options)
     most = options.most_draws
@@ -155,7 +156,7 @@ def _new_state(design: Design, options: Options) -> RunState:
 # --- the iterations ---------------------------------------------------------------------------------------------
 
 
-def _sample(
+def sample(
     options: Options,
     run: RunContext,
     sampler: Sampler,
@@ -170,20 +171,23 @@ def _sample(
     total = options.warmup + options.most_draws * options.thin
     checks = {options.warmup + draws * options.thin for draws in check_points(options.most_draws)}
     stops = sorted({options.warmup, total} | (checks if options.draws is None else set()))
-    length = SliceLength(most=REFRESH)
+    length, kept_at = SliceLength(most=REFRESH), 0.0
     while state.iteration < total:
         step = state.iteration
         if step <= options.warmup and (step % REFRESH == 0 or step == options.warmup):
-            _adapt(options, sampler, state)
+            state.adaptation = _adapted(options, sampler, state)
         if options.draws is None and step in checks and step > state.began_at:
-            _take(options, run, state, *sampler.collect())
-            if run.time_left > _summary_seconds(state) and _has_converged(options, run, state):
-                break
+            take(options, run, state, *sampler.collect())
+            if run.time_left > _summary_seconds(state):
+                state.convergence = checked(options, run, state)
+                if state.convergence.passed >= CHECKS:
+                    break
         leave = step % REFRESH == 0 and ends(step)
-        if leave or (step % REFRESH == 0 and _is_kept(run, state)):
-            _take(options, run, state, *sampler.collect())
+        due = sampler.has_spare and time.monotonic() - kept_at >= _SNAPSHOT_INTERVAL
+        if leave or (step % REFRESH == 0 and (due or run.keeps_checkpoints)):
+            take(options, run, state, *sampler.collect())
             snapshot = state.snapshot = snapshot_of(sampler, state)
-            state.snapshot_at = time.monotonic()
+            kept_at = time.monotonic()
         if leave:
             return snapshot
         _poll(run, sampler, state, snapshot)
@@ -198,8 +202,8 @@ def _sample(
         if options.kernel == "cg":
             state.passes += sampler.workers.first(Worker.passes) - passes
         else:
-            state.passes += _passes(options, state, step, count)
-        _take(options, run, state, *rows)
+            state.passes += passes_of(options, state, step, count)
+        take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
         run.reserve(_summary_seconds(state))
         report_progress(options, run, state, total)
@@ -209,13 +213,7 @@ def _sample(
 def _summary_seconds(state: RunState) -> float:
     """What it takes to diagnose all the draws so far."""
     chains, quantities = state.draws.shape
-    return state.value_seconds * chains * quantities * state.draws.count / state.draws.every
-
-
-def _is_kept(run: RunContext, state: RunState) -> bool:
-    """Whether a snapshot is due: for a run folder, or now and then for the case that one of several devices fails."""
-    due = state.others and time.monotonic() - state.snapshot_at >= _SNAPSHOT_INTERVAL
-    return due or run.keeps_checkpoints
+    return state.convergence.value_seconds * chains * quantities * state.draws.count / state.draws.every
 
 
 def _poll(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
@@ -229,7 +227,7 @@ def _poll(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot
 
 
 def _save(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot) -> None:
-    run.save_checkpoint(*checkpoint_of(state, snapshot, state.exchanged_before + sampler.exchanged_bytes()))
+    save(run, state, snapshot, state.exchanged_before + sampler.exchanged_bytes())
 
 
 def _metric_points(options: Options) -> list[int]:
@@ -240,26 +238,26 @@ def _metric_points(options: Options) -> list[int]:
     return sorted(points - {0})
 
 
-def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
+def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
     """Which coefficients are small, the length and number of steps so far, another metric; in the end all is final."""
+    adaptation, step, points = state.adaptation, state.iteration, _metric_points(options)
     if options.kernel not in ("hmc", "cg"):
-        return
-    step, points = state.iteration, _metric_points(options)
-    if step > state.began_at or not len(state.small):
-        state.small = small_coefficients(state.small, sampler.state(), state.design.first)
-        sampler.set_small(state.small > MOSTLY)
+        return adaptation
+    if step > state.began_at or not len(adaptation.small):
+        small = small_coefficients(adaptation.small, sampler.state(), state.design.first)
+        adaptation = replace(adaptation, small=small)
+        sampler.set_small(small > MOSTLY)
     if options.kernel == "cg" or sampler.settings.latent:
-        return
+        return adaptation
     if step == options.warmup:
-        if options.warmup:
-            state.steps = sampler.choose_steps(last=True)[1]
-        return
+        return replace(adaptation, steps=sampler.choose_steps(last=True)[1]) if options.warmup else adaptation
     if step == 0 or step <= state.began_at:
-        return
-    found, state.steps = sampler.choose_steps(last=False)
+        return adaptation
+    found, steps = sampler.choose_steps(last=False)
     if step in points:
         sampler.take_weights()
         sampler.adapt(averaging=step != points[-1], restart=found)
+    return replace(adaptation, steps=steps)
 
 
 def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) -> Floats:
@@ -274,37 +272,39 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
     return np.asarray(0.5 * (before + now) if len(before) else now)
 
 
-def _passes(options: Options, state: RunState, first: int, count: int) -> int:
+def passes_of(options: Options, state: RunState, first: int, count: int) -> int:
     """Passes over X of so many iterations."""
     if options.kernel != "hmc":
         return count * (3 if is_wide(state.design, options) else 1)
     if moves_latent(state.design, options):
-        return count * (5 if (state.small > MOSTLY).any() else 4)
+        return count * (5 if (state.adaptation.small > MOSTLY).any() else 4)
     every = rescale_interval(state.design.layout.rows)
     rescaled = (first + count - 1) // every - (first - 1) // every
-    renewed = count if state.lines.count else rescaled
-    return count * state.steps + renewed + rescaled * bool((state.small > MOSTLY).any())
+    renewed = count if state.start.lines.count else rescaled
+    return count * state.adaptation.steps + renewed + rescaled * bool((state.adaptation.small > MOSTLY).any())
 
 
-def _has_converged(options: Options, run: RunContext, state: RunState) -> bool:
-    """Whether the targets are met at this check and the one before; all quantities are looked at if the worst are."""
-    found = mixing_of(state.draws, state.statistics, state.watched)
-    if len(state.watched) and (found is None or found.reaches(options.ess, options.r_hat)):
+def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
+    """Whether the targets are met, at this check too; all quantities are looked at if the worst are good."""
+    before, watched, value_seconds = state.convergence, state.convergence.watched, state.convergence.value_seconds
+    found = mixing_of(state.draws, state.statistics, watched)
+    if len(watched) and (found is None or found.reaches(options.ess, options.r_hat)):
         began = time.monotonic()
         found = mixing_of(state.draws, state.statistics)
-        state.value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
-        state.watched = np.zeros(0, np.int64)
-    if found is not None and not len(state.watched):
-        state.watched = found.watched
-    good = found is not None and found.reaches(options.ess, options.r_hat)
-    state.passed = state.passed + 1 if good else 0
-    if found is not None:
-        report_mixing(run, found)
-        state.expected = int(state.draws.count * max(1.25, 1.25 * options.ess / max(found.ess, 1.0)))
-    return state.passed >= CHECKS
+        value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
+        watched = np.zeros(0, np.int64)
+    if found is None:
+        return replace(before, passed=0, watched=watched, value_seconds=value_seconds)
+    report_mixing(run, found)
+    return Convergence(
+        passed=before.passed + 1 if found.reaches(options.ess, options.r_hat) else 0,
+        watched=watched if len(watched) else found.watched,
+        expected=int(state.draws.count * max(1.25, 1.25 * options.ess / max(found.ess, 1.0))),
+        value_seconds=value_seconds,
+    )
 
 
-def _take(options: Options, run: RunContext, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
+def take(options: Options, run: RunContext, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
     """Take over draws that have come from the devices."""
     if not iterations:
         return
@@ -329,6 +329,6 @@ def _take(options: Options, run: RunContext, state: RunState, iterations: list[i
                 first = q + reports + state.design.first
                 state.scales.add(-0.5 * np.log(kept[:, :, first:]))
     now = time.monotonic()
-    if now - state.traced_at >= _TRACE_INTERVAL:
-        state.traced_at = now
+    if now - state.reports.traced_at >= _TRACE_INTERVAL:
+        state.reports.traced_at = now
         trace(run, state, iterations[-1], rows[-1])

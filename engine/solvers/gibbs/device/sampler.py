@@ -37,6 +37,11 @@ class Sampler:
         Those that are to be used, where others of the pool have failed.
     tolerant : bool
         Raise :class:`engine.errors.DeviceLost` for a device that fails, which names it.
+
+    Attributes
+    ----------
+    has_spare : bool
+        Whether the run goes on with other devices where one is lost.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class Sampler:
     ) -> None:
         self.design, self.settings = design, settings
         members = pool.members if left is None else left
+        self.has_spare = tolerant and len(members) > 1
         members = members[:1] if settings.single_device else members
         count = len(members)
         communicator = Communicator(count) if count > 1 else None

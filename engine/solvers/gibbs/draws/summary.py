@@ -116,7 +116,7 @@ def posterior_of(
     if options.kernel == "hmc":
         arrays.update(_causes(state))
         own = statistics.all()[:, :, len(CHAIN.names) :].mean(axis=(0, 1))
-        report_missed(run, missed_differences(design, state.lines, mean, own, options.degrees))
+        report_missed(run, missed_differences(design, state.start.lines, mean, own, options.degrees))
     if others.shape[2]:
         name = {"ordinal": "thresholds", "counts": "dispersion"}.get(problem.family, "sigma")
         arrays[name] = others if problem.family == "ordinal" else others[:, :, 0]
@@ -156,7 +156,7 @@ def _too_early(options: Options, run: RunContext, state: RunState, status: Statu
 
 def _causes(state: RunState) -> dict[str, NDArray[Any]]:
     """Columns along which the posterior is hard to sample, by name."""
-    design, lines = state.design, state.lines
+    design, lines = state.design, state.start.lines
     groups = [lines.members(line) for line in range(lines.nulls)]
     rare = design.layout.columns <= design.layout.rows  # else every column is moved by itself
     tails = range(lines.nulls + lines.pairs, lines.count) if rare else ()
