@@ -43,11 +43,11 @@ ${backtrack.declarations()}
 % elif subtree_level:
     LOCAL_ARRAY(quad_t, quads, ${quads * block});
     LOCAL mask_t* const row_store = (LOCAL mask_t*)quads; // four rows an entry, so that no IVM's stack is in another's way
-#define ROW(level) row_store[((((level) >> 2) * ${block} + LOCAL_ID) << 2) + ((level) & 3)]
-#define STACK(depth) (quads + ((depth) + 3) / 4 * ${block} + LOCAL_ID)
+#define ROW(level) row_store[((((level) >> 2) * ${block} + lane) << 2) + ((level) & 3)]
+#define STACK(depth) (quads + ((depth) + 3) / 4 * ${block} + lane)
 % elif rows_in_local:
     LOCAL_ARRAY(mask_t, row_store, ${leaf_depth * block if leaf_depth else 1});
-#define ROW(level) row_store[(level) * ${block} + LOCAL_ID]
+#define ROW(level) row_store[(level) * ${block} + lane]
 % else:
 #define ROW(level) rows[AT(level)]
 % endif
@@ -156,6 +156,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS,
     i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
+    const i32 lane = LOCAL_ID;
 ${row_store()}
 ${load_table()}
     const i32 steps = control->steps;

@@ -66,20 +66,8 @@ class _RestorePoint:
 class Coordinator:
     """The search of one run; a context manager that frees the devices.
 
-    Parameters
-    ----------
-    pool : DevicePool
-    run : RunContext
-    tree : Tree
-    options : Options
-    initial : int
-        The initial upper bound.
-    units : Units
-        What is to be searched.
-    bound : int
-        A proven bound on its leaves.
-    nodes : int
-        Nodes decomposed in earlier starts of the run.
+    ``units`` are to be searched, and ``bound`` is proved for their leaves; ``initial`` is the initial upper bound, and
+    ``nodes`` were decomposed in earlier starts of the run.
 
     Attributes
     ----------
@@ -173,16 +161,9 @@ class Coordinator:
     ) -> None:
         """Search until nothing is left.
 
-        Parameters
-        ----------
-        upper : int
-            Value of the best solution known.
-        improved : callable
-            Takes a better leaf, and returns the best value then.
-        proved : callable
-            Takes a better bound.
-        keep : callable
-            Called with the open intervals, the explored levels and the counters when a checkpoint is due.
+        ``upper`` is the value of the best solution known. ``improved`` takes a better leaf, and returns the best value
+        then; ``proved`` takes a better bound. ``keep`` is called with the open intervals, the explored levels and the
+        counters when a checkpoint is due.
 
         Raises
         ------
@@ -368,11 +349,6 @@ class Coordinator:
         """Halt the search; all open intervals. Every device's open nodes are examined once more.
 
         None may be left: the stop came when the search was over already.
-
-        Parameters
-        ----------
-        improved, proved : callable
-            As for :meth:`run`.
         """
         units = self._open_units(improved, proved)
         if not len(units):
