@@ -83,10 +83,8 @@ def restore(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Pr
 
     Parameters
     ----------
-    tree : Tree
     arrays : dict of str to ndarray
         As :func:`save` made them.
-    state : dict or SearchState
 
     Raises
     ------

@@ -65,7 +65,6 @@ def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
 
     Parameters
     ----------
-    units : Units
     bound : int
         A lower bound on their leaves.
     parts : int
@@ -85,7 +84,6 @@ def unpack(batches: Sequence[Batch], items: int) -> Units:
 
     Parameters
     ----------
-    batches : sequence of Batch
     items : int
         Of the tree.
     """
@@ -101,15 +99,7 @@ def _leaves(batches: Sequence[Batch]) -> int:
 
 
 class DividedSearch(DividedRun):
-    """A whole search: its open batches, the incumbent, the proven bound, and what is explored.
-
-    Parameters
-    ----------
-    problem : PermutationProblem
-    options : Options
-    run : RunContext
-    cluster : ClusterInfo
-    """
+    """A whole search: its open batches, the incumbent, the proven bound, and what is explored."""
 
     def __init__(self, problem: PermutationProblem, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
         self._run = run
@@ -257,15 +247,7 @@ class DividedSearch(DividedRun):
 
 
 class SearchTasks(TaskRunner):
-    """Searches batches on the devices of a worker.
-
-    Parameters
-    ----------
-    problem : PermutationProblem
-    options : Options
-    seed : int
-    pool : DevicePool
-    """
+    """Searches batches on the devices of a worker."""
 
     def __init__(self, problem: PermutationProblem, options: Options, seed: int, pool: DevicePool) -> None:
         self._problem, self._options, self._seed, self._pool = problem, options, seed, pool

@@ -108,11 +108,8 @@ def estimate(
 
     Parameters
     ----------
-    problem : PermutationProblem
-    options : Options
     pool : DevicePool
         Their node rates are added up.
-    seed : int
     seconds : float
         How long it may take, besides compiling: with fewer seconds the first solution may be worse and fewer nodes are
         drawn.

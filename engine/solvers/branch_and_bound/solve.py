@@ -74,13 +74,6 @@ class _Incumbent:
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Search the whole tree of a permutation problem, or count its solutions.
 
-    Parameters
-    ----------
-    problem : PermutationProblem
-    options : Options
-    pool : DevicePool
-    run : RunContext
-
     Returns
     -------
     Result

@@ -179,7 +179,6 @@ class Tree(ABC):
             As :meth:`root` and this method return it.
         depth : int
             Items chosen before.
-        item : int
         side : int
             0 front, 1 back.
         """
@@ -242,10 +241,6 @@ class Tree(ABC):
     def restore(self, prepared: NDArray[np.int64]) -> None:
         """Take over what :meth:`prepare` of another tree of the same problem has found.
 
-        Parameters
-        ----------
-        prepared : ndarray of int64, two-dimensional
-
         Raises
         ------
         ValueError
@@ -290,8 +285,6 @@ class Tree(ABC):
 
         Parameters
         ----------
-        device : Device
-        seed : int
         rank : int
             Of the device in the pool.
         """
@@ -400,7 +393,6 @@ class PermutationProblem(Problem):
         ----------
         method : str
             The value of the option ``initial``.
-        seed : int
         expired : callable
             Whether the run's time is up, or it is to stop: then the best solution so far is returned soon. It may wait
             while the run is paused.
@@ -410,11 +402,6 @@ class PermutationProblem(Problem):
 
 def require_permutation(values: Sequence[int], count: int) -> NDArray[np.int64]:
     """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise.
-
-    Parameters
-    ----------
-    values : sequence of int
-    count : int
 
     Returns
     -------

@@ -25,11 +25,6 @@ __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
     """The search tree that the options ask for.
 
-    Parameters
-    ----------
-    problem : PermutationProblem
-    options : Options
-
     Raises
     ------
     engine.errors.InputError
@@ -53,12 +48,8 @@ def first_solution(
 
     Parameters
     ----------
-    problem : PermutationProblem
-    options : Options
-    seed : int
     expired : callable
         As for :meth:`PermutationProblem.first_solution`.
-    brief : bool
     """
     initial = getattr(options, "initial", "heuristic")
     steps = itertools.count()
@@ -76,12 +67,6 @@ def is_brief(devices: Iterable[DeviceInfo]) -> bool:
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:
     """Device memory of a search on one device, and how many IVMs it is for.
 
-    Parameters
-    ----------
-    tree : Tree
-    options : Options
-    device : DeviceInfo
-
     Returns
     -------
     planned, ivms : int
@@ -98,8 +83,6 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
 
     Parameters
     ----------
-    problem : PermutationProblem
-    options : Options
     devices : sequence of DeviceInfo
         One that is listed twice holds both.
 

@@ -35,9 +35,7 @@ class ScheduleSearch:
 
     Parameters
     ----------
-    device : Device
     times : ndarray of int64, shape (machines, jobs)
-    seed : int
     rank : int
         Of the device; the first chain of that of rank 0 builds its schedule from the longest job to the shortest.
     first_chain : int

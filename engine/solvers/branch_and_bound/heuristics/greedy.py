@@ -80,13 +80,7 @@ class GreedyShape:
 
 
 def greedy_shape(capabilities: Capabilities, machines: int) -> GreedyShape:
-    """A chain a work-item on CPUs; on GPUs as many work-items as there are machines, or half as many above 32.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-    machines : int
-    """
+    """A chain a work-item on CPUs; on GPUs as many work-items as there are machines, or half as many above 32."""
     if not capabilities.simt:
         return GreedyShape(machines, 1, 1, capabilities.compute_units * _CHAINS_PER_CORE, -(-machines // _LANES))
     each = -(-machines // _WARP)
@@ -114,7 +108,6 @@ class GreedyChains:
 
     Parameters
     ----------
-    device : Device
     times : ndarray of int64, shape (machines, jobs)
     shape : GreedyShape
     seed : int
@@ -272,7 +265,6 @@ def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities:
     ----------
     times : ndarray of int64, shape (machines, jobs)
     shape : GreedyShape
-    capabilities : Capabilities
     """
     return {
         "machines": len(times),

@@ -38,7 +38,6 @@ def planned_bytes(problem: Flowshop, shape: GreedyShape) -> int:
 
     Parameters
     ----------
-    problem : Flowshop
     shape : GreedyShape
     """
     return shape.bytes_for(problem.jobs, problem.machines)
@@ -48,11 +47,6 @@ def improves(problem: Flowshop, options: Options) -> bool:
     """Whether schedules are improved on the devices before a tree search and beside it.
 
     That is so for many jobs, unless the options say which schedule or upper bound to begin with.
-
-    Parameters
-    ----------
-    problem : Flowshop
-    options : Options
     """
     given = getattr(options, "upper_bound", None) is not None
     return problem.jobs >= _FEWEST_JOBS and not given and getattr(options, "initial", "") == "iterated_greedy"
@@ -71,9 +65,6 @@ def improve(
 
     Parameters
     ----------
-    problem : Flowshop
-    pool : DevicePool
-    run : RunContext
     known : Improvement or None
         The schedule to start from; None to build some.
     found : callable
@@ -114,9 +105,6 @@ def first_schedule(
 
     Parameters
     ----------
-    problem : Flowshop
-    pool : DevicePool
-    run : RunContext
     expired : callable
         Whether time is up.
     """
@@ -145,13 +133,6 @@ def first_schedule(
 
 def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Improve a schedule until the bound is reached, the time is up, or the run is stopped.
-
-    Parameters
-    ----------
-    problem : Flowshop
-    options : Options
-    pool : DevicePool
-    run : RunContext
 
     Returns
     -------

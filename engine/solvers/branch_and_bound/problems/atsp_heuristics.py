@@ -153,7 +153,6 @@ def iterate(
     ----------
     costs : ndarray of int64, shape (n, n)
     tour : ndarray of int64, shape (n,)
-    random : numpy.random.Generator
     patience : int
         It ends after so many repetitions without a better tour.
     expired : callable
@@ -197,7 +196,6 @@ def guided(
         :mod:`engine.solvers.branch_and_bound.problems.subtours`).
     noise : float
         Largest random addition to a weight, from the second tour on.
-    seed : int
     enough : int
         It ends with a tour that costs no more.
     expired : callable

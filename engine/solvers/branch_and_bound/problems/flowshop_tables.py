@@ -26,7 +26,6 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
 
     Parameters
     ----------
-    tree : FlowshopTree
     capabilities : Capabilities
         Of the device.
     """
@@ -38,7 +37,6 @@ def child_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTre
 
     Parameters
     ----------
-    tree : FlowshopTree
     capabilities : Capabilities
         Of the device.
     """

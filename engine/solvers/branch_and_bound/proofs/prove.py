@@ -67,7 +67,6 @@ class Prover:
 
         Parameters
         ----------
-        problem : Flowshop
         known : int or None
             The makespan of a known schedule.
         seconds : float
@@ -180,7 +179,6 @@ class Prover:
 
         Parameters
         ----------
-        problem : Flowshop
         known : int or None
             As for :meth:`prove`.
         initial : int, optional
@@ -235,13 +233,10 @@ def sampled_subtrees(
 
     Parameters
     ----------
-    engine : Engine
     tree : Tree
         Its root has children.
-    options : FlowshopOptions
     initial, upper : int
         The initial upper bound of the whole search, and what children are pruned by.
-    seed : int
     count : int
         How many; the same subtree may be drawn again.
 

@@ -21,9 +21,6 @@ class SubtreeSearch:
 
     Parameters
     ----------
-    device : Device
-    tree : Tree
-    options : Options
     initial : int
         The initial upper bound of the search that the subtrees are part of.
     upper : int
@@ -47,7 +44,6 @@ class SubtreeSearch:
         ----------
         path : sequence of int
             The items that lead to it from the root.
-        most : int
 
         Raises
         ------
@@ -73,7 +69,6 @@ class SubtreeSearch:
 
         Parameters
         ----------
-        random : Generator
         most : int
             Nodes, the subtree's root among them.
 

@@ -38,7 +38,6 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
 
     Parameters
     ----------
-    path : Path
     engine : Engine
         Whose devices search the samples.
     seed : int
@@ -101,7 +100,6 @@ def check_schedule(proof: Proof, problem: Flowshop) -> None:
 
     Parameters
     ----------
-    proof : Proof
     problem : Flowshop
         Its instance; see :func:`problem_of`.
 
@@ -129,7 +127,6 @@ def check_audit(proof: Proof, problem: Flowshop) -> None:
 
     Parameters
     ----------
-    proof : Proof
     problem : Flowshop
         Its instance; see :func:`problem_of`.
 

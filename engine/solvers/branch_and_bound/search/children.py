@@ -20,7 +20,6 @@ class ChildBounding:
 
     Parameters
     ----------
-    ivms : Ivms
     program : Program
         Of ``bound_in_parallel.mako``.
     table : ndarray of int32

@@ -62,8 +62,6 @@ def proven_bound(tree: Tree, snapshot: FrontierSnapshot, seconds: float) -> int 
 
     Parameters
     ----------
-    tree : Tree
-    snapshot : FrontierSnapshot
     seconds : float
         When to stop refining; the bound is valid whenever that is.
 
@@ -135,7 +133,6 @@ class IntervalBounds:
 
     Parameters
     ----------
-    tree : Tree
     initial : int
         The initial upper bound, on which branching depends.
     """
@@ -152,7 +149,6 @@ class IntervalBounds:
 
         Parameters
         ----------
-        units : Units
         seconds : float
             After which it gives up.
         """

@@ -36,11 +36,8 @@ class Ivms:
 
     Parameters
     ----------
-    device : Device
-    tree : Tree
     device_tree : DeviceTree
         The tree's functions, as ``programs`` has them.
-    programs : Programs
     shapes : Shapes
     initial : int
         The initial upper bound, on which branching depends.
@@ -218,7 +215,6 @@ class Ivms:
 
         Parameters
         ----------
-        levels : int
         begin : int
             The first IVM.
         count : int, optional
@@ -239,7 +235,6 @@ class Ivms:
         ----------
         start : int
             A row of the buffer of rows, whose rows are numbered level after level.
-        count : int
         """
         return self._sets(self.rows, start, count), self._sets(self.sides, 0, count)
 

@@ -33,13 +33,7 @@ class Store:
         return len(self.units)
 
     def put(self, units: Units, bound: int) -> None:
-        """Add intervals, with a lower bound on their leaves.
-
-        Parameters
-        ----------
-        units : Units
-        bound : int
-        """
+        """Add intervals, with a lower bound on their leaves."""
         if len(units):
             self.bound = min(self.bound, bound) if len(self) else bound
             self.arrivals_bound = min(self.arrivals_bound, bound)
@@ -253,7 +247,6 @@ class SnapshotSchedule:
 
         Parameters
         ----------
-        worker : WorkerState
         workers : sequence of WorkerState
             All of them.
         now : float

@@ -29,7 +29,6 @@ def depth_profile(ivms: Ivms, random: np.random.Generator) -> NDArray[np.float64
 
     Parameters
     ----------
-    ivms : Ivms
     random : Generator
         Chooses the IVMs, which are neighbours.
 
@@ -54,7 +53,6 @@ def open_nodes_by_level(frontier: FrontierSnapshot, levels: int) -> NDArray[np.f
     ----------
     frontier : FrontierSnapshot
         Of as many levels.
-    levels : int
 
     Returns
     -------
@@ -92,7 +90,6 @@ class DepthProfiles:
 
         Parameters
         ----------
-        worker : WorkerState
         now : float
             Seconds of the clock of ``began``.
         """
@@ -106,11 +103,8 @@ class DepthProfiles:
 
         Parameters
         ----------
-        worker : WorkerState
         active : int
             How many of its IVMs have work.
-        profile : ndarray of float64 or None
-        run : RunContext
         """
         if not active:
             self._found.pop(worker, None)

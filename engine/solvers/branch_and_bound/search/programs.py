@@ -121,8 +121,6 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
 
     Parameters
     ----------
-    capabilities : Capabilities
-    tree : Tree
     device_tree : DeviceTree
         The tree's functions for such a device.
     ivms : int, optional
@@ -214,8 +212,6 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
 
     Parameters
     ----------
-    tree : Tree
-    device_tree : DeviceTree
     shapes : Shapes
     """
     common = steal_constants_of(tree, shapes)
@@ -259,7 +255,6 @@ def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
 
     Parameters
     ----------
-    tree : Tree
     shapes : Shapes
     """
     return {
@@ -277,7 +272,6 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
 
     Parameters
     ----------
-    tree : Tree
     functions : DeviceTree
         Those of :meth:`Tree.child_functions`.
     shapes : Shapes
@@ -297,8 +291,6 @@ class Programs:
 
     Parameters
     ----------
-    device : Device
-    tree : Tree
     device_tree : DeviceTree
         The tree's functions that decompose a node.
     functions : DeviceTree or None

@@ -76,7 +76,6 @@ class SearchEstimate:
 
         Parameters
         ----------
-        workers : sequence of WorkerState
         now : float
             Seconds of ``time.perf_counter``.
         """
@@ -94,7 +93,6 @@ class SearchEstimate:
 
         Parameters
         ----------
-        worker : WorkerState
         stored : Units
             What the host keeps.
         """
@@ -129,7 +127,6 @@ class SearchEstimate:
 
         Parameters
         ----------
-        worker : WorkerState
         report : Report
             Of its turn.
         upper : int

@@ -27,14 +27,10 @@ class Reporting:
 
     Parameters
     ----------
-    run : RunContext
-    tree : Tree
     initial : int
         The initial upper bound.
     workers : list of WorkerState
         The coordinator's own list, which shrinks where a device is lost.
-    store : Store
-    sharing : Sharing
     changed : threading.Condition
         The coordinator's lock.
     bound : int
@@ -91,7 +87,6 @@ class Reporting:
 
         Parameters
         ----------
-        reports : sequence of (WorkerState, Report, float)
         nodes : int
             Nodes decomposed so far.
         upper : callable
@@ -170,7 +165,6 @@ class Reporting:
 
         Parameters
         ----------
-        worker : WorkerState
         frontier : FrontierSnapshot
             Its open nodes.
         seconds : float

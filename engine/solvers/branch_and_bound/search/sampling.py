@@ -82,7 +82,6 @@ class SamplePlan:
 
         Parameters
         ----------
-        seconds : float
         rate : float
             Nodes a second of a search on the device.
         items : int
@@ -174,7 +173,6 @@ def error_factor(
     Parameters
     ----------
     values : ndarray of float64, shape (rounds, passes)
-    items : int
     weights : ndarray of float64, shape (rounds,), optional
         Of the rounds in the mean; 1 by default.
     coarseness : ndarray of float64, shape (rounds,), optional
@@ -226,11 +224,6 @@ class _Nodes:
 class TreeSampler:
     """Estimates on one device; made, used and released on its thread.
 
-    Parameters
-    ----------
-    setup : Setup
-    plan : SamplePlan
-
     Attributes
     ----------
     plan : SamplePlan
@@ -253,7 +246,6 @@ class TreeSampler:
 
         Parameters
         ----------
-        upper, seed : int
         expired : callable
             Asked after every pass; where it says so, there are no more.
 
@@ -281,7 +273,6 @@ class TreeSampler:
         ----------
         frontier : FrontierSnapshot
             The open nodes of all levels.
-        upper, seed : int
         units : Units, optional
             Intervals that no IVM has, in random order; no more of them are used than the plan has candidates.
         weight : float

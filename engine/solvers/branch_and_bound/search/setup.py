@@ -60,7 +60,6 @@ class Setup:
         Parameters
         ----------
         shapes : Shapes
-        children : bool
         """
         functions = self.child_functions if children else None
         return Programs(self.device, self.tree, self.functions, functions, shapes)

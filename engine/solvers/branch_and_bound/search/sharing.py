@@ -35,9 +35,6 @@ class Sharing:
 
     Parameters
     ----------
-    workers : sequence of WorkerState
-    store : Store
-    options : Options
     seed : int
         Of the choice of the device that is asked.
 
@@ -182,7 +179,6 @@ class Sharing:
 
         Parameters
         ----------
-        donor : WorkerState
         report : Report
             Of the turn in which it gave them away.
         """

@@ -87,7 +87,6 @@ class VictimSelection:
 
     Parameters
     ----------
-    strategy : str
     ivms : int
         How many IVMs there are.
     window : int, optional

@@ -46,7 +46,6 @@ class Transfers:
 
         Parameters
         ----------
-        units : Units
         messages : sequence of IntervalMessage
             From devices whose memory this one reads.
         """
