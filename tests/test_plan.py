@@ -91,9 +91,10 @@ def test_packages_begin_with_a_map_of_where_each_step_is(solver: str) -> None:
     text = importlib.import_module(f"{engine.__name__}.solvers.{solver}").__doc__ or ""
     assert 6 <= sum(line.startswith("- ") for line in text.split("\n")) <= 14
     folder = ROOT / "engine" / "solvers" / solver
-    for name in re.findall(r"``([^`]+)``", text):
+    for name in re.findall(r"``([\w./]+)``", text):
         if "/" in name or name.endswith(".mako"):
-            places = [ROOT / name, ROOT / "kernels" / solver / name, folder / name, folder / f"{name}.py"]
+            places = [ROOT / name, ROOT / "kernels" / solver / name, ROOT / "kernels" / f"{name}.mako"]
+            places += [folder / name, folder / f"{name}.py"]
             assert any(place.exists() for place in places), name
 
 
