@@ -12,7 +12,7 @@ from engine.util.text import option_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 
-__all__ = ["VALUES", "Group", "differing_options", "grouped", "values_of"]
+__all__ = ["VALUES", "Group", "conditions_of", "differing_options", "grouped", "values_of"]
 
 VALUES = ("best", "time", "gap", "bound")
 """Columns whose spread can be shown for every run; counters are shown besides."""
@@ -49,6 +49,17 @@ def differing_options(notes: Sequence[RunNote]) -> list[str]:
     all_conditions = [_conditions(note) for note in notes]
     names = sorted({name for conditions in all_conditions for name in conditions})
     return [name for name in names if len({str(conditions.get(name)) for conditions in all_conditions}) > 1]
+
+
+def conditions_of(notes: Sequence[RunNote]) -> list[str]:
+    """For each run the options in which some of the runs differ, as a name."""
+    names = differing_options(notes)
+    texts = []
+    for note in notes:
+        conditions = _conditions(note)
+        chosen = ((name, conditions.get(name)) for name in names)
+        texts.append(", ".join(f"{name} = {'–' if one is None else option_text(one)}" for name, one in chosen))
+    return [text or "all runs" for text in texts]
 
 
 def grouped(notes: Sequence[RunNote]) -> list[Group]:

@@ -33,13 +33,14 @@ from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
+from gui.panels.meanings import TILES, meaning_of
 from gui.panels.reports import ReportGroup
 from gui.panels.time_axes import TimeAxes
 from gui.plot.area import Cleanup
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
-from gui.plot.page import OneLine, Page, Tile
+from gui.plot.page import OneLine, Page, Tile, was_hidden
 from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
@@ -137,8 +138,10 @@ class Panel(Cleanup, QWidget):
         outer.addWidget(self._warning_label)
         outer.addWidget(self._strip)
         outer.addWidget(self.pages, 1)
-        for name in ("State", "Elapsed"):
-            self.tile(name)
+        for name in ("State", "Elapsed", "Remaining", "Best", "Solutions", self.bound_title(), "Gap", "Rate"):
+            self.tile(name)  # in this order, whichever is known first
+            if name not in ("State", "Elapsed"):
+                self.drop_tile(name)
         self.build()
         self.info = InfoPage(theme, run.note)
         self.add(self.info.listing, self.page("Info", columns=1))
@@ -192,6 +195,8 @@ class Panel(Cleanup, QWidget):
     def add(self, figure: Figure, page: Page | None = None, wide: int = 1, stretch: int = 1) -> Any:
         """Keep a figure for exports and theme, put it on a page, and return it."""
         self._figures.append(figure)
+        if meaning := meaning_of(self.solver, figure.key):
+            figure.add_help(meaning)
         if isinstance(figure, LivePlot):
             self._time_axes.add(figure)
         if page is not None:
@@ -242,16 +247,19 @@ class Panel(Cleanup, QWidget):
         """The key number of that name above the pages, made if there is none."""
         if name not in self._tiles:
             self._tiles[name] = Tile(name, self.theme)
+            self._tiles[name].setToolTip(TILES.get(name, ""))
             self._flow.addWidget(self._tiles[name])
+        elif was_hidden(self._tiles[name]):
+            self._tiles[name].show()
         return self._tiles[name]
 
     def drop_tile(self, name: str) -> None:
         """Take a key number away that means nothing any more."""
         if name in self._tiles:
-            tile = self._tiles.pop(name)
-            self._flow.removeWidget(tile)
-            tile.hide()
-            tile.deleteLater()
+            self._tiles[name].hide()
+
+    def _shown_tiles(self) -> dict[str, Tile]:
+        return {name: tile for name, tile in self._tiles.items() if not was_hidden(tile)}
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -304,7 +312,7 @@ class Panel(Cleanup, QWidget):
         if view.rate is not None:
             unit = view.rate.unit
             self.tile("Rate").rename(f"{unit[:1].upper()}{unit[1:]}, {view.rate.kind}")
-        if view.remaining_text or ("Remaining" in self._tiles and view.working):  # it stays: others would move
+        if view.remaining_text or ("Remaining" in self._shown_tiles() and view.working):  # it stays: others would move
             self.tile("Remaining").show_value(view.remaining_text.removesuffix(" left") or "–")
         else:
             self.drop_tile("Remaining")
@@ -415,9 +423,9 @@ class Panel(Cleanup, QWidget):
     def _finished(self, event: Finished) -> None:
         for plot in self._live_plots():
             plot.complete()
-        before = set(self._tiles)
+        before = set(self._shown_tiles())
         self.on_finished(event)
-        self._last_tiles = set(self._tiles) - before
+        self._last_tiles = set(self._shown_tiles()) - before
 
     def _failed(self, event: Failed) -> None:
         for plot in self._live_plots():
@@ -437,7 +445,7 @@ class Panel(Cleanup, QWidget):
 
     def summary(self) -> list[tuple[str, str]]:
         """Names and values of the key numbers."""
-        return [(tile.name, tile.value) for tile in self._tiles.values()]
+        return [(tile.name, tile.value) for tile in self._shown_tiles().values()]
 
     # --- the rest -----------------------------------------------------------------------------------------------
 

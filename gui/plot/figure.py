@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QStackedLayout,
     QTableView,
     QToolButton,
+    QToolTip,
     QVBoxLayout,
     QWidget,
 )
@@ -86,6 +87,7 @@ class Figure(Cleanup, QFrame):
         head.addWidget(self._heading, 1, top)
         head.addWidget(self.data_button, 0, top)
         head.addWidget(self.menu_button, 0, top)
+        self._head = head
         self._legend = QWidget()
         self._flow = FlowLayout(self._legend)
         self._legend.hide()
@@ -102,6 +104,17 @@ class Figure(Cleanup, QFrame):
         self._room.setMinimumHeight(60)
         self._stack.addWidget(self._room)
         self._head_text()
+
+    def add_help(self, text: str) -> None:
+        """Add a question mark whose tip says what the figure means; pressing it shows the tip, too."""
+        button = QToolButton()
+        button.setText("?")
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName(f"Meaning of {self.title}")
+        button.setToolTip(text)
+        button.clicked.connect(lambda: QToolTip.showText(button.mapToGlobal(QPoint(0, button.height())), text, button))
+        self._head.insertWidget(1, button, 0, Qt.AlignmentFlag.AlignTop)
 
     def sizeHint(self) -> QSize:
         """A size with which pages share their height evenly."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QSizePol
 
 from gui.app.theme import Theme
 
-__all__ = ["OneLine", "Page", "Tile"]
+__all__ = ["OneLine", "Page", "Tile", "was_hidden"]
 
 
 class Tile(QWidget):
@@ -139,7 +139,7 @@ class Page(QScrollArea):
 
     def arrange(self) -> None:
         """Place all visible widgets row by row; the last one of a row fills it."""
-        shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
+        shown = [entry for entry in self._widgets if not was_hidden(entry[0])]
         for row in range(self.grid.rowCount()):
             self.grid.setRowStretch(row, 0)
         for place in range(self._most):
@@ -166,6 +166,6 @@ class Page(QScrollArea):
             self.arrange()
 
 
-def _was_hidden(widget: QWidget) -> bool:
+def was_hidden(widget: QWidget) -> bool:
     """Whether it was hidden explicitly, not only that it has not been shown yet."""
     return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)

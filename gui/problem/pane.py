@@ -42,7 +42,8 @@ class ProblemPane(QWidget):
 
     Signals: ``problem_requested(path)`` when a file is chosen; ``replay_requested(path)`` for a recorded run;
     ``open_requested()`` for the file dialog; ``changed()`` when the options change;
-    ``reading_requested(path, reading)`` when a file is to be read again in another way.
+    ``reading_requested(path, reading)`` when a file is to be read again in another way; ``cancel_requested()`` when it
+    is not to be loaded.
     """
 
     problem_requested = Signal(Path)
@@ -50,6 +51,7 @@ class ProblemPane(QWidget):
     open_requested = Signal()
     changed = Signal()
     reading_requested = Signal(Path, object)
+    cancel_requested = Signal()
 
     def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -123,6 +125,10 @@ class ProblemPane(QWidget):
         self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.error.setAccessibleName("Errors in the problem or the options")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setToolTip("Do not load this file")
+        self.cancel.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.cancel.clicked.connect(self.cancel_requested)
         area, self._forms = form_area(9, 6, 9, 8)
         self._forms.setSpacing(6)
         self.help = HelpLine(4)
@@ -130,8 +136,8 @@ class ProblemPane(QWidget):
         card = QVBoxLayout()
         card.setContentsMargins(9, 6, 9, 0)
         card.setSpacing(2)
-        for label in (self.title, self.about, self.where, self.error):
-            card.addWidget(label)
+        for widget in (self.title, self.about, self.where, self.cancel, self.error):
+            card.addWidget(widget)
         layout = QVBoxLayout(middle)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
@@ -216,6 +222,7 @@ class ProblemPane(QWidget):
         self.title.setText(path.name)
         self.about.setText("Reading…")
         self._show_path(path)
+        self.cancel.show()
         self.error.hide()
 
     def show_error(
@@ -241,6 +248,7 @@ class ProblemPane(QWidget):
         self._show(instance)
 
     def _show(self, instance: Instance | None) -> None:
+        self.cancel.hide()
         was_empty, self.instance = self.instance is None, instance
         while (item := self._forms.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:

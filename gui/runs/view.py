@@ -113,6 +113,8 @@ class RunView:
         self._last, self._time = (event.time, time.monotonic()), event.time
         match event:
             case Metric():
+                if event.name == "duality_gap" and self.best is None:  # of the iterates, until there is a solution
+                    self.gap = event.value
                 if event.name in self._rate_units:
                     self._rates.setdefault(event.name, {})[event.device] = (event.time, event.value)
             case Progress():

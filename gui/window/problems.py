@@ -84,6 +84,7 @@ class Problems(QObject):
             chooser.replay_requested.connect(lambda path: self.folder_requested.emit(path, 1.0))
             chooser.open_requested.connect(self.open_problem)
         pane.reading_requested.connect(self.read_again)
+        pane.cancel_requested.connect(self.cancel)
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -160,6 +161,15 @@ class Problems(QObject):
 
         self.loading = self._jobs.start(read, done, failed)
         self.changed.emit()
+
+    def cancel(self) -> None:
+        """Do not load the file that is being read, and show no problem."""
+        if self.loading is not None:
+            self._jobs.discard(self.loading)
+            self.loading = None
+            self.pane.show_nothing()
+            self.previewed.emit(None, False)
+            self.changed.emit()
 
     def _is_sample(self, path: Path) -> bool:
         folders = {sample.path.resolve().parent for sample in self.samples if sample.first}

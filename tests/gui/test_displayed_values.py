@@ -20,7 +20,7 @@ from engine.solvers import discover
 from engine.util.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
-from gui.compare import statistics
+from gui.compare import profiles
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
 from gui.panels.reports import ReportGroup
@@ -136,7 +136,7 @@ def test_every_status_of_a_result_has_its_colour_and_its_meaning() -> None:
     assert {status for status in Status if state_colour(LIGHT, status) == LIGHT.accent} == set()
     assert {status for status in Status if status.excludes_solutions} == set(NO_SOLUTION)
     ended = {status for status in Status if status.excludes_solutions} | {"optimal", "complete"}
-    assert set(statistics._SOLVED) == ended
+    assert set(profiles.SOLVED) == ended
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded", "bound_proved"])

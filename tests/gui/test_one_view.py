@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QStatusBar
+from PySide6.QtWidgets import QStatusBar, QToolButton
 
 from engine.events import Event, Finished, Started
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
 from gui.app.theme import LIGHT
+from gui.panels import RunInfo, panel_for
+from gui.panels.meanings import TILES, meaning_of
 from gui.report.report import report
 from gui.runs.columns import column_named
 from gui.runs.notes import described
@@ -171,3 +173,21 @@ def test_labels_are_those_of_one_view_and_of_the_result(
     qtbot.waitUntil(lambda: tab.complete, timeout=60_000)
     assert isinstance(events[-1], Finished)
     assert_result(tab, status)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_key_number_and_figure_has_two_sentences_on_its_meaning(qtbot: Any, solver: str) -> None:
+    folder = SAMPLES / "recorded" / solver
+    opened = RunFolder.open(folder)
+    panel = panel_for(RunInfo(solver, problem=opened.problem(), folder=folder), LIGHT)
+    qtbot.addWidget(panel)
+    tiles: set[str] = set()
+    events = list(opened.events())
+    for batch in parts(events):
+        panel.feed(batch)
+        tiles.update(panel._tiles)
+    texts = {name: TILES.get(name, "") for name in tiles}
+    texts |= {figure.key: meaning_of(solver, figure.key) for figure in panel.plots()}
+    assert {name for name, text in texts.items() if len(re.findall(r"[^.]\.(?:\s|$)", text)) != 2} == set()
+    marks = {button.toolTip() for button in panel.findChildren(QToolButton) if button.text() == "?"}
+    assert {text for name, text in texts.items() if name not in tiles} <= marks

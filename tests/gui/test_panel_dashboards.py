@@ -51,7 +51,7 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
     panel.set_theme(DARK)
     qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=120_000)
     state = dict(panel.summary())["State"]
-    assert (state == "waiting") == (part == 0.0)
+    assert (state == "starting") == (part == 0.0)
     if 0 < part < 1:
         assert state == "running"
     if part == 1.0:

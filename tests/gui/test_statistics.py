@@ -13,6 +13,7 @@ from PySide6.QtCore import QSize
 
 from gui.app.theme import DARK, LIGHT
 from gui.compare.groups import differing_options, grouped, values_of
+from gui.compare.profiles import performance_profiles, solved_within
 from gui.compare.statistics import StatisticsTab
 from gui.plot.boxes import spread
 from gui.runs.columns import value_of
@@ -152,3 +153,52 @@ def test_statistics_are_opened_for_the_selected_runs(qtbot: Any, window: Any) ->
     window.appearance.switch()
     window.run_tabs.close_current()
     assert window.run_tabs.comparisons == []
+
+
+def test_profiles_and_times_to_solution_are_those_of_counting(qtbot: Any) -> None:
+    random = np.random.default_rng(5)
+    notes = []
+    for score in ("k2", "bic", "aic"):
+        for seed in range(6):
+            for instance in ("one", "two"):
+                note = RunNote(
+                    f"{score}{seed}{instance}", "", "t", problem=instance, options={"score": score}, seed=seed
+                )
+                note.seconds = float(random.integers(1, 9))
+                note.state = "time_limit" if random.random() < 0.3 else "optimal"
+                notes.append(note)
+    profiles, place = performance_profiles(notes), {"k2": 0, "bic": 1, "aic": 2}
+    table = np.full((3, 12), np.inf)
+    for note in notes:
+        if note.state == "optimal":
+            table[place[note.options["score"]], 2 * note.seed + (note.problem == "two")] = note.seconds
+    table = table[:, np.isfinite(table).any(axis=0)]
+    for name, row in place.items():
+        ratios, shares = profiles[f"score = {name}"]
+        for factor in (1.0, 1.5, 2.0, 4.0, 100.0):
+            counted = (table[row] <= factor * table.min(axis=0)) & np.isfinite(table[row])
+            reached = shares[ratios <= factor]
+            assert (reached[-1] if len(reached) else 0.0) == pytest.approx(counted.mean())
+    chosen = [note for note in notes if note.options["score"] == "k2"]
+    times, shares = solved_within(chosen)
+    for limit in (0.5, 3.0, 8.0):
+        solved = sum(note.seconds <= limit and note.state == "optimal" for note in chosen)
+        assert np.append(0.0, shares)[np.searchsorted(times, limit, side="right")] == pytest.approx(
+            solved / len(chosen)
+        )
+    tab = StatisticsTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    assert len(tab.profile.curves) == 3
+    assert [curve.data.last for curve in tab.profile.curves] == pytest.approx(
+        [100 * s[-1] for _, s in profiles.values()]
+    )
+
+
+def test_unlike_objectives_share_no_axis(qtbot: Any) -> None:
+    notes = [RunNote("a", "", "a", solver="boa", state="optimal", best=1.0, seconds=1.0)]
+    notes.append(RunNote("b", "", "b", solver="linprog", state="optimal", best=1e6, seconds=2.0))
+    tab = StatisticsTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    assert (tab.value.currentData(), len(tab.boxes.table()[1])) == ("time", 2)
+    tab.value.setCurrentIndex(tab.value.findData("best"))
+    assert tab.boxes.table()[1] == []

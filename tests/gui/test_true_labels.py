@@ -99,6 +99,17 @@ def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(
     assert [item.text(0) for item in gallery.selectedItems()] == ["blend"]
 
 
+def test_reading_a_file_can_be_cancelled(qtbot: Any, open_window: Any) -> None:
+    window = open_window(COUNTING)
+    window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
+    assert window.pane.cancel.isVisible()
+    qtbot.mouseClick(window.pane.cancel, Qt.MouseButton.LeftButton)
+    assert window.problems.loading is None
+    qtbot.waitUntil(lambda: not window.jobs.pending, timeout=60_000)
+    assert (window.pane.instance, window.pane.cancel.isVisible()) == (None, False)
+    assert window.pane.title.text() == "No problem chosen"
+
+
 def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
     window = open_window(COUNTING)
     wrong = tmp_path / "wrong.txt"
