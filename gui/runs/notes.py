@@ -185,8 +185,9 @@ def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
             )
             for options in chosen
         ]
+        times = len({int(note.created) for note in group}) > 1
         for note, text in zip(group, texts, strict=True):
-            when = time.strftime("%H:%M:%S", time.localtime(note.created)) if texts.count(text) > 1 else ""
+            when = time.strftime("%H:%M:%S", time.localtime(note.created)) if times and texts.count(text) > 1 else ""
             found[note.key] = ", ".join(part for part in (text, when) if part)
     return found
 

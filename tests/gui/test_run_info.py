@@ -43,7 +43,7 @@ def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot: Any, fol
     defaults = solver.options_model(type(problem))().model_dump()
     for name, value in events[0].options.items():
         shown, default = values["option", name]
-        assert bool(default) == (defaults[name] != value), name
+        assert bool(default) == (name in defaults and defaults[name] != value), name  # an older version had more
         if isinstance(value, (int, str)) and not isinstance(value, bool):
             assert shown == str(value)
     options = [default for group, _, _, default in rows if group == "option"]
