@@ -51,9 +51,9 @@ class Camera:
     def dashboard(self, name: str) -> None:
         """A page of a dashboard, without the panes beside it."""
         solver, page = DASHBOARDS[name]
+        self.window.resize(*PANEL)
         for dock in self.window.docks.values():
             dock.hide()
-        self.window.resize(*PANEL)
         panel = self.open(solver).panel
         panel.pages.setCurrentIndex(page)
         self.take(name, panel)

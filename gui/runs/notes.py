@@ -177,8 +177,8 @@ def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
         if len(group) == 1:
             continue
         chosen = [{**note.effective_options, "seed": note.seed} for note in group]
-        names = dict.fromkeys(name for options in chosen for name in options)
-        differ = [name for name in names if len({str(options.get(name)) for options in chosen}) > 1]
+        names = [name for name in chosen[0] if all(name in options for options in chosen)]
+        differ = [name for name in names if len({str(options[name]) for options in chosen}) > 1]
         texts = [
             ", ".join(
                 f"{name.replace('_', ' ')} {option_text(options.get(name))}" for name in differ[:_MOST_DIFFERENCES]

@@ -87,7 +87,7 @@ class _Delegate(QStyledItemDelegate):
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
         room = inner.width() - state_width - 10
         differs: str = index.data(DISTINCTION)
-        differs = QFontMetrics(small).elidedText(differs, Qt.TextElideMode.ElideRight, room * 2 // 3)
+        differs = QFontMetrics(small).elidedText(differs, Qt.TextElideMode.ElideRight, room // 2)
         room -= QFontMetrics(small).horizontalAdvance(differs) + 8 if differs else 0
         title = QFontMetrics(bold).elidedText(note.title, Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
