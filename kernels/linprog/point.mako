@@ -40,7 +40,8 @@
 % if operation == "sum":
             part[${place * block} + LOCAL_ID] += ${name}_other;
 % else:
-            if (${name}_other ${"<" if operation == "min" else ">"} part[${place * block} + LOCAL_ID] || ${name}_other != ${name}_other)
+<% than = "<" if operation == "min" else ">" %>\
+            if (${name}_other ${than} part[${place * block} + LOCAL_ID] || ${name}_other != ${name}_other)
                 part[${place * block} + LOCAL_ID] = ${name}_other;
 % endif
 % endfor

@@ -1,3 +1,4 @@
+<%namespace name="algebra" file="/linprog/together_algebra.mako"/>
 // Small dense linear programs, each solved by one group from the start to the end by Mehrotra's predictor-corrector method:
 //
 //   minimize c x  subject to  row_lower <= A x <= row_upper,  lower <= x <= upper
@@ -11,251 +12,17 @@
 <%
     local_matrix = block > 1 and rows <= 64
     space = "GLOBAL" if block == 1 else "LOCAL"
+    matrix_space = "LOCAL" if local_matrix else "GLOBAL"
     vectors = ["u", "cost", "sign", "kind", "x", "s", "w", "z", "dx", "ds", "dw", "dz", "rd", "ru", "theta", "rxs", "rwz", "g", "v"]
     row_vectors = ["y", "b", "rp", "dy", "q", "inverse"]
     stride = rows + 1
 %>
-% if block == 1:
-#define SYNCHRONIZE()
-typedef double4 vec;
-typedef double4 unaligned_vec __attribute__((aligned(8)));
-#define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
-
-FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
-{
-    vec one = 0.0;
-    vec two = 0.0;
-    i64 k = 0;
-    for (; k + 8 <= count; k += 8) {
-        one += VECTOR(a + k) * VECTOR(b + k);
-        two += VECTOR(a + k + 4) * VECTOR(b + k + 4);
-    }
-    one += two;
-    f64 sum = one.x + one.y + one.z + one.w;
-    for (; k < count; ++k)
-        sum += a[k] * b[k];
-    return sum;
-}
-% else:
-#define SYNCHRONIZE() BARRIER()
-% endif
-
-% for name, take in (("sum_of", "part[LOCAL_ID] += other;"), ("greatest_of", "if (other > part[LOCAL_ID] || other != other) part[LOCAL_ID] = other;")):
-// Over all work-items of the group; each gets it. A NaN wins.
-FUNCTION_APART f64 ${name}(LOCAL f64* part, f64 value)
-{
-% if block == 1:
-    return value;
-% else:
-    part[LOCAL_ID] = value;
-    for (i32 width = ${block // 2}; width > 0; width /= 2) {
-        SYNCHRONIZE();
-        if (LOCAL_ID < width) {
-            const f64 other = part[LOCAL_ID + width];
-            ${take}
-        }
-    }
-    SYNCHRONIZE();
-    const f64 found = part[0];
-    SYNCHRONIZE();
-    return found;
-% endif
-}
-
-% endfor
-// out = A v + the slacks' part of v, for v with its signs. Barriers before and after.
-FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out)
-{
-    SYNCHRONIZE();
-    for (i64 i = LOCAL_ID; i < m; i += ${block}) {
-% if block == 1:
-        out[i] = inner(n, A + i * n, v) + v[n + i];
-% else:
-        f64 sum = v[n + i];
-        for (i64 j = 0; j < n; ++j)
-            sum += At[j * m + i] * v[j];
-        out[i] = sum;
-% endif
-    }
-    SYNCHRONIZE();
-}
-
-// out = A^T y with the signs, and the slacks' part. Barriers before and after.
-FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y,
-    GLOBAL f64* out)
-{
-    SYNCHRONIZE();
-% if block == 1:
-    i64 j = 0;
-    for (; j + 16 <= n; j += 16) {
-% for part in range(4):
-        vec sum${part} = 0.0;
-% endfor
-        for (i64 i = 0; i < m; ++i) {
-% for part in range(4):
-            sum${part} += y[i] * VECTOR(A + i * n + j + ${4 * part});
-% endfor
-        }
-% for part in range(4):
-        *(GLOBAL unaligned_vec*)(out + j + ${4 * part}) = sum${part} * VECTOR(sign + j + ${4 * part});
-% endfor
-    }
-% else:
-    i64 j = LOCAL_ID;
-% endif
-    for (; j < n; j += ${block}) {
-        f64 sum = 0.0;
-        for (i64 i = 0; i < m; ++i)
-            sum += y[i] * A[i * n + j];
-        out[j] = sum * sign[j];
-    }
-    for (i64 i = LOCAL_ID; i < m; i += ${block})
-        out[n + i] = sign[n + i] * y[i];
-    SYNCHRONIZE();
-}
-
-// M = A diag(theta) A^T + the slacks' theta, lower triangle; `scaled` has room for n numbers.
-FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* theta, GLOBAL f64* scaled,
-    ${"LOCAL" if local_matrix else "GLOBAL"} f64* M)
-{
-    SYNCHRONIZE();
-% if block == 1:
-    for (i64 i = 0; i < m; ++i) {
-        for (i64 j = 0; j < n; ++j)
-            scaled[j] = theta[j] * A[i * n + j];
-        for (i64 k = 0; k <= i; ++k)
-            M[i * ${stride} + k] = inner(n, scaled, A + k * n);
-        M[i * ${stride} + i] += theta[n + i];
-    }
-% else:
-    for (i32 e = LOCAL_ID; e < m * (m + 1) / 2; e += ${block}) {  // entry e of the triangle, row after row
-        i32 i = (i32)((sqrt(8.0f * (f32)e + 1.0f) - 1.0f) * 0.5f);
-        while ((i + 1) * (i + 2) / 2 <= e)
-            ++i;
-        while (i * (i + 1) / 2 > e)
-            --i;
-        const i32 k = e - i * (i + 1) / 2;
-        f64 sum = i == k ? theta[n + i] : 0.0;
-        for (i64 j = 0; j < n; ++j)
-            sum += At[j * m + i] * theta[j] * At[j * m + k];
-        M[i * ${stride} + k] = sum;
-    }
-% endif
-    SYNCHRONIZE();
-}
-
-// M = L L^T in place, lower triangle; inverse = 1 / diagonal of L. Dependent rows get an infinite pivot: their part is zero.
-FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M,
-    ${space} f64* inverse)
-{
-% if block == 1:
-    for (i64 i = 0; i < m; ++i) {
-        GLOBAL f64* row = M + i * ${stride};
-        const f64 given = row[i] + relative * row[i] + absolute;
-        for (i64 k = 0; k < i; ++k)
-            row[k] = (row[k] - inner(k, row, M + k * ${stride})) * inverse[k];
-        const f64 pivot = given - inner(i, row, row);
-        inverse[i] = pivot > 1.0e-14 * given ? 1.0 / sqrt(pivot) : 0.0;
-    }
-% else:
-    for (i64 i = LOCAL_ID; i < m; i += ${block}) {
-        const f64 given = M[i * ${stride} + i] + relative * M[i * ${stride} + i] + absolute;
-        M[i * ${stride} + i] = given;
-        inverse[i] = 1.0e-14 * given;
-    }
-    for (i64 k = 0; k < m; ++k) {
-        SYNCHRONIZE();
-        const f64 pivot = M[k * ${stride} + k];
-        const f64 reciprocal = pivot > inverse[k] ? 1.0 / sqrt(pivot) : 0.0;
-        for (i64 i = k + 1 + LOCAL_ID; i < m; i += ${block})
-            M[i * ${stride} + k] *= reciprocal;
-        SYNCHRONIZE();
-        if (LOCAL_ID == 0)
-            inverse[k] = reciprocal;
-        for (i64 i = k + 1 + LOCAL_ID / 8; i < m; i += ${block // 8}) {
-            const f64 left = M[i * ${stride} + k];
-            for (i64 j = k + 1 + LOCAL_ID % 8; j <= i; j += 8)
-                M[i * ${stride} + j] -= left * M[j * ${stride} + k];
-        }
-    }
-% endif
-    SYNCHRONIZE();
-}
-
-// L L^T r = r in place. Barriers before and after.
-FUNCTION_APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse,
-    ${space} f64* r)
-{
-% if block == 1:
-    for (i64 i = 0; i < m; ++i)
-        r[i] = (r[i] - inner(i, L + i * ${stride}, r)) * inverse[i];
-    for (i64 i = m - 1; i >= 0; --i) {
-        const f64 value = r[i] * inverse[i];
-        r[i] = value;
-        for (i64 k = 0; k < i; ++k)
-            r[k] -= value * L[i * ${stride} + k];
-    }
-% else:
-    for (i64 k = 0; k < m; ++k) {
-        SYNCHRONIZE();
-        const f64 value = r[k] * inverse[k];
-        for (i64 i = k + 1 + LOCAL_ID; i < m; i += ${block})
-            r[i] -= value * L[i * ${stride} + k];
-    }
-    SYNCHRONIZE();
-    for (i64 i = LOCAL_ID; i < m; i += ${block})
-        r[i] *= inverse[i];
-    for (i64 k = m - 1; k >= 0; --k) {
-        SYNCHRONIZE();
-        const f64 value = r[k] * inverse[k];
-        for (i64 i = LOCAL_ID; i < k; i += ${block})
-            r[i] -= value * L[k * ${stride} + i];
-    }
-    SYNCHRONIZE();
-    for (i64 i = LOCAL_ID; i < m; i += ${block})
-        r[i] *= inverse[i];
-    SYNCHRONIZE();
-% endif
-}
-
-FUNCTION i32 is_finite(f64 value)
-{
-    return value - value == 0.0;
-}
+${algebra.functions(block, rows, space, matrix_space, stride)}
 <%def name="each()">
     for (i64 i = LOCAL_ID; i < size; i += ${block})</%def>
 <%def name="each_row()">for (i64 i = LOCAL_ID; i < m; i += ${block})</%def>
-// Launch: any number of groups of ${block}; program first + GROUP_ID and every GROUP_COUNT-th after it, up to first + count - 1.
-// scratch: scratch_stride numbers a group, ${len(vectors)} (n + m) + ${len(row_vectors)} m + m ${stride} at least.
-// x_out, y_out: the best point, by its error in the standard form, and that error; the iterations made.
-KERNEL LAUNCH_BOUNDS(${block}, 1) solve_programs(i64 first, i64 count, i64 m, i64 n, i64 matrix_stride, const GLOBAL f64* A,
-    const GLOBAL f64* At, const GLOBAL f64* c, const GLOBAL f64* lower, const GLOBAL f64* upper, const GLOBAL f64* row_lower,
-    const GLOBAL f64* row_upper, i32 most, i32 patience, f64 goal, i64 scratch_stride, GLOBAL f64* scratch, GLOBAL f64* x_out,
-    GLOBAL f64* y_out, GLOBAL f64* error_out, GLOBAL i32* iterations_out)
-{
-    const i64 size = n + m;
-% for place, name in enumerate(vectors):
-    GLOBAL f64* ${name} = scratch + GROUP_ID * scratch_stride + ${place} * size;
-% endfor
-    GLOBAL f64* rest = scratch + GROUP_ID * scratch_stride + ${len(vectors)} * size;
-    LOCAL_ARRAY(f64, part, ${block});
-% if block == 1:
-% for place, name in enumerate(row_vectors):
-    GLOBAL f64* ${name} = rest + ${place} * m;
-% endfor
-% else:
-% for name in row_vectors:
-    LOCAL_ARRAY(f64, ${name}, ${rows});
-% endfor
-% endif
-% if local_matrix:
-    LOCAL_ARRAY(f64, M, ${rows * stride});
-% else:
-    GLOBAL f64* M = rest + ${len(row_vectors)} * m;
-% endif
-    for (i64 p = first + GROUP_ID; p < first + count; p += GROUP_COUNT) {
-        const GLOBAL f64* a = A + p * matrix_stride;
-        const GLOBAL f64* at = At + p * matrix_stride;
+// --- the phases of the kernel below, in its own variables ---
+<%def name="standard_form()">\
         f64 pairs = 0.0;
         f64 size_of_c = 0.0;
         f64 size_of_u = 0.0;
@@ -278,7 +45,10 @@ ${each_row()} {
             const f64 low = row_lower[p * m + i];
             const f64 high = row_upper[p * m + i];
             sign[n + i] = is_finite(low) && !is_finite(high) ? -1.0 : 1.0;
-            kind[n + i] = low == high ? 3.0 : is_finite(low) && is_finite(high) ? 1.0 : is_finite(low) || is_finite(high) ? 0.0 : 2.0;
+            kind[n + i] = low == high                          ? 3.0
+                          : is_finite(low) && is_finite(high) ? 1.0
+                          : is_finite(low) || is_finite(high) ? 0.0
+                                                              : 2.0;
             u[n + i] = kind[n + i] == 1.0 ? high - low : 0.0;
             cost[n + i] = 0.0;
             b[i] = is_finite(high) ? high - q[i] : is_finite(low) ? low - q[i] : 0.0;
@@ -298,6 +68,8 @@ ${each()} {
         size_of_b = 1.0 + greatest_of(part, size_of_b);
         size_of_c = 1.0 + greatest_of(part, size_of_c);
         size_of_u = 1.0 + greatest_of(part, size_of_u);
+</%def>
+<%def name="starting_point()">\
         // --- Mehrotra's starting point ---
         form(m, n, a, at, theta, g, M);
         factor(m, 1.0e-12, 1.0e-10, M, inverse);
@@ -349,8 +121,10 @@ ${each()} {
         products = sum_of(part, products);
         primal_sum = sum_of(part, primal_sum);
         dual_sum = sum_of(part, dual_sum);
-        const f64 more_primal = products > 0.0 ? MAX(0.5 * products / MAX(dual_sum, 1.0e-300), primal_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
-        const f64 more_dual = products > 0.0 ? MAX(0.5 * products / MAX(primal_sum, 1.0e-300), dual_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
+        const f64 more_primal =
+            products > 0.0 ? MAX(0.5 * products / MAX(dual_sum, 1.0e-300), primal_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
+        const f64 more_dual =
+            products > 0.0 ? MAX(0.5 * products / MAX(primal_sum, 1.0e-300), dual_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
 ${each()} {
             if (kind[i] < 2.0) {
                 x[i] = 3.0 * (x[i] + more_primal);
@@ -361,11 +135,8 @@ ${each()} {
                 z[i] += more_dual;
             }
         }
-        // --- iterations ---
-        f64 best = 1.0e300;
-        i32 best_at = 0;
-        i32 iteration = 0;
-        while (1) {
+</%def>
+<%def name="measure()">\
             // residuals, theta, measures
             multiply_transposed(m, n, a, sign, y, v);
             products = 0.0;
@@ -432,17 +203,8 @@ ${each_row()} {
 ${each_row()}
                     y_out[p * m + i] = y[i];
             }
-            if (error <= goal || iteration >= most || iteration - best_at > patience || error >= 1.0e300)
-                break;
-            const f64 mu = MAX(products / pairs, 1.0e-300);
-            const f64 enough = MAX(1.0e-3 * worst_p, MAX(0.01 * goal, 1.0e-13) * size_of_b);
-            form(m, n, a, at, theta, g, M);
-            factor(m, 1.0e-13, 1.0e-10, M, inverse);
-            // the affine direction, then the one to the centre with its second-order term
-            f64 wanted = 0.0;
-            f64 primal_step = 0.0;
-            f64 dual_step = 0.0;
-            for (i32 mode = 0; mode < 2; ++mode) {
+</%def>
+<%def name="right_hand_side()">\
 ${each()} {
                     const f64 k = kind[i];
                     f64 sum = -rd[i];
@@ -463,6 +225,8 @@ ${each()} {
 ${each_row()}
                     dy[i] = rp[i] - q[i];
                 solve(m, M, inverse, dy);
+</%def>
+<%def name="solve_direction()">\
                 for (i32 turn = 0; turn < 9; ++turn) {  // dx, and refinement of dy while A dx is not rp
                     multiply_transposed(m, n, a, sign, dy, v);
 ${each()} {
@@ -485,6 +249,8 @@ ${each_row()} {
 ${each_row()}
                         dy[i] += q[i];
                 }
+</%def>
+<%def name="step_lengths()">\
                 f64 to_primal = 0.0;
                 f64 to_dual = 0.0;
                 f64 by_primal = 0.0;
@@ -531,9 +297,8 @@ ${each()} {
                     primal_step = near / MAX(to_primal, near);
                     dual_step = near / MAX(to_dual, near);
                 }
-            }
-            if (!is_finite(primal_step) || !is_finite(dual_step))
-                break;
+</%def>
+<%def name="advance()">\
 ${each()} {
                 const f64 k = kind[i];
                 if (k != 3.0)
@@ -547,6 +312,64 @@ ${each()} {
             }
 ${each_row()}
                 y[i] += dual_step * dy[i];
+</%def>
+// Launch: any number of groups of ${block}; program first + GROUP_ID and every GROUP_COUNT-th after it, up to first + count - 1.
+// scratch: scratch_stride numbers a group, ${len(vectors)} (n + m) + ${len(row_vectors)} m + m ${stride} at least.
+// x_out, y_out: the best point, by its error in the standard form, and that error; the iterations made.
+KERNEL LAUNCH_BOUNDS(${block}, 1) solve_programs(i64 first, i64 count, i64 m, i64 n, i64 matrix_stride, const GLOBAL f64* A,
+    const GLOBAL f64* At, const GLOBAL f64* c, const GLOBAL f64* lower, const GLOBAL f64* upper, const GLOBAL f64* row_lower,
+    const GLOBAL f64* row_upper, i32 most, i32 patience, f64 goal, i64 scratch_stride, GLOBAL f64* scratch, GLOBAL f64* x_out,
+    GLOBAL f64* y_out, GLOBAL f64* error_out, GLOBAL i32* iterations_out)
+{
+    const i64 size = n + m;
+% for place, name in enumerate(vectors):
+    GLOBAL f64* ${name} = scratch + GROUP_ID * scratch_stride + ${place} * size;
+% endfor
+    GLOBAL f64* rest = scratch + GROUP_ID * scratch_stride + ${len(vectors)} * size;
+    LOCAL_ARRAY(f64, part, ${block});
+% if block == 1:
+% for place, name in enumerate(row_vectors):
+    GLOBAL f64* ${name} = rest + ${place} * m;
+% endfor
+% else:
+% for name in row_vectors:
+    LOCAL_ARRAY(f64, ${name}, ${rows});
+% endfor
+% endif
+% if local_matrix:
+    LOCAL_ARRAY(f64, M, ${rows * stride});
+% else:
+    GLOBAL f64* M = rest + ${len(row_vectors)} * m;
+% endif
+    for (i64 p = first + GROUP_ID; p < first + count; p += GROUP_COUNT) {
+        const GLOBAL f64* a = A + p * matrix_stride;
+        const GLOBAL f64* at = At + p * matrix_stride;
+${standard_form()}\
+${starting_point()}\
+        // --- iterations ---
+        f64 best = 1.0e300;
+        i32 best_at = 0;
+        i32 iteration = 0;
+        while (1) {
+${measure()}\
+            if (error <= goal || iteration >= most || iteration - best_at > patience || error >= 1.0e300)
+                break;
+            const f64 mu = MAX(products / pairs, 1.0e-300);
+            const f64 enough = MAX(1.0e-3 * worst_p, MAX(0.01 * goal, 1.0e-13) * size_of_b);
+            form(m, n, a, at, theta, g, M);
+            factor(m, 1.0e-13, 1.0e-10, M, inverse);
+            // the affine direction, then the one to the centre with its second-order term
+            f64 wanted = 0.0;
+            f64 primal_step = 0.0;
+            f64 dual_step = 0.0;
+            for (i32 mode = 0; mode < 2; ++mode) {
+${right_hand_side()}\
+${solve_direction()}\
+${step_lengths()}\
+            }
+            if (!is_finite(primal_step) || !is_finite(dual_step))
+                break;
+${advance()}\
             ++iteration;
         }
         if (LOCAL_ID == 0) {

@@ -23,7 +23,7 @@ from engine.solvers.linprog.systems import costs
 pytestmark = pytest.mark.host
 CORE = replace(CUDA_GPU, simt=False, compute_units=1, launch_cost=0.0)
 SIZES = {"band": (210, 300, 400, 500), "grid": (225, 289, 400, 484), "star": (210, 300, 400, 500)}
-SIZES |= {"scattered": (210, 280, 350, 420), "full": (60, 90, 120, 150)}
+SIZES |= {"scattered": (210, 280, 350, 420), "full": (40, 60, 80, 100)}
 
 
 def columns(kind: str, m: int) -> Any:
