@@ -101,7 +101,7 @@ def _searches(size: str) -> Iterator[_Search]:
 @click.option("--quick", is_flag=True, help="What a CPU does in half a minute.")
 @click.option("--whole", is_flag=True, help="Also 20 and 21 queens, and Ta023.")
 @click.option("--strategy", default="siblings", show_default=True)
-@click.option("--variant", default="auto", show_default=True)
+@click.option("--variant", default="pte", show_default=True)
 @click.option("--ivms", type=int)
 @click.option("--steal-trigger", type=float, default=0.2, show_default=True)
 @click.option("--sharing", default="symmetric", show_default=True)
