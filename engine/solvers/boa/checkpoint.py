@@ -24,14 +24,7 @@ _NETWORK = ("parents", "parent_count", "totals")
 
 
 def save(run: RunContext, record: Record, islands: Islands) -> None:
-    """Keep the record, and the states of all islands in arrays whose first axis is the island.
-
-    Parameters
-    ----------
-    run : RunContext
-    record : Record
-    islands : Islands
-    """
+    """Keep the record, and the states of all islands in arrays whose first axis is the island."""
     states = islands.states()
     arrays: dict[str, NDArray[Any]] = {"numbers": np.array(list(states), np.int64)}
     for name in ("planes", "keys"):

@@ -40,13 +40,7 @@ _ROUND_SECONDS = 30.0
 
 
 def refusal(problem: BOA, options: Options) -> str | None:
-    """Why a run is not divided among workers; None if it is.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    """
+    """Why a run is not divided among workers; None if it is."""
     if options.islands == 1:
         return (
             "one population is not divided among the workers of a cluster, because each generation would wait for "

@@ -51,11 +51,6 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
     optimum in the geometric mean, from a twentieth (leading ones) to 1.5 and 2.2 times as many (a trap, a knapsack);
     of 1 % of the individuals the same, of 5 % more. As it calls the function with one string at a time, up to 4 times a
     gene and generation, ``auto`` uses it only where a Python function takes strings one by one, in one process.
-
-    Parameters
-    ----------
-    fitness : Fitness
-    options : Options
     """
     rule = options.local_search
     if rule == "auto" and isinstance(fitness, Function) and fitness.each and fitness.processes == 1:

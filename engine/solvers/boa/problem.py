@@ -320,10 +320,6 @@ class BOA(Problem):
     def evaluate(self, bits: ArrayLike) -> NDArray[Any]:
         """Values of bit strings on the host.
 
-        Parameters
-        ----------
-        bits : array_like of 0 and 1, shape (m, n)
-
         Returns
         -------
         ndarray, shape (m,)

@@ -110,14 +110,7 @@ class Record:
         self.stagnant = 0 if improved else self.stagnant + 1
 
     def take(self, run: RunContext, islands: Islands, done: Round) -> None:
-        """Take over what a slice did, and report it.
-
-        Parameters
-        ----------
-        run : RunContext
-        islands : Islands
-        done : Round
-        """
+        """Take over what a slice did, and report it."""
         self.undone += done.undone
         if done.best is not None:
             self._take_individual(run, done.best, done.best_key)
@@ -185,13 +178,7 @@ class Record:
             run.metric(name, float(value))
 
     def take_snapshot(self, run: RunContext, islands: Islands) -> None:
-        """Read a network and some individuals, and report them where that is little.
-
-        Parameters
-        ----------
-        run : RunContext
-        islands : Islands
-        """
+        """Read a network and some individuals, and report them where that is little."""
         if islands.step == 0:
             return
         self.snapshot = snapshot = islands.snapshot()
@@ -235,13 +222,7 @@ class Record:
         return {"best": self.best, "rows": np.array(self.rows, np.float64)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: CheckpointState) -> None:
-        """The inverse of :meth:`arrays` and :meth:`state`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-        state : CheckpointState
-        """
+        """The inverse of :meth:`arrays` and :meth:`state`."""
         for name in _COUNTS:
             setattr(self, name, getattr(state, name))
         self.best, self.rows = arrays["best"], arrays["rows"].tolist()

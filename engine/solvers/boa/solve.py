@@ -50,13 +50,6 @@ _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no lar
 def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Maximise (or minimise) a function of bit strings by learning what good ones have in common.
 
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    pool : DevicePool
-    run : RunContext
-
     Returns
     -------
     Result
@@ -188,13 +181,7 @@ def _reached(record: Record, target: int | None) -> str | None:
 
 @contextlib.contextmanager
 def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
-    """How the host evaluates, where it has to, with the processes that takes, and what local search it directs.
-
-    Parameters
-    ----------
-    fitness : Fitness
-    options : Options
-    """
+    """How the host evaluates, where it has to, with the processes that takes, and what local search it directs."""
     improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
         yield None if improvement is None else HostEvaluation(None, improvement)

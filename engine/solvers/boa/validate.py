@@ -58,7 +58,6 @@ _LEAST_ANNEALED, _ANNEALED_PER_GENE = 128, 0.025
 """The same for annealing with partition crossover: at equal work, few individuals with many sweeps came further, but of
 10 000 and more genes 512 individuals, which a GPU anneals as fast as 128, needed fewer generations."""
 
-
 _OF_BOTH = ("search", "initial", "target", "max_evaluations")  # options that do not ask for the network
 _SEQUENCES = 4096  # of low autocorrelation, in the first population: many short searches
 
@@ -68,11 +67,6 @@ _MOST_WALKED, _FEWEST_WALKED, _WALKED_GENES = 64, 16, 160_000
 
 def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
     """What the initial population begins with, shape (s, n): the option ``initial``, then the problem's seeds.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
 
     Raises
     ------
@@ -87,13 +81,7 @@ def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
 
 
 def reduced_problem(problem: BOA, options: Options) -> tuple[BOA, Options]:
-    """The problem that is searched, and the options for it: without genes that can be eliminated exactly.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    """
+    """The problem that is searched, and the options for it: without genes that can be eliminated exactly."""
     fitness = problem.fitness
     if not isinstance(fitness, Decomposable) or isinstance(fitness, Reduced) or options.local_search == "none":
         return problem, options
@@ -145,12 +133,6 @@ def uses_pyramid(fitness: Fitness, options: Options) -> bool:
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check the rules that join the problem, the options and the devices.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    devices : sequence of DeviceInfo
 
     Raises
     ------
@@ -217,12 +199,6 @@ def shares_population(options: Options, devices: Sequence[DeviceInfo], parameter
     GPUs share large populations where they read each other's memory: with 1.25 million individuals of 5000 genes two
     H200 took 0.63 of the time of one, four 0.56. Two that exchanged 600 000 individuals of 2000 genes through the host
     took ten times as long as one.
-
-    Parameters
-    ----------
-    options : Options
-    devices : sequence of DeviceInfo
-    parameters : Parameters
     """
     if options.share == "always" or not all(info.capabilities.simt for info in devices):
         return True
@@ -256,11 +232,6 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
     """Whether offspring are combined by partition crossover.
 
     Local optima of functions that link a gene to many others differ in one connected part, so that nothing is combined.
-
-    Parameters
-    ----------
-    fitness : Fitness
-    options : Options
     """
     if not isinstance(fitness, Decomposable) or options.mixing == "none":
         return False
@@ -270,11 +241,6 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
 
 def first_population(problem: BOA, options: Options) -> int:
     """Individuals of the first population; the known ones must be among them.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
 
     Raises
     ------
@@ -328,11 +294,6 @@ def migration_for(options: Options, parameters: Parameters, devices: int) -> Mig
 
 def counting_for(options: Options, info: DeviceInfo) -> Counting:
     """How a device counts.
-
-    Parameters
-    ----------
-    options : Options
-    info : DeviceInfo
 
     Raises
     ------

@@ -193,11 +193,6 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
 def capacity_of(value: object, origin: Origin) -> int:
     """A capacity as an integer of at least 0.
 
-    Parameters
-    ----------
-    value : object
-    origin : Origin
-
     Raises
     ------
     ProblemError

@@ -71,13 +71,6 @@ def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:
     """Solve problems of one class together, where its algorithm can.
 
-    Parameters
-    ----------
-    problems : sequence of Problem
-    options : SolverOptions
-    pool : DevicePool
-    control : BatchControl
-
     Returns
     -------
     mapping of int to Result

@@ -24,10 +24,6 @@ _Order = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight.
 
-    Parameters
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
-
     Returns
     -------
     ndarray of int64, shape (n,)
@@ -37,10 +33,6 @@ def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDA
 
 def by_weight(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices by descending weight; equal weights by descending profit.
-
-    Parameters
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
 
     Returns
     -------

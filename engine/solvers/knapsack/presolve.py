@@ -76,13 +76,7 @@ class Reduced:
         return Core(profits, weights, self.capacity, order, self.objective - fixed, self.bound - fixed)
 
     def adopt(self, problem: Knapsack, core: Core) -> None:
-        """Take over what a search of :meth:`search_core` has found.
-
-        Parameters
-        ----------
-        problem : Knapsack
-        core : Core
-        """
+        """Take over what a search of :meth:`search_core` has found."""
         if core.solution is not None:
             items = np.concatenate([self.taken, self.open[core.solution]])
             self.improve(items, int(problem.profits[items].sum()))

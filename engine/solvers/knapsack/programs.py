@@ -44,7 +44,6 @@ MOST_BATCH_ITEMS = 256
 PAD = 64
 """Cells past the end of a row that a launch may write."""
 
-
 TRACED = Record(
     "traced",
     first="i64",
@@ -169,11 +168,6 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     local memory of a multiprocessor hold run beside each other: one of 1024 work-items where a group may take 196 kB,
     else of 256. A group of ``windows`` has 128 work-items where 128 cells of each chain fit, else 64. Measured on an
     H200: see BENCHMARKS.md.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-    value : {"i32", "i64"}
     """
     size = 4 if value == "i32" else 8
     if not capabilities.simt:
@@ -240,13 +234,7 @@ class SparseShapes:
 
     @classmethod
     def of(cls, capabilities: Capabilities, value: ValueType) -> SparseShapes:
-        """The shapes that suit a device: as many groups as run at once.
-
-        Parameters
-        ----------
-        capabilities : Capabilities
-        value : {"i32", "i64"}
-        """
+        """The shapes that suit a device: as many groups as run at once."""
         units = capabilities.compute_units
         if not capabilities.simt:
             return cls(value, _VECTOR_BYTES // (4 if value == "i32" else 8), 1, 2 * units, 64, 2 * units)

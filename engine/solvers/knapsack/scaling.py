@@ -23,11 +23,6 @@ __all__ = ["scale_of", "scaled", "scaled_profits"]
 def scaled_profits(values: ArrayLike, origin: Origin) -> tuple[NDArray[np.int64], int]:
     """Profits as 64-bit integers, read-only, and how many of these make one unit.
 
-    Parameters
-    ----------
-    values : array-like
-    origin : Origin
-
     Raises
     ------
     ProblemError
@@ -47,10 +42,6 @@ def scaled_profits(values: ArrayLike, origin: Origin) -> tuple[NDArray[np.int64]
 def scale_of(arrays: Mapping[str, NDArray[Any]]) -> int:
     """The scale among the arrays of a problem, where it is text; 1 if there is none.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-
     Raises
     ------
     ProblemError
@@ -66,10 +57,6 @@ def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
     """Values as integers, and how many of these make one unit; values that need no scale are returned as given.
 
     A floating-point number stands for the decimal number that Python prints for it, so 0.1 is a tenth.
-
-    Parameters
-    ----------
-    values : array-like
 
     Returns
     -------

@@ -45,13 +45,6 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext
     and its number of cells is another: the rows before the checkpoint are gone, and the best solution known then
     decides more items.
 
-    Parameters
-    ----------
-    problem : Knapsack
-    options : Options
-    pool : DevicePool
-    run : RunContext
-
     Returns
     -------
     Result

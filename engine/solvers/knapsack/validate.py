@@ -33,12 +33,6 @@ _SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins the problem, the options and the devices.
 
-    Parameters
-    ----------
-    problem : Knapsack
-    options : Options
-    devices : sequence of DeviceInfo
-
     Raises
     ------
     engine.errors.ProblemError

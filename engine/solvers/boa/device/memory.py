@@ -24,7 +24,6 @@ __all__ = [
 SAMPLE_WORDS = 2
 """Words of individuals that are shown of a population."""
 
-
 _MOST_PAIR_BYTES = 1 << 30
 
 
@@ -46,13 +45,7 @@ def _node_rows(parameters: Parameters) -> int:
 
 
 def required_bytes(parameters: Parameters, slots: int) -> int:
-    """Device memory that a run takes, with ``slots`` nodes learned at a time.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    slots : int
-    """
+    """Device memory that a run takes, with ``slots`` nodes learned at a time."""
     n, k = parameters.n, max(1, parameters.max_parents)
     words = sum(padded_words(count) for count in (parameters.population, parameters.selected, parameters.offspring))
     planes = 4 * n * words

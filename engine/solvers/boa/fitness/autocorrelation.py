@@ -37,9 +37,6 @@ class Autocorrelation(Fitness):
     Source: M. J. E. Golay, "Sieves for low autocorrelation binary sequences", IEEE Transactions on Information Theory
     23 (1977) 43-51.
 
-    Parameters
-    ----------
-    n : int
 
     Raises
     ------

@@ -130,10 +130,6 @@ class Hierarchy(Fitness):
     Sources: R. A. Watson, G. S. Hornby, J. B. Pollack, "Modeling building-block interdependency", PPSN V (1998) 97-106;
     M. Pelikan, D. E. Goldberg, "Escaping hierarchical traps with competent genetic algorithms", GECCO 2001, 511-518.
 
-    Parameters
-    ----------
-    family : {"hiff", "htrap"}
-    n : int
 
     Raises
     ------

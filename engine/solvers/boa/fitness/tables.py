@@ -168,12 +168,7 @@ class Decomposable(Fitness):
         return np.asarray(np.maximum.reduceat(values, starts)[places])
 
     def violated(self, key: int) -> tuple[int, int | float] | None:
-        """How many constraints an individual of this key violates, and what the rest costs; None without constraints.
-
-        Parameters
-        ----------
-        key : int
-        """
+        """How many constraints an individual of this key violates, and what the rest costs; None without any."""
         if not self.hard:
             return None
         cost = abs(self.value(key))

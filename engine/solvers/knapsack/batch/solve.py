@@ -36,13 +36,6 @@ def solve_batch(
     :data:`~engine.solvers.knapsack.batch.packed.MOST_CAPACITY`, and profits that sum to less than 2^30. If the options
     ask for a certain table, or for profiles, no problem is solved here.
 
-    Parameters
-    ----------
-    problems : sequence of Knapsack
-    options : Options
-    pool : DevicePool
-    control : BatchControl
-
     Returns
     -------
     dict of int to Result

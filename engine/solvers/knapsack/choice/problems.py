@@ -128,10 +128,6 @@ class MultipleChoiceKnapsack(ItemProblem):
     def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:
         """Profit and weight of one item of each class; whether it fits the capacity is for the caller to compare.
 
-        Parameters
-        ----------
-        items : array-like of int, shape (class_count,)
-
         Returns
         -------
         profit : int or float

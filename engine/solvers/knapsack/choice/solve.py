@@ -37,12 +37,6 @@ ChoiceProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
     """Check that profits and weights are not too large, and that the table that bounds leave fits a device.
 
-    Parameters
-    ----------
-    problem : MultipleChoiceKnapsack, or MultidimensionalKnapsack of one or two constraints
-    options : ChoiceOptions
-    devices : sequence of DeviceInfo
-
     Raises
     ------
     engine.errors.ProblemError
@@ -72,13 +66,7 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
 
 
 def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
-    """The solution of the option ``initial``, checked, and its profit.
-
-    Parameters
-    ----------
-    problem : Problem
-    options : ChoiceOptions
-    """
+    """The solution of the option ``initial``, checked, and its profit."""
     if options.initial is None:
         return None
     try:
@@ -90,11 +78,6 @@ def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDAr
 
 def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
     """The profit of items, which must fit.
-
-    Parameters
-    ----------
-    problem : Problem
-    items : ndarray of int64
 
     Raises
     ------
@@ -123,13 +106,6 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     all values of the capacities. If its choices do not fit the device's memory, the table is made twice: the first time
     some of its rows are kept on the host, from which blocks of stages are made again.
 
-    Parameters
-    ----------
-    problem : MultipleChoiceKnapsack, or MultidimensionalKnapsack of one or two constraints
-    options : ChoiceOptions
-    pool : DevicePool
-    run : RunContext
-
     Returns
     -------
     Result
@@ -140,14 +116,7 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
 
 
 def save_solution(run: RunContext, best: NDArray[np.int64] | None, objective: int, bound: int, cells: int) -> None:
-    """Write a checkpoint, which holds the best solution alone; none without a solution.
-
-    Parameters
-    ----------
-    run : RunContext
-    best : ndarray of int64 or None
-    objective, bound, cells : int
-    """
+    """Write a checkpoint, which holds the best solution alone; none without a solution."""
     if best is None:
         return
     nothing = np.zeros(0, np.int64)
@@ -157,11 +126,6 @@ def save_solution(run: RunContext, best: NDArray[np.int64] | None, objective: in
 
 def restored_solution(problem: ChoiceProblem, run: RunContext) -> tuple[NDArray[np.int64] | None, int, int]:
     """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed.
-
-    Parameters
-    ----------
-    problem : Problem
-    run : RunContext
 
     Raises
     ------

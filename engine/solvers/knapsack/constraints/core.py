@@ -68,12 +68,7 @@ class Core:
         return len(self.items)
 
     def decide(self, take: NDArray[np.bool_], leave: NDArray[np.bool_]) -> Core:
-        """Take and leave items, and leave those that then do not fit; capacities below zero leave no item.
-
-        Parameters
-        ----------
-        take, leave : ndarray of bool, shape (n,)
-        """
+        """Take and leave items, and leave those that then do not fit; capacities below zero leave no item."""
         capacities = self.capacities - self.weights[:, take].sum(axis=1)
         kept = ~(take | leave) & (self.weights <= capacities[:, None]).all(axis=0)
         return Core(

@@ -109,10 +109,6 @@ class MultidimensionalKnapsack(ItemProblem):
     def evaluate(self, items: ArrayLike) -> tuple[int | float, tuple[int, ...]]:
         """Profit and weights of a set of items; whether it fits is for the caller to compare.
 
-        Parameters
-        ----------
-        items : array-like of int, shape (k,)
-
         Returns
         -------
         profit : int or float

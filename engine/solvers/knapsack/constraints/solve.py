@@ -33,12 +33,6 @@ _TABLE_SECONDS = 0.3  # of a search, before a table of fewer estimated seconds r
 def validate(problem: MultidimensionalKnapsack, options: ConstraintOptions, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins the problem, the options and the devices.
 
-    Parameters
-    ----------
-    problem : MultidimensionalKnapsack
-    options : ConstraintOptions
-    devices : sequence of DeviceInfo
-
     Raises
     ------
     engine.errors.ProblemError
@@ -69,13 +63,6 @@ def solve(problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: D
     of the pool, or the first device (:mod:`.search`). With one or two constraints a table of all values of the
     capacities replaces a search that has taken longer than the table is estimated to take. HiGHS solves what the search
     cannot be made for.
-
-    Parameters
-    ----------
-    problem : MultidimensionalKnapsack
-    options : ConstraintOptions
-    pool : DevicePool
-    run : RunContext
 
     Returns
     -------

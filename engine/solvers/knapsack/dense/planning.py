@@ -50,14 +50,7 @@ def same_model(devices: Sequence[DeviceInfo]) -> bool:
 
 
 def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
-    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back.
-
-    Parameters
-    ----------
-    widest : int
-    devices : sequence of DeviceInfo
-    halo : int
-    """
+    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back."""
     if len(devices) == 1 or not same_model(devices):
         return widest
     return min(widest, math.ceil(widest / len(devices)) + 3 * halo)
@@ -275,11 +268,6 @@ class Planner:
 
     def cells_made(self, present: Slice, goal: Goal) -> dict[int, float]:
         """Cell updates of each member that has a part in a slice; what two members do twice counts once.
-
-        Parameters
-        ----------
-        present : Slice
-        goal : Goal
 
         Returns
         -------

@@ -32,12 +32,7 @@ class HostDecisions:
         self._steps: dict[int, list[Decisions]] = {}
 
     def add(self, given: Iterable[Decisions]) -> None:
-        """Take decisions of steps, each in one or several parts; those of one step are all or none among them.
-
-        Parameters
-        ----------
-        given : iterable of Decisions
-        """
+        """Take decisions of steps, each in one or several parts; those of one step are all or none among them."""
         for decisions in given:
             self._steps.setdefault(decisions.step, []).append(decisions)
             self.bytes += len(decisions.tiles) * DECISION_BYTES
@@ -57,12 +52,7 @@ class HostDecisions:
         self.keep(self.most_bytes)
 
     def keep(self, most_bytes: int) -> None:
-        """Drop the oldest beyond so many bytes.
-
-        Parameters
-        ----------
-        most_bytes : int
-        """
+        """Drop the oldest beyond so many bytes."""
         while self.bytes > most_bytes and self.oldest < self.step:
             self._drop(self.oldest + 1)
 
@@ -171,10 +161,5 @@ class HostTable:
                     yield tiles[begin:end], values[begin:end]
 
     def replace(self, pieces: Iterable[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
-        """The next table, in pieces by ascending numbers.
-
-        Parameters
-        ----------
-        pieces : iterable of (ndarray, ndarray)
-        """
+        """The next table, in pieces by ascending numbers."""
         self._pieces = [(tiles, values) for tiles, values in pieces if len(tiles)]

@@ -152,12 +152,7 @@ class SharedWorker(SparseWorker):
         self.join(step)
 
     def join(self, step: int) -> None:
-        """Be at the same step as the others; without tiles in those that it was not asked to make.
-
-        Parameters
-        ----------
-        step : int
-        """
+        """Be at the same step as the others; without tiles in those that it was not asked to make."""
         away = step - self.step
         if away:
             base = self._read(self._bases, self.step) + self._read(self._counts, self.step)

@@ -55,13 +55,7 @@ def preference(info: DeviceInfo) -> int:
 
 
 def fault(items: SparseItems, info: DeviceInfo) -> str | None:
-    """Why a sparse table of these items is impossible on a device; None if it is not.
-
-    Parameters
-    ----------
-    items : SparseItems
-    info : DeviceInfo
-    """
+    """Why a sparse table of these items is impossible on a device; None if it is not."""
     if not items.fits:
         return "its weights and profits are too large for 64-bit arithmetic"
     if items.capacity // TILE + 1 >= 2**31:

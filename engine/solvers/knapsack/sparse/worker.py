@@ -323,12 +323,7 @@ class SparseWorker(Buffers):
         return Best(gain, cell, step, bool(taken)) if gain > 0 else None
 
     def table(self, most_bytes: int | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """The present table: the numbers of its tiles, and their values, shape (tiles, cells); none if it is larger.
-
-        Parameters
-        ----------
-        most_bytes : int, optional
-        """
+        """The present table: the numbers of its tiles, and their values, shape (tiles, cells); none if it is larger."""
         count, present = self._read(self._counts, self.step), self.step % 2
         if most_bytes is not None and count * TILE * self._type.itemsize > most_bytes:
             count = 0
@@ -394,12 +389,7 @@ class SparseWorker(Buffers):
         return self.first_step + int(kept[0]) if len(kept) else self.step
 
     def decisions(self, most_bytes: int) -> list[Decisions]:
-        """The decisions that are kept, the newest first, as many steps as so many bytes hold.
-
-        Parameters
-        ----------
-        most_bytes : int
-        """
+        """The decisions that are kept, the newest first, as many steps as so many bytes hold."""
         found: list[Decisions] = []
         counts, bases = self.device.get(self._counts), self.device.get(self._bases)
         for step in range(self.step, self.oldest_decision(), -1):
