@@ -132,7 +132,7 @@ MUTANTS = {
     ],
 )
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
-    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg") else REPLICATES
+    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg", "lines") else REPLICATES
     found = p_values(device, kernel, 2, intercept, replicates, COLUMNS.get(kernel, X), family)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
@@ -140,7 +140,7 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str,
 @pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "lines"])
 def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -> None:
-    found = p_values(device, kernel, 3, True, columns=COLLINEAR if kernel == "lines" else X, slab=0.3)
+    found = p_values(device, kernel, 3, True, WIDE_REPLICATES, COLLINEAR if kernel == "lines" else X, slab=0.3)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
