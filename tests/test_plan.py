@@ -21,10 +21,9 @@ VERBS = {"solve": ("solve",), "validate": ("validate",), "checkpoint": ("save", 
 
 # What is not yet as the plan has it. Entries only go; nothing is added.
 MISSING = {
-    "gibbs": {"checkpoint.save", "checkpoint.restore"},
     "linprog": {"checkpoint.save", "checkpoint.restore", "checkpoint.audit"},
 }
-WITHOUT_MAP = {"gibbs"}
+WITHOUT_MAP: set[str] = set()
 SLOTS = {
     "branch_and_bound/flowshop_johnson.mako": 5,
     "gibbs/sweep.mako": 1,
@@ -42,7 +41,7 @@ WIDE = {
     "numerics/cholesky.mako": 1,
     "numerics/product.mako": 1,
 }
-CONDITIONAL = {"gibbs/auxiliary.mako": 1, "gibbs/expand.mako": 1, "gibbs/sparse_rows.mako": 1}
+CONDITIONAL: dict[str, int] = {}
 LONG_TEMPLATES = {"linprog/fronts.mako", "linprog/together.mako", "numerics/product.mako"}
 LONG_KERNELS = {"gibbs/sweep.mako", "linprog/together.mako", "numerics/product.mako", "numerics/triangular.mako"}
 

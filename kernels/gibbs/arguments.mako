@@ -4,6 +4,7 @@ Groups of a kernel's arguments, for signatures that differ with the constants; e
     ${"<%"}namespace name="arguments" file="/gibbs/arguments.mako"/>
     arguments.of_pass(mode, family)      what a pass over the rows takes for what it computes
     arguments.of_likelihood(family)      target and record of a chain, and the rows' weights with the constant `weighted`
+    arguments.of_weights(), of_omega(mode)   these weights; the latent scales of the kernel cg
     arguments.of_slab(prior)             of the prior `regularized`, whose slab has a random scale
     arguments.of_values(implicit)        the stored values of a sparse design, unless they are all 1
     arguments.of_counts(family)          the different values of a target of counts
@@ -28,8 +29,16 @@ Groups of a kernel's arguments, for signatures that differ with the constants; e
 % if family not in ("probit", "logit"):
     const GLOBAL f32* RESTRICT target, const GLOBAL shape_t* RESTRICT shape,
 % endif
+    ${of_weights()}
+</%def>
+<%def name="of_weights()">
 % if context.get("weighted", False):
     const GLOBAL f32* RESTRICT row_weight,
+% endif
+</%def>
+<%def name="of_omega(mode)">
+% if mode in ("augment", "product"):
+    GLOBAL f64* RESTRICT omega,
 % endif
 </%def>
 <%def name="of_slab(prior)">

@@ -110,9 +110,7 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL auxiliary_t* R
 // Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target,
     const GLOBAL shape_t* RESTRICT candidate_shape, GLOBAL f64* RESTRICT partial, i64 pitch,
-% if context.get("weighted", False):
-    const GLOBAL f32* RESTRICT row_weight,
-% endif
+    ${arguments.of_weights()}
     ${arguments.of_counts(family)}
     i64 row_count, i32 parts, i32 chains)
 {

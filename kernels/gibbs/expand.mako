@@ -4,7 +4,8 @@
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.
 ${storage_.declarations(storage)}
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design,
+<% stored = "f32" if storage == "f32" else "u16" %>
+KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${stored}* RESTRICT design,
     const GLOBAL f32* RESTRICT weight, GLOBAL f64* RESTRICT wide, i64 row, i64 weight_row, i32 rows, i32 stride, i32 q,
     i32 weighted)
 {

@@ -54,9 +54,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
     const GLOBAL f32* RESTRICT signs, GLOBAL ${vector}* RESTRICT weighted, GLOBAL f64* RESTRICT strip_sums,
     i64 first_row, i64 row_count, i32 strips, i32 strip_rows, i32 beta_first,
     ${arguments.of_pass(mode, family)}
-% if conjugate:
-    GLOBAL f64* RESTRICT omega,
-% endif
+    ${arguments.of_omega(mode)}
     i32 betas)
 {
 % if mode in ("draw", "augment"):

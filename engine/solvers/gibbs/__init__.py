@@ -5,14 +5,18 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 The paper's iteration is ``moves/latent.py``, from top to bottom:
 
-1. latent normals z given beta, one pass over X   ``device/rows.py``, ``gibbs/sweep``, ``sparse_rows``
-2. lambda, nu, tau, xi given beta                 kernel ``update_scales`` of ``gibbs/conditionals``
-3. X'X + D^-1 and its Cholesky factor             ``device/matrices.py``, ``gibbs/precision``
-4. beta given z and lambda, tau                   kernels ``prepare_solution``, ``add_noise``, ``finish_coefficients``
+- latent normals z given beta, one pass over X: ``device/rows.py``, ``sweep.mako``, ``sparse_rows.mako``
+- lambda, nu, tau, xi given beta: ``update_scales`` of ``conditionals.mako``
+- X'X + D^-1 and its Cholesky factor: ``device/matrices.py``, ``precision.mako``
+- beta given z, lambda, tau: ``prepare_solution``, ``add_noise``, ``finish_coefficients`` of ``conditionals.mako``
 
-Other kernels than the paper's: ``moves/hamiltonian.py`` (hmc), ``conjugate.py`` (cg), ``wide.py`` (N x N matrices).
-Before: ``validate.py``, ``design/`` (X as it is stored), ``begin.py`` (mode, warm-up). Around it: ``solve.py``,
-``device/sampler.py`` (all devices), ``device/worker.py`` (one), ``checkpoint.py``. After: ``draws/``, ``posterior.py``.
+Around it:
+
+- rules before anything is opened: ``validate.py``; X as it is stored: ``design/matrix.py``
+- mode and first chains, or a checkpoint: ``begin.py``; batches, adaptation, convergence: ``solve.py``
+- all devices: ``device/sampler.py``; one: ``device/worker.py``; what has names there: ``device/records.py``
+- other kernels: ``moves/hamiltonian.py`` (hmc), ``moves/conjugate.py`` (cg), ``moves/wide.py`` (N x N matrices)
+- draws, R-hat and the result: ``draws/store.py``, ``draws/diagnostics.py``, ``posterior.py``
 """
 
 from __future__ import annotations
