@@ -40,7 +40,7 @@ TILES = {
     "Away from 0": "Coefficients whose interval does not contain zero. The intercept is counted where there is one.",
     "Items": "Items whose row of the table is done. At the end all of them are.",
     "Cells": "Cells of the table that were computed. Ranges of capacity that cannot matter are left out.",
-    "Iteration": "Iterations of the method that is shown. In a race they are those of the winner at the end.",
+    "Iteration": "Iterations of the method that is shown. At the end of a race the winner's are shown.",
     "Primal infeasibility": (
         "How much the solution violates rows and bounds, relatively. Below the tolerance it counts as feasible."
     ),
