@@ -22,7 +22,6 @@ from .forms.balance import balanced
 from .forms.standard import NoOptimum, Prepared, prepare
 from .highs.presolve import Presolve
 from .highs.process import ChildError
-from .highs.vertex import lacks_basis, move_to_vertex
 from .methods.at_once import solve_at_once
 from .methods.base import Decided, Restore, unchanged
 from .methods.highs import HighsThread
@@ -46,6 +45,7 @@ from .schema import Form
 from .validate import PRESOLVE_DENSITY, is_presolved, method_for
 from .verification.by_highs import judge_balanced_by_highs, judge_by_highs
 from .verification.search import Certificates
+from .verification.vertex import lacks_basis, move_to_vertex
 from .warm_start import initial_point
 
 __all__ = ["solve"]

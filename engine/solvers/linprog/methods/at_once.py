@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from ....base.result import Result, Status
 from ..highs.presolve import simplex_here
 from ..highs.process import ChildError
-from ..highs.vertex import basis_arrays, lacks_basis
 from ..mixed_integer import solve_mixed_integer_here
 from ..options import Options
 from ..problem import LinearProgram
 from ..validate import PRESOLVE_DENSITY, given_basis, require_mixed_integer
 from ..verification.by_highs import judge
 from ..verification.verdict import Verdict
+from ..verification.vertex import basis_arrays, lacks_basis
 from .base import first_counters
 from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
+from ..highs.presolve import to_vertex
+from ..highs.process import ChildError
 from ..options import Options
 from ..problem import LinearProgram
-from ..verification.outcome import AuditedPoint
-from ..verification.verdict import Verdict
-from .presolve import to_vertex
-from .process import ChildError
+from .outcome import AuditedPoint
+from .verdict import Verdict
 
 __all__ = ["Vertex", "basis_arrays", "lacks_basis", "move_to_vertex", "vertex_near"]
 
