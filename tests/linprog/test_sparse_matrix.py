@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from engine.devices import Buffer, Device, Member
 from engine.numerics.groups import group_size
-from engine.solvers.linprog.interior import long_lines, sparse_matrix
+from engine.solvers.linprog.interior import sparse_matrix
 from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
+from engine.solvers.linprog.sparse import long_lines
 
 
 def uneven(m: int, count: int) -> Any:
