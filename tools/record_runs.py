@@ -54,7 +54,7 @@ def linprog() -> tuple[Any, dict[str, Any]]:
     x = random.random(n) * 3
     b = A @ x + random.random(m) * (random.random(m) < 0.5)
     c = A.T @ -random.random(m) + random.random(n) * (x > 1.5)
-    return engine.LinearProgram(c.round(3), A, b.round(3), bounds=(0, 4), name="blending"), {}
+    return engine.LinearProgram(c.round(3), A, b.round(3), bounds=(0, 4), name="blending"), {"method": "mpc"}
 
 
 RUNS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
