@@ -42,6 +42,8 @@ _MOST_DIFFERENCES = 3
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
 
+_LAST_DATE = 253_370_764_800  # the year 9999
+
 
 @dataclass
 class RunNote:
@@ -82,6 +84,10 @@ class RunNote:
     tags: list[str] = field(default_factory=list)
     comment: str = ""
     reading: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.created < _LAST_DATE:  # of a damaged note
+            self.created = 0.0
 
     @property
     def path(self) -> Path:

@@ -44,14 +44,14 @@ def test_the_app_is_installed_for_the_desktop_and_removed_again(
 
 
 def run_in_progress(title: str, done: float, total: float) -> Any:
-    summary = RunView()
-    summary.take([Progress(time=1.0, phase="items", done=done, total=total)])
-    return SimpleNamespace(summary=summary, note=SimpleNamespace(title=title))
+    view = RunView()
+    view.take([Progress(time=1.0, phase="items", done=done, total=total)])
+    return SimpleNamespace(view=view, note=SimpleNamespace(title=title))
 
 
 def test_the_title_shows_the_progress_of_the_run() -> None:
     assert title_of([]) == "Quintet"
-    assert title_of([run_in_progress("ta030", 21, 50)]) == "42 % ta030 – Quintet"
+    assert title_of([run_in_progress("ta030", 21, 50)]) == "42 % of items – ta030 – Quintet"
     assert title_of([run_in_progress("ta030", 1, 0)]) == "ta030 – Quintet"
     assert title_of(2 * [run_in_progress("ta030", 1, 2)]) == "2 runs – Quintet"
 
