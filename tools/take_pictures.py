@@ -117,7 +117,9 @@ class Camera:
             self.window.run_tabs.close_current()
         self.window.all_runs.show()
         table = self.window.all_runs.table
-        table.show_columns(("title", "state", "best", "time", "seed", "option.score", "counter.evaluations"))
+        table.show_columns(
+            ("title", "state", "best", "time", "seed", "option.selection_fraction", "counter.evaluations")
+        )
         table.filter.setText(query)
 
     def _statistics(self) -> None:
