@@ -178,7 +178,8 @@ class Evaluator:
                 if self._batch
                 else "one number for a string"
             )
-            raise ProblemError(f"the function must return {what}; it returned an array of shape {values.shape}")
+            hint = "; a function of a single string needs batch=False" if self._batch and values.ndim == 0 else ""
+            raise ProblemError(f"the function must return {what}; it returned an array of shape {values.shape}{hint}")
         return values.reshape(count)
 
     def _calls(self, arguments: Sequence[Rows]) -> Iterator[tuple[int, Any, Exception | None]]:
