@@ -391,5 +391,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known : iterable of str
         What is allowed.
     """
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"; did you mean '{matches[0]}'?" if matches else ""
+    bare = {text.lstrip("-"): text for text in known}  # dashes, which all options share, bring no name closer
+    matches = difflib.get_close_matches(name.lstrip("-"), bare, n=1, cutoff=0.6)
+    return f"; did you mean '{bare[matches[0]]}'?" if matches else ""

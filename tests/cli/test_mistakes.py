@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine import events
+from engine.errors import nearest
 from tests.support import counting
 from tests.support.printed import value
 
@@ -117,3 +118,8 @@ def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:
     assert code == 2
     assert "\x1b" not in output + errors
     assert "\\x1b[2Jmissing.txt" in errors
+
+
+def test_a_name_that_is_unlike_all_others_brings_no_suggestion() -> None:
+    assert nearest("--tournament-size", ["--counting"]) == nearest("--big-m", ["--debug"]) == ""
+    assert nearest("--stile", ["--style"]) == "; did you mean '--style'?"
