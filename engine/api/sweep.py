@@ -8,7 +8,7 @@
 
     [options]
     strategy = "ring"                      # one value for all runs
-    granularity = ["half", "one"]          # a list: one run for each value; several lists: every combination
+    bound = ["one_machine", "mixed"]       # a list: one run for each value; several lists: every combination
 
 An option whose value is a list itself is given as a list of lists.
 """

@@ -169,8 +169,8 @@ class Result(Displayed):
 
     @property
     def seconds_text(self) -> str:
-        """The time that the run took, and what of it was spent on kernels."""
-        compiling = f", of which kernels {self.compile_seconds:.3f}" if self.compile_seconds >= 0.0005 else ""
+        """The time that the run took, and what of it was spent on compiling kernels."""
+        compiling = f", of which compiling {self.compile_seconds:.3f}" if self.compile_seconds >= 0.0005 else ""
         return f"{self.seconds:.3f}{compiling}"
 
     def _all_arrays(self) -> dict[str, NDArray[Any]]:

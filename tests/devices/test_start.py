@@ -63,5 +63,5 @@ def test_a_sample_builds_no_more_kernels_than_it_did(
     assert (built.compiling > 0) == (built.used > 0)
     assert result.compile_seconds == pytest.approx(built.rendering + built.compiling, abs=1e-5)
     assert result.compile_seconds < result.seconds
-    assert ("of which kernels" in repr(result)) == (built.used > 0)
+    assert ("of which compiling" in repr(result)) == (built.used > 0)
     assert type(result).from_dict(result.to_dict(), result._all_arrays()) == result
