@@ -238,7 +238,7 @@ def test_measurements_are_tables_and_sentences(
     words: tuple[str, ...], said: str, installed: Installation, tmp_path: Path
 ) -> None:
     done = installed.quintet(*words, cwd=tmp_path)
-    only_lines(done, r"[┏┡└┃│].*|[ a-zA-Z0-9(].*")
+    only_lines(done, r"[┏┡└┃│].*|[ a-zA-Z0-9(%].*")
     assert said in done.out
     assert not re.search(r"running highs|copyright|pocl|warning", done.out, re.IGNORECASE)
 
