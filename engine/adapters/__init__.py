@@ -16,7 +16,7 @@ PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport(f"{__name__}.scipy_linprog", "linprog"),
     "scipy_result": LazyImport(f"{__name__}.scipy_linprog", "scipy_result"),
     "QUINTET": LazyImport(f"{__name__}.cvxpy_solver", "QUINTET", "cvxpy", "pip install cvxpy"),
-    "PulpSolver": LazyImport(f"{__name__}.pulp_solver", "PulpSolver", "pulp", "pip install pulp"),
+    "PulpSolver": LazyImport(f"{__name__}.pulp_solver", "PulpSolver", "pulp", "pip install 'pulp<4'"),
     "PyomoSolver": LazyImport(f"{__name__}.pyomo_solver", "PyomoSolver", "pyomo", "pip install pyomo"),
     "solve_linopy": LazyImport(f"{__name__}.linopy_model", "solve_linopy", "linopy", "pip install linopy"),
     "solve_many": LazyImport(f"{__name__}.linprog_batches", "solve_many"),

@@ -5,6 +5,7 @@ Imported when it is first asked for, since PuLP is optional.
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,14 @@ from .kept_engine import solve_kept
 
 __all__ = ["PulpSolver"]
 
-_STATUS = {
-    Status.OPTIMAL: (constants.LpStatusOptimal, constants.LpSolutionOptimal),
-    Status.INFEASIBLE: (constants.LpStatusInfeasible, constants.LpSolutionInfeasible),
-    Status.UNBOUNDED: (constants.LpStatusUnbounded, constants.LpSolutionUnbounded),
-}
-_POINT = (constants.LpStatusOptimal, constants.LpSolutionIntegerFeasible)  # what PuLP says of a point at a limit
-_NOTHING = (constants.LpStatusNotSolved, constants.LpSolutionNoSolutionFound)
+# PuLP 3's status of the problem and of the solution
+_STATUS = {Status.OPTIMAL: (1, 1), Status.INFEASIBLE: (-1, -1), Status.UNBOUNDED: (-2, -2)}
+_POINT = (1, 2)  # LpStatusOptimal, LpSolutionIntegerFeasible: what it says of a point at a limit
+_NOTHING = (0, 0)  # LpStatusNotSolved, LpSolutionNoSolutionFound
 
 
 class PulpSolver(LpSolver):  # type: ignore[misc]
-    """A solver for PuLP's ``LpProblem.solve``; variables may be integer.
+    """A solver for ``LpProblem.solve`` of PuLP 3; variables may be integer.
 
     Variables get values and reduced costs (``dj``), constraints slacks and prices (``pi``): by what the objective as it
     is written changes as a side moves up by one (the signs of CBC). With a point at a limit, PuLP's status of the
@@ -60,6 +58,8 @@ class PulpSolver(LpSolver):  # type: ignore[misc]
     name = "QUINTET"
 
     def __init__(self, mip: bool = True, msg: bool = False, timeLimit: float | None = None, **options: Any) -> None:
+        if not hasattr(constants, "LpStatusOptimal"):
+            raise ImportError(f"PulpSolver needs PuLP 3, not {version('pulp')} (pip install 'pulp<4')", name="pulp")
         super().__init__(mip=mip, msg=msg, timeLimit=timeLimit, **options)
 
     def available(self) -> bool:

@@ -167,3 +167,9 @@ def test_linopy_says_what_it_cannot_have():
     model.add_objective(x * x, overwrite=True)
     with pytest.raises(engine.ProblemError, match="quadratic"):
         engine.solve_linopy(model)
+
+
+def test_another_pulp_is_refused_with_the_version_that_is_needed(monkeypatch):
+    monkeypatch.delattr(pulp.constants, "LpStatusOptimal")
+    with pytest.raises(ImportError, match="needs PuLP 3"):
+        engine.PulpSolver()
