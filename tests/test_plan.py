@@ -35,7 +35,6 @@ SLOTS = {
 WIDE = {
     "branch_and_bound/flowshop_sweeps.mako": 1,
     "linprog/fronts.mako": 1,
-    "linprog/fronts_solve.mako": 4,
     "linprog/point.mako": 2,
     "linprog/together.mako": 4,
     "numerics/cholesky.mako": 1,

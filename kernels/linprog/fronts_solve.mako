@@ -136,7 +136,8 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* 
         }
         BARRIER();
         if (LOCAL_ID < ${size})
-            y[begin + LOCAL_ID] = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
+            y[begin + LOCAL_ID] = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}]
+                + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
         BARRIER();
         if (LOCAL_ID >= begin + ${size} && LOCAL_ID < length) {    // the rows of later blocks of the span
             const GLOBAL f64* from = own + (i64)LOCAL_ID * w + begin;
@@ -167,7 +168,8 @@ ${subtract_rows()}
     }
     BARRIER();
     if (LOCAL_ID < ${size})
-        right[LOCAL_ID] = sums[${parts} * LOCAL_ID] + sums[${parts} * LOCAL_ID + 1] + sums[${parts} * LOCAL_ID + 2] + sums[${parts} * LOCAL_ID + 3];
+        right[LOCAL_ID] = sums[${parts} * LOCAL_ID] + sums[${parts} * LOCAL_ID + 1]
+            + sums[${parts} * LOCAL_ID + 2] + sums[${parts} * LOCAL_ID + 3];
     BARRIER();
 </%def>
 <%def name="write_x(place)">
@@ -205,7 +207,8 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) backward(${layout}, const GLOBAL i32* order, c
     }
     BARRIER();
     if (LOCAL_ID < count)
-        y[LOCAL_ID] = ys[place + LOCAL_ID] - sums[LOCAL_ID] - sums[LOCAL_ID + ${size}] - sums[LOCAL_ID + ${2 * size}] - sums[LOCAL_ID + ${3 * size}];
+        y[LOCAL_ID] = ys[place + LOCAL_ID] - sums[LOCAL_ID] - sums[LOCAL_ID + ${size}]
+            - sums[LOCAL_ID + ${2 * size}] - sums[LOCAL_ID + ${3 * size}];
     BARRIER();
     if (w > ${size} && LOCAL_ID < count)
         ys[place + LOCAL_ID] = y[LOCAL_ID];
@@ -262,5 +265,6 @@ ${solve_transposed()}
     }
     BARRIER();
     if (${size} * tile < done && LOCAL_ID < ${size})
-        ys[first[f] + ${size} * tile + LOCAL_ID] -= sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
+        ys[first[f] + ${size} * tile + LOCAL_ID] -= sums[LOCAL_ID] + sums[LOCAL_ID + ${size}]
+            + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
 }

@@ -151,15 +151,15 @@ class RemotePopulation:
         return finish
 
     def begin(self, seeds: NDArray[np.uint8]) -> Callable[[], Slice]:
-        """See :meth:`Population.begin`."""
+        """Begin the population; what is returned waits for its first slice."""
         return self._slice("begin", seeds)
 
     def advance(self, count: int) -> Callable[[], Slice]:
-        """See :meth:`Population.advance`."""
+        """Advance by at most so many generations; what is returned waits for the slice."""
         return self._slice("advance", count)
 
     def immigrate(self, migrants: Migrants) -> Callable[[], None]:
-        """See :meth:`Population.immigrate`."""
+        """Send the immigrants; what is returned waits until they have come."""
         self.reason = 0
         pending = self._ask("immigrate", migrants)
 
@@ -169,7 +169,7 @@ class RemotePopulation:
         return finish
 
     def emigrants(self, count: int) -> Callable[[], Migrants]:
-        """See :meth:`Population.emigrants`; they have come with the last task."""
+        """The emigrants; they have come with the last task."""
         if self._emigrants is None:  # restored, and ended before
             pending = self._ask("look", None)
             return lambda: pending().emigrants
@@ -177,17 +177,17 @@ class RemotePopulation:
         return lambda: found
 
     def restore(self, state: PopulationState) -> None:
-        """See :meth:`Population.restore`."""
+        """Continue from a saved state."""
         self._state, self._emigrants = state, None
         self.generation, self.reason, self.best_key = (int(state.status[name]) for name in _KNOWN)
 
     def state(self) -> PopulationState:
-        """See :meth:`Population.state`."""
+        """The state to save."""
         assert self._state is not None
         return self._state
 
     def best(self) -> NDArray[np.uint8]:
-        """See :meth:`Population.best`."""
+        """The bits of the best individual."""
         state = self.state()
         individual = int(state.status["individual"])
         bits = (state.planes[:, individual // 32] >> np.uint32(individual % 32)) & np.uint32(1)
@@ -195,7 +195,7 @@ class RemotePopulation:
         return genes
 
     def snapshot(self) -> Snapshot:
-        """See :meth:`Population.snapshot`."""
+        """The snapshot of the population for displays."""
         state = self.state()
         order = permutations(self.parameters, max(0, self.generation - 1), 1)[0]
         words = min(SAMPLE_WORDS, -(-self.parameters.population // 32))
@@ -229,7 +229,7 @@ class RemoteIslands(Islands):
 
 
 def solve_divided(problem: BOA, options: Options, run: RunContext, cluster: ClusterInfo, rounds: Rounds) -> Result:
-    """See :attr:`engine.base.division.Division.solve`."""
+    """Solve the problem with the workers of a division."""
     problem, options = reduced_problem(problem, options)
 
     def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:

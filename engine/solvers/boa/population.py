@@ -192,7 +192,7 @@ class Population:
         return host.improve(bits, keys, self.parameters, generation, flipped_keys, self._interrupted)
 
     def _flipped_keys(self, bits: Bits, genes: NDArray[np.int64]) -> Keys:
-        """See :meth:`DevicePopulation.flipped_keys`; every device takes a part of the individuals."""
+        """Keys of the individuals with one bit flipped; every device takes a part of the individuals."""
         alive = self._group.alive
         ends = [len(bits) * place // len(alive) for place in range(len(alive) + 1)]
         arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)

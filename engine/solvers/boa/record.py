@@ -80,7 +80,7 @@ class Record:
         return best is not None and self.best_key is not None and self.best_key > best
 
     def violated(self) -> tuple[int, int | float] | None:
-        """See :meth:`Decomposable.violated`, of the best individual so far."""
+        """What the best individual so far violates, as the problem reports it."""
         if self.best_key is None or not isinstance(self.fitness, Decomposable):
             return None
         return self.fitness.violated(self.best_key)

@@ -171,7 +171,7 @@ class AssignmentTree(ATSPTree):
     def bound(
         self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """See :meth:`Tree.bound`, here by an assignment problem for every child."""
+        """Bounds of the children, by an assignment problem for each."""
         last, _, weight, left = state
         cities = np.array(open_items) + 1
         # rest[j]: the cheapest assignment of the open cities' rows if column j is taken; j = 0 comes last.

@@ -180,7 +180,7 @@ def _largest_quotient(violations: Vector, sizes: Vector) -> Vector:
 
 
 def _unit(values: Vector) -> Vector:
-    """See :attr:`engine.solvers.linprog.problem.LinearProgram.units`."""
+    """The units of a list of programs, as `LinearProgram.units` has them for one."""
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1, initial=0.0)
     return np.where(sizes > 0.0, np.minimum(sizes, 1.0), 1.0)
 
