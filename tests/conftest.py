@@ -1,7 +1,5 @@
 """Fixtures of the whole suite: every device of this machine, the large shared instances, a clean environment."""
 
-from __future__ import annotations
-
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: several files run at once
@@ -10,23 +8,21 @@ import shutil
 import warnings
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
 
-from engine.devices import DeviceInfo, DevicePool, Member, available
+from engine.devices import DevicePool, available
 from engine.devices.kernels import templates
 from engine.devices.opencl import device as opencl
 from tests.support.engines import close_engines
 from tests.support.examples import PROFILES
-from tests.support.installation import Installation, install
+from tests.support.installation import install
 from tests.support.needs import package
 
 
-def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+def pytest_plugin_registered(plugin, manager):
     """Leave pytest-qt out where Qt cannot be loaded: it would end all tests there."""
     if manager.get_name(plugin) == "pytest-qt":
         try:
@@ -50,16 +46,16 @@ _FOUND, _MISSING = available()
 _NO_DEVICE = pytest.param(None, marks=pytest.mark.skip(reason="; ".join(_MISSING.values())))
 _FLAGS, _UNOPTIMIZED = "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"
 _left_out = pytest.StashKey[int]()
-_reporters: list[Any] = []
+_reporters = []
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header():
     """Which devices tests run on, and which backends have none here."""
     there = ", ".join(f"{info.id} ({info.name})" for info in _FOUND) or "none"
     return [f"devices: {there}", *(f"no devices of {name}: {why}" for name, why in _MISSING.items())]
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Choose how many examples Hypothesis tries, before files of tests are imported, and how PoCL compiles."""
     whole = "full" in str(config.option.markexpr).replace("not full", "") or not config.option.markexpr
     hypothesis.settings.load_profile("full" if whole else "quintet")
@@ -70,16 +66,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config, items):
     """Mark what ``few`` leaves to the whole suite, and what a GPU runs; count what absent backends would have run."""
     items[:] = [item for item in items if not _is_elsewhere(item)]
-    cases: dict[tuple[Any, ...], list[pytest.Item]] = {}
+    cases = {}
     for item in items:
         marked = item.get_closest_marker("few") is not None and item.get_closest_marker("full") is None
         if isinstance(item, pytest.Function) and marked:
             cases.setdefault((item.path, item.originalname, _device_of(item)), []).append(item)
     for group in cases.values():
-        (most,) = group[0].get_closest_marker("few").args  # type: ignore[union-attr]
+        (most,) = group[0].get_closest_marker("few").args
         for item in sorted(group, key=lambda item: zlib.crc32(item.name.encode()))[most:]:
             item.add_marker("full")
     for item in _of_gpus(items):
@@ -92,9 +88,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     )
 
 
-def _of_gpus(items: list[pytest.Item]) -> list[pytest.Item]:
+def _of_gpus(items):
     """One case of each test on each GPU through each backend; of the tests of devices themselves, all."""
-    found: dict[tuple[Any, ...], pytest.Item] = {}
+    found = {}
     for item in sorted(items, key=lambda item: zlib.crc32(item.name.encode())):
         if _is_gpu(item) and item.get_closest_marker("full") is None and item.get_closest_marker("host") is None:
             own = item.name if item.path.parent.name == "devices" else item.originalname
@@ -102,53 +98,53 @@ def _of_gpus(items: list[pytest.Item]) -> list[pytest.Item]:
     return list(found.values())
 
 
-def _device_of(item: pytest.Item) -> DeviceInfo | None:
+def _device_of(item):
     """Where a test runs, if it takes the fixture ``device``."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("device") if callspec is not None else None
 
 
-def _is_elsewhere(item: pytest.Item) -> bool:
+def _is_elsewhere(item):
     """Whether another device, or none, shows what this test does."""
     if item.get_closest_marker("host") is not None and _device_of(item) not in (None, _FOUND[0] if _FOUND else None):
         return True
     return item.get_closest_marker("cpu") is not None and _is_gpu(item)
 
 
-def _is_gpu(item: pytest.Item) -> bool:
+def _is_gpu(item):
     """Whether a test runs on a GPU through the fixture ``device``."""
     device = _device_of(item)
     return device is not None and device.capabilities.kind == "gpu"
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Tell the process that writes the report what was counted."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = session.config.stash.get(_left_out, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
+def pytest_testnodedown(node):
     """Take what a worker has counted."""
     node.config.stash[_left_out] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+def pytest_runtest_logreport(report):
     """Name what fails as it happens."""
     if report.failed and _reporters:
         _reporters[0].ensure_newline()
         _reporters[0].write_line(f"FAILED {report.nodeid} ({report.when})", red=True)
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter, config):
     """Say how many tests the absent backends leave out."""
     for name in _MISSING:
         terminalreporter.write_line(f"no devices of {name}: {config.stash.get(_left_out, 0)} tests are left out")
 
 
 @pytest.fixture(scope="module")
-def unoptimized() -> Iterator[None]:
+def unoptimized():
     """Let PoCL compile without optimization in the whole suite too, as it does by default: half of the time."""
     if os.environ.get(_FLAGS) == _UNOPTIMIZED:
         yield
@@ -162,7 +158,7 @@ def unoptimized() -> Iterator[None]:
 
 
 @pytest.fixture
-def _nothing_compiled() -> Iterator[None]:
+def _nothing_compiled():
     """Devices that the test opens have compiled nothing, whatever others of this process have."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opencl, "_CONTEXTS", weakref.WeakValueDictionary())
@@ -170,20 +166,20 @@ def _nothing_compiled() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", params=[pytest.param(info, id=info.id) for info in _FOUND] or [_NO_DEVICE])
-def device(request: pytest.FixtureRequest) -> Iterator[Member]:
+def device(request):
     """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""
     with DevicePool([request.param]) as pool:
         yield pool.members[0]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _engines_of_the_file() -> Iterator[None]:
+def _engines_of_the_file():
     yield
     close_engines()
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """The folder of instances too large for the repository, beside it."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
@@ -192,13 +188,13 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def installed(tmp_path_factory):
     """The wheel of this tree in an environment of its own, which is made once a worker."""
     return install(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture
-def arviz() -> Any:
+def arviz():
     """ArviZ; a test that needs it is skipped where it, or a part of it, is missing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -206,7 +202,7 @@ def arviz() -> Any:
 
 
 @pytest.fixture
-def trial_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+def trial_template(tmp_path, monkeypatch):
     """``trial_template(name, text)`` puts a template beside those of ``kernels/common`` and returns its full name.
 
     A device keeps the kernels of a name, so a test takes names of its own.
@@ -216,7 +212,7 @@ def trial_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     (root / "trial").mkdir()
     monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
 
-    def add(name: str, text: str) -> str:
+    def add(name, text):
         (root / "trial" / f"{name}.mako").write_text(text, encoding="utf-8")
         return f"trial/{name}"
 
@@ -224,13 +220,13 @@ def trial_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 
 @pytest.fixture(scope="session")
-def _nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _nobody(tmp_path_factory):
     """The folders of a user who has never run anything."""
     return tmp_path_factory.mktemp("nobody")
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch, _nobody: Path) -> None:
+def _no_settings_of_the_caller(monkeypatch, _nobody):
     for name in ("CONFIG", "DATA", "STATE"):  # kernels that were compiled before stay in the user's cache
         monkeypatch.setenv(f"XDG_{name}_HOME", str(_nobody / name.lower()))
     for name in [name for name in os.environ if name.startswith("QUINTET_")]:

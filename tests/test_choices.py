@@ -1,7 +1,5 @@
 """Results name what the machine decided, so that two runs can be compared."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import engine
@@ -9,7 +7,7 @@ from engine.devices.host import host_cores
 from engine.util.text import counted
 
 
-def test_a_result_names_what_auto_chose_on_this_machine() -> None:
+def test_a_result_names_what_auto_chose_on_this_machine():
     X = np.random.default_rng(1).normal(size=(30, 2))
     posterior = engine.solve(engine.HorseshoeProbit(X, X[:, 0] > 0), draws=20, warmup=20, seed=1)
     assert posterior.texts["kernel"] == "hmc, X as float32"

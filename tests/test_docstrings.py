@@ -1,15 +1,11 @@
 """Docstrings of the public names: what takes several arguments describes them."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import itertools
 import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,11 +16,11 @@ from tests.support.public_names import members
 _SECTIONS = ("Parameters\n", "Attributes\n")
 
 
-def arguments(found: Any) -> list[str]:
+def arguments(found):
     return [name for name in inspect.signature(found).parameters if name not in ("self", "cls")]
 
 
-def described(found: Any, name: str) -> bool:
+def described(found, name):
     """Whether the docstring, or that of the method it overrides, has a section for its arguments.
 
     What a run has for its solver is described by ``RunContext``, which is on another page.
@@ -37,7 +33,7 @@ def described(found: Any, name: str) -> bool:
     return any(section in (text or "") for text in texts for section in _SECTIONS)
 
 
-def test_public_functions_describe_their_arguments() -> None:
+def test_public_functions_describe_their_arguments():
     missing = [name for name, found in members() if len(arguments(found)) > 1 and not described(found, name)]
     assert missing == []
 
@@ -47,7 +43,7 @@ EXTENDING = re.findall(r"^::: ([\w.]+)$", PAGE.read_text(encoding="utf-8"), re.M
 
 
 @pytest.mark.parametrize("path", EXTENDING)
-def test_classes_on_the_page_for_writers_of_solvers_describe_their_arguments(path: str) -> None:
+def test_classes_on_the_page_for_writers_of_solvers_describe_their_arguments(path):
     kind = pkgutil.resolve_name(path)
     methods = {
         name: function
@@ -63,7 +59,7 @@ def test_classes_on_the_page_for_writers_of_solvers_describe_their_arguments(pat
     assert set(missing) <= {"section", "pick"}
 
 
-def test_every_public_name_has_a_docstring() -> None:
+def test_every_public_name_has_a_docstring():
     assert [name for name, found in members() if not inspect.getdoc(found)] == []
 
 
@@ -73,7 +69,7 @@ _ENTRY = r"-*|\s.*|\*{0,2}\w+(, \*{0,2}\w+)*( : .*)?"
 """The rule below a heading, a description, or names with their type."""
 
 
-def misplaced(text: str) -> Iterator[str]:
+def misplaced(text):
     """Lines of the sections of a docstring that describe arguments, but are no argument: readers take them for one."""
     lines, section = text.split("\n"), ""
     for line, below in itertools.pairwise([*lines, ""]):
@@ -83,7 +79,7 @@ def misplaced(text: str) -> Iterator[str]:
             yield line
 
 
-def named(text: str) -> list[str]:
+def named(text):
     """The arguments that a docstring describes."""
     lines, section, found = text.split("\n"), "", []
     for line, below in itertools.pairwise([*lines, ""]):
@@ -94,14 +90,14 @@ def named(text: str) -> list[str]:
     return found
 
 
-def taken(node: ast.FunctionDef) -> set[str]:
+def taken(node):
     """The arguments that a caller can give."""
     given = node.args
     all_of_them = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     return {one.arg for one in all_of_them if one} - {"self", "cls"}
 
 
-def documented(path: Path) -> Iterator[tuple[str, str, ast.FunctionDef]]:
+def documented(path):
     """Name, docstring and signature of the functions and classes of a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
@@ -111,7 +107,7 @@ def documented(path: Path) -> Iterator[tuple[str, str, ast.FunctionDef]]:
             yield from ((node.name, ast.get_docstring(node) or "", inner) for inner in made)
 
 
-def test_the_arguments_that_are_described_are_in_the_signature() -> None:
+def test_the_arguments_that_are_described_are_in_the_signature():
     found = [
         (f"{path.relative_to(PACKAGE)}, {name}", sorted(set(named(text)) - taken(node)))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -123,7 +119,7 @@ def test_the_arguments_that_are_described_are_in_the_signature() -> None:
 
 
 @pytest.mark.parametrize("package", ["engine", "gui"])
-def test_nothing_but_arguments_is_in_the_sections_for_them(package: str) -> None:
+def test_nothing_but_arguments_is_in_the_sections_for_them(package):
     found = []
     for path in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

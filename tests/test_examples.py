@@ -1,14 +1,9 @@
 """Every public function and class has an example in its docstring, and the examples do what they show."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,9 +15,9 @@ PACKAGES = {"IOHAlgorithm": "ioh", "network_graph": "networkx", "to_arviz": "arv
 """What an example needs besides what its name needs to be there at all."""
 
 
-def documented() -> dict[str, str]:
+def documented():
     """The docstrings of the package, of its public functions, classes and methods, and of its objects' classes."""
-    found: dict[str, Any] = {"engine": engine, **dict(members())}
+    found = {"engine": engine, **dict(members())}
     if "QUINTET" in dir(engine) and importlib.util.find_spec("cvxpy"):
         found["QUINTET"] = type(engine.QUINTET)
     return {name: inspect.getdoc(value) or "" for name, value in found.items()}
@@ -31,7 +26,7 @@ def documented() -> dict[str, str]:
 DOCUMENTED = documented()
 
 
-def test_every_public_function_and_class_has_an_example() -> None:
+def test_every_public_function_and_class_has_an_example():
     assert [name for name, text in DOCUMENTED.items() if "." not in name and ">>> " not in text] == []
     assert [name for name, text in DOCUMENTED.items() if ">>> " in text.partition("Examples\n--------\n")[0]] == [
         "engine"
@@ -39,7 +34,7 @@ def test_every_public_function_and_class_has_an_example() -> None:
 
 
 @pytest.fixture(scope="module")
-def opened(unoptimized: None) -> Iterator[None]:
+def opened(unoptimized):
     """A device that stays open, so that an example finds what others compiled."""
     opencl_device()
     with engine.Engine("opencl", ["opencl:0"]) as owner:
@@ -49,9 +44,7 @@ def opened(unoptimized: None) -> Iterator[None]:
 
 @pytest.mark.few(36)
 @pytest.mark.parametrize("name", [name for name, text in DOCUMENTED.items() if ">>> " in text])
-def test_an_example_does_what_it_shows(
-    name: str, opened: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_example_does_what_it_shows(name, opened, tmp_path, monkeypatch):
     if name in PACKAGES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -60,7 +53,7 @@ def test_an_example_does_what_it_shows(
     monkeypatch.setenv("QUINTET_BACKEND", "opencl")
     monkeypatch.setenv("QUINTET_DEVICES", "opencl:0")
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], {}, name, None, None)
-    lines: list[str] = []
+    lines = []
     outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=lines.append)
     assert outcome.attempted
     assert not outcome.failed, "".join(lines)

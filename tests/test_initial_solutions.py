@@ -1,16 +1,12 @@
 """The option ``initial``: a known solution is checked, and the run begins with it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 import engine
 from engine.cli import command_line
 from engine.errors import OptionError
-from engine.events import Event, Incumbent
+from engine.events import Incumbent
 from tests.support.needs import opencl_device
 
 pytestmark = pytest.mark.smoke
@@ -19,18 +15,18 @@ TIMES = np.random.default_rng(4).integers(1, 100, (5, 9))
 COSTS = np.random.default_rng(5).integers(1, 100, (8, 8))
 
 
-def first_incumbent(problem: Any, **options: Any) -> tuple[engine.Result, Incumbent]:
-    seen: list[Event] = []
+def first_incumbent(problem, **options):
+    seen = []
     result = engine.solve(problem, backend="opencl", on_event=seen.append, **options)
     return result, next(event for event in seen if isinstance(event, Incumbent))
 
 
 @pytest.fixture(autouse=True)
-def opencl() -> None:
+def opencl():
     opencl_device()
 
 
-def makespan(order: list[int]) -> int:
+def makespan(order):
     done = np.zeros(len(TIMES) + 1, np.int64)
     for job in order:
         for machine in range(len(TIMES)):
@@ -39,7 +35,7 @@ def makespan(order: list[int]) -> int:
 
 
 @pytest.mark.full
-def test_a_flowshop_begins_with_the_given_order() -> None:
+def test_a_flowshop_begins_with_the_given_order():
     order = [3, 1, 4, 0, 5, 8, 2, 6, 7]
     result, first = first_incumbent(engine.Flowshop(TIMES), initial=order)
     assert first.objective == makespan(order)
@@ -47,14 +43,14 @@ def test_a_flowshop_begins_with_the_given_order() -> None:
     assert result.objective == engine.solve(engine.Flowshop(TIMES), backend="opencl").objective
 
 
-def test_a_solution_of_one_run_is_the_start_of_another() -> None:
+def test_a_solution_of_one_run_is_the_start_of_another():
     best = engine.solve(engine.Flowshop(TIMES), backend="opencl")
     again, first = first_incumbent(engine.Flowshop(TIMES), initial=best.solution)
     assert first.objective == best.objective
     assert again.solution.tolist() == best.solution.tolist()
 
 
-def test_a_tour_may_begin_with_any_city() -> None:
+def test_a_tour_may_begin_with_any_city():
     tour = [5, 2, 7, 0, 1, 3, 6, 4]
     _, first = first_incumbent(engine.ATSP(COSTS), initial=tour)
     assert first.objective == sum(COSTS[a, b] for a, b in zip(tour, tour[1:] + tour[:1], strict=True))
@@ -62,7 +58,7 @@ def test_a_tour_may_begin_with_any_city() -> None:
 
 
 @pytest.mark.parametrize("reduce", [False, True])
-def test_a_knapsack_begins_with_the_given_items(reduce: bool) -> None:
+def test_a_knapsack_begins_with_the_given_items(reduce):
     random = np.random.default_rng(6)
     weights = random.integers(1, 100, 40)
     problem = engine.Knapsack(weights + 10, weights, int(weights.sum() // 2))
@@ -72,27 +68,27 @@ def test_a_knapsack_begins_with_the_given_items(reduce: bool) -> None:
     assert result.objective == best.objective
 
 
-def test_items_of_a_bounded_knapsack_are_given_as_often_as_they_are_taken() -> None:
+def test_items_of_a_bounded_knapsack_are_given_as_often_as_they_are_taken():
     problem = engine.Knapsack([60, 100, 120, 1], [10, 20, 30, 7], 207, counts=[9, 7, 3, 20])
     best = engine.solve(problem, backend="opencl")
     _, first = first_incumbent(problem, initial=best.solution, reduce=False)
     assert first.objective == best.objective
 
 
-def test_a_bit_string_is_in_the_initial_population() -> None:
-    fields: dict[str, Any] = {"population": 64, "max_generations": 1, "local_search": "none"}
+def test_a_bit_string_is_in_the_initial_population():
+    fields = {"population": 64, "max_generations": 1, "local_search": "none"}
     without = engine.solve(engine.BOA("trap-5", 60), backend="opencl", **fields)
     with_it = engine.solve(engine.BOA("trap-5", 60), backend="opencl", initial=[1] * 60, **fields)
     assert without.objective < 60
     assert with_it.objective == 60
 
 
-def test_chains_begin_about_the_given_point() -> None:
+def test_chains_begin_about_the_given_point():
     random = np.random.default_rng(7)
     X = random.normal(size=(300, 3)) + np.array([5.0, 0.0, -2.0])
     problem = engine.HorseshoeProbit(X, X[:, 0] - 5 + random.normal(size=300) > 0)
     point = [-30.0, 6.0, 4.0, -3.0]
-    fields: dict[str, Any] = {"kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
+    fields = {"kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
     far = engine.solve(problem, backend="opencl", initial=point, **fields).arrays["beta"][:, 0]
     near = engine.solve(problem, backend="opencl", **fields).arrays["beta"][:, 0]
     assert np.abs(far.mean(axis=0) - point).max() < np.abs(near.mean(axis=0) - point).max()
@@ -114,12 +110,12 @@ def test_chains_begin_about_the_given_point() -> None:
         (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0], "2 finite numbers"),
     ],
 )
-def test_what_is_no_solution_is_refused(problem: Any, initial: Any, message: str) -> None:
+def test_what_is_no_solution_is_refused(problem, initial, message):
     with pytest.raises(OptionError, match=message):
         engine.solve(problem, backend="opencl", initial=initial)
 
 
-def test_an_initial_solution_has_the_value_of_the_upper_bound() -> None:
+def test_an_initial_solution_has_the_value_of_the_upper_bound():
     problem = engine.Flowshop(TIMES)
     value = problem.evaluate(np.arange(9))
     message = rf"must be the value of initial where both are given; got 400 and a solution of {value}"
@@ -127,9 +123,7 @@ def test_an_initial_solution_has_the_value_of_the_upper_bound() -> None:
         engine.solve(problem, backend="opencl", initial=list(range(9)), upper_bound=400)
 
 
-def test_the_command_line_takes_lists_and_written_solutions(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_takes_lists_and_written_solutions(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert command_line(["generate", "knapsack", "--n", "30", "--output", "items.txt"]) == 0
     assert command_line(["solve", "items.txt", "--backend", "opencl", "--solution", "chosen.txt"]) == 0

@@ -1,18 +1,16 @@
 """Mutants are put into the code as it is: see ``tools/mutants.py``."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest
 
-from tools.mutants import ROOT, Mutant, table
+from tools.mutants import ROOT, table
 
 _TABLE = table()
 
 
 @pytest.mark.parametrize("mutant", _TABLE, ids=[str(number) for number in range(1, len(_TABLE) + 1)])
-def test_every_mutant_has_one_place_and_tests(mutant: Mutant) -> None:
+def test_every_mutant_has_one_place_and_tests(mutant):
     assert mutant.places() == 1, f"give it a new place in tools/mutants.toml: {mutant.fault} ({mutant.file})"
     assert mutant.new != mutant.old
     files = [word.split("::")[0] for word in shlex.split(mutant.tests) if word.startswith("tests/")]

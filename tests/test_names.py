@@ -1,7 +1,5 @@
 """Names: what the package offers, and that files of tests have names of their own (pytest refuses two of one name)."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -39,7 +37,7 @@ assert Knapsack is engine.Knapsack and solve is engine.solve
 """
 
 
-def test_what_needs_an_optional_package_says_so_and_hides_nothing_else() -> None:
+def test_what_needs_an_optional_package_says_so_and_hides_nothing_else():
     done = subprocess.run([sys.executable, "-c", WITHOUT_OPTIONAL_PACKAGES], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
@@ -47,7 +45,7 @@ def test_what_needs_an_optional_package_says_so_and_hides_nothing_else() -> None
     )
 
 
-def test_no_two_modules_of_the_tests_have_the_same_name_and_none_imports_from_a_file_of_tests() -> None:
+def test_no_two_modules_of_the_tests_have_the_same_name_and_none_imports_from_a_file_of_tests():
     paths = [path for path in Path(__file__).parent.rglob("*.py") if path.name not in ("__init__.py", "conftest.py")]
     assert [name for name, count in Counter(path.name for path in paths).items() if count > 1] == []
     imports = re.compile(r"^\s*(from [\w.]*\btest_\w+ import|import [\w.]*\btest_\w+|sys\.path\b.*(insert|=))", re.M)

@@ -1,12 +1,9 @@
 """The plan that solvers share: rooms and verbs, a map in each package, kernels one can read, options with a reason."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +17,8 @@ ROOMS = ("options", "schema", "solve", "validate", "checkpoint")
 VERBS = {"solve": ("solve",), "validate": ("validate",), "checkpoint": ("save", "restore", "audit")}
 
 # What is not yet as the plan has it. Entries only go; nothing is added.
-MISSING = {
-    "linprog": {"checkpoint.save", "checkpoint.restore", "checkpoint.audit"},
-}
-WITHOUT_MAP: set[str] = set()
+MISSING = {"linprog": {"checkpoint.save", "checkpoint.restore", "checkpoint.audit"}}
+WITHOUT_MAP = set()
 SLOTS = {
     "branch_and_bound/flowshop_johnson.mako": 5,
     "gibbs/sweep.mako": 1,
@@ -40,7 +35,7 @@ WIDE = {
     "numerics/cholesky.mako": 1,
     "numerics/product.mako": 1,
 }
-CONDITIONAL: dict[str, int] = {}
+CONDITIONAL = {}
 LONG_TEMPLATES = {"linprog/fronts.mako", "linprog/together.mako", "numerics/product.mako"}
 LONG_KERNELS = {"gibbs/sweep.mako", "linprog/together.mako", "numerics/product.mako", "numerics/triangular.mako"}
 
@@ -54,12 +49,12 @@ TABLES = {
 """Arrays whose places are numbers of things, not fields: a literal index names the thing."""
 
 
-def templates() -> Iterator[tuple[str, list[str]]]:
+def templates():
     for path in sorted((ROOT / "kernels").rglob("*.mako")):
         yield path.relative_to(ROOT / "kernels").as_posix(), path.read_text(encoding="utf-8").split("\n")
 
 
-def signatures(lines: list[str]) -> Iterator[list[str]]:
+def signatures(lines):
     """The lines of each kernel up to that of its opening brace."""
     for number, line in enumerate(lines):
         if line.startswith("KERNEL "):
@@ -68,7 +63,7 @@ def signatures(lines: list[str]) -> Iterator[list[str]]:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_packages_have_the_same_rooms_with_the_same_verbs(solver: str) -> None:
+def test_packages_have_the_same_rooms_with_the_same_verbs(solver):
     folder, package = ROOT / "engine" / "solvers" / solver, f"{engine.__name__}.solvers.{solver}"
     missing = {room for room in ROOMS if not (folder / f"{room}.py").is_file()}
     for room in set(VERBS) - missing:
@@ -83,7 +78,7 @@ def test_packages_have_the_same_rooms_with_the_same_verbs(solver: str) -> None:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_packages_begin_with_a_map_of_where_each_step_is(solver: str) -> None:
+def test_packages_begin_with_a_map_of_where_each_step_is(solver):
     if solver in WITHOUT_MAP:
         pytest.skip("this package has no map yet")
     text = importlib.import_module(f"{engine.__name__}.solvers.{solver}").__doc__ or ""
@@ -97,9 +92,9 @@ def test_packages_begin_with_a_map_of_where_each_step_is(solver: str) -> None:
 
 
 @pytest.mark.smoke
-def test_state_on_devices_is_read_by_name() -> None:
+def test_state_on_devices_is_read_by_name():
     """No element of global memory is a field that only its number tells: ``state[3]``, ``chains[8 * c + 7]``."""
-    found: Counter[str] = Counter()
+    found = Counter()
     for name, lines in templates():
         text = re.sub(r"//.*", "", "\n".join(lines))
         arrays = set(re.findall(r"GLOBAL\s+\w+\s*\*+\s*(?:RESTRICT\s+)?(\w+)", text)) - set(TABLES)
@@ -109,15 +104,15 @@ def test_state_on_devices_is_read_by_name() -> None:
 
 
 @pytest.mark.smoke
-def test_lines_of_kernels_fit_a_screen() -> None:
+def test_lines_of_kernels_fit_a_screen():
     found = {name: sum(len(line) > 132 for line in lines) for name, lines in templates()}
     assert not {name: count for name, count in found.items() if count > WIDE.get(name, 0)}
 
 
 @pytest.mark.smoke
-def test_signatures_of_kernels_have_no_conditions() -> None:
+def test_signatures_of_kernels_have_no_conditions():
     condition = re.compile(r"^\s*% (if|else|endif)|\$\{[^}]* if [^}]* else ")
-    found: Counter[str] = Counter()
+    found = Counter()
     for name, lines in templates():
         for signature in signatures(lines):
             found[name] += any(condition.search(line) for line in signature)
@@ -125,7 +120,7 @@ def test_signatures_of_kernels_have_no_conditions() -> None:
 
 
 @pytest.mark.smoke
-def test_templates_and_kernels_are_short() -> None:
+def test_templates_and_kernels_are_short():
     long_kernels = set()
     for name, lines in templates():
         for number, line in enumerate(lines):
@@ -135,14 +130,13 @@ def test_templates_and_kernels_are_short() -> None:
     assert {name for name, lines in templates() if len(lines) > 351} <= LONG_TEMPLATES
 
 
-def uses() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests" / "uses.toml").read_text(encoding="utf-8"))
-    return found
+def uses():
+    return tomllib.loads((ROOT / "tests" / "uses.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("solver", list(uses()))
-def test_every_option_has_a_paper_a_record_or_a_user(solver: str) -> None:
+def test_every_option_has_a_paper_a_record_or_a_user(solver):
     """``paper: what it is there``, ``record: words of a record``, or ``user: why a user must be able to say it``."""
     records = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "records").glob("*.json"))
     reasons = uses()[solver]

@@ -1,14 +1,9 @@
 """The README's Python blocks are executed in order, and the commands it lists exist."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from engine.cli import COMMANDS
 from tests.support.needs import opencl_device
@@ -18,10 +13,10 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", TEXT, r
 """The code of each block, and what the text block below it says that it prints."""
 
 
-def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run_in_order(tmp_path, monkeypatch):
     opencl_device()
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+    names = {}
     assert len(BLOCKS) >= 2
     for block, printed in BLOCKS:
         with contextlib.redirect_stdout(io.StringIO()) as shown:
@@ -30,6 +25,6 @@ def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert any(printed for _, printed in BLOCKS)
 
 
-def test_every_command_it_names_exists() -> None:
+def test_every_command_it_names_exists():
     named = set(re.findall(r"\bquintet ([a-z]+)", TEXT.split("## Command line")[1]))
     assert {"solve", "resume", "gui"} <= named <= set(COMMANDS)

@@ -1,9 +1,6 @@
 """The samples' TOML files list the options that there are, in a form that can be used."""
 
-from __future__ import annotations
-
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ SAMPLES = sorted(sample_options.SAMPLES.glob("*.toml"))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
-def test_a_sample_lists_the_options_of_today_with_their_defaults(sample: Path, tmp_path: Path) -> None:
+def test_a_sample_lists_the_options_of_today_with_their_defaults(sample, tmp_path):
     assert sample.read_text() == sample_options.updated(sample), "run python -m tools.sample_options"
     solver, kind = solver_named(sample.stem), recognize(sample.parent / tomllib.loads(sample.read_text())["problem"])
     lines = sample_options.options_of(sample)

@@ -1,16 +1,10 @@
 """One rule for seeds: 0 <= seed < 2^64, for every solver and generator, checked before a device is opened."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 import engine
-from engine.base.problem import Problem
 from engine.devices.pool import pool
 from engine.errors import OptionError
 from engine.solvers import discover
@@ -20,7 +14,7 @@ pytestmark = pytest.mark.smoke
 LARGEST = 2**64 - 1
 
 
-def small(name: str) -> tuple[Problem, dict[str, Any]]:
+def small(name):
     """A problem that this solver solves in a moment, and options to do so."""
     rng = np.random.default_rng(1)
     if name == "knapsack":
@@ -41,9 +35,7 @@ def small(name: str) -> tuple[Problem, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(discover()))
 @pytest.mark.parametrize("seed", [-1, 2**64, 2**200, 1.5, "x", True])
-def test_a_seed_that_is_no_64_bit_number_is_refused_before_a_device_is_opened(
-    name: str, seed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seed_that_is_no_64_bit_number_is_refused_before_a_device_is_opened(name, seed, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "_open", lambda info: pytest.fail("a device was opened"))
     problem, options = small(name)
     with pytest.raises(
@@ -54,12 +46,12 @@ def test_a_seed_that_is_no_64_bit_number_is_refused_before_a_device_is_opened(
 
 
 @pytest.mark.parametrize("name", sorted(discover()))
-def test_the_largest_seed_is_taken(name: str) -> None:
+def test_the_largest_seed_is_taken(name):
     problem, options = small(name)
     assert engine.solve(problem, seed=LARGEST, **options).seed == LARGEST
 
 
-def _makers() -> list[Any]:
+def _makers():
     return [
         pytest.param(generator, id=kind)
         for solver in discover().values()
@@ -69,7 +61,7 @@ def _makers() -> list[Any]:
 
 
 @pytest.mark.parametrize("generator", _makers())
-def test_generators_have_the_same_rule(generator: Any) -> None:
+def test_generators_have_the_same_rule(generator):
     with pytest.raises(ValidationError):
         generator.options(seed=2**64)
     with pytest.raises(ValidationError):

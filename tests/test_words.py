@@ -1,12 +1,9 @@
 """One word for one thing: the words that the field's terms have replaced are not used again."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,7 +77,7 @@ NAMES = {
 """Words that no function and no class has as its name, underscores aside; in a text they may be plain."""
 
 
-def texts() -> list[Path]:
+def texts():
     paths = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
     for folder, pattern in (
         ("engine", "*.py"),
@@ -94,7 +91,7 @@ def texts() -> list[Path]:
 
 
 @pytest.mark.smoke
-def test_the_field_s_words_have_replaced_the_old_ones() -> None:
+def test_the_field_s_words_have_replaced_the_old_ones():
     old = re.compile(rf"\b({'|'.join(TEXTS)})\b", re.I)
     found = [
         f"{path.relative_to(ROOT)}, line {number}: {hit[0]}"
@@ -106,11 +103,11 @@ def test_the_field_s_words_have_replaced_the_old_ones() -> None:
 
 
 @functools.cache
-def tree(path: Path) -> ast.Module:
+def tree(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def read_by_users() -> Iterator[tuple[str, str]]:
+def read_by_users():
     """Places and texts: the documentation, samples, docstrings of public names, and messages and help in the source."""
     for path in texts():
         name = path.relative_to(ROOT).as_posix()
@@ -127,7 +124,7 @@ def read_by_users() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.smoke
-def test_what_users_read_is_plain() -> None:
+def test_what_users_read_is_plain():
     heavy = re.compile(rf"\b({'|'.join(SENTENCES)})\b", re.I)
     assert heavy.search("Results are those of one device")
     assert heavy.search("taken from 128 rows on")
@@ -140,7 +137,7 @@ def test_what_users_read_is_plain() -> None:
 
 
 @pytest.mark.smoke
-def test_no_function_and_no_class_has_an_old_name() -> None:
+def test_no_function_and_no_class_has_an_old_name():
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     found = [
         f"{path.relative_to(ROOT)}: {node.name}"

@@ -1,10 +1,6 @@
 """One cluster of worker processes on the OpenCL CPU device, shared by the tests."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,7 @@ package("distributed")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _patience() -> Iterator[None]:
+def _patience():
     """Workers may take minutes to start, and to answer, on a busy machine."""
     from engine.execution.dask import connection
 
@@ -28,20 +24,20 @@ def _patience() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def cpu() -> str:
+def cpu():
     """The id of the OpenCL CPU device."""
     return opencl_device("cpu").id
 
 
 @pytest.fixture(scope="module")
-def crew(cpu: str) -> Iterator[Any]:
+def crew(cpu):
     """A cluster of two worker processes, encrypted; ``crew`` is the engine."""
     with engine.Engine("opencl", [cpu], cluster="local:2") as owner:
         yield owner
 
 
 @pytest.fixture(scope="session")
-def alone(cpu: str) -> Iterator[engine.Engine]:
+def alone(cpu):
     """The same device in this process."""
     with engine.Engine("opencl", [cpu]) as owner:
         yield owner

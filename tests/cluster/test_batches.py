@@ -1,9 +1,5 @@
 """How the problems of ``engine.map`` are divided into tasks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from engine.api.map import BatchProgress
@@ -12,16 +8,16 @@ from engine.base.result import Result, Status
 from engine.errors import AuditError
 from engine.execution.dask.batches import MapRun, _load_items, _MapTasks
 
-TASKS = _MapTasks(None, {}, None)  # type: ignore[arg-type]
+TASKS = _MapTasks(None, {}, None)
 
 
-def answered(work: dict[str, Any], seconds_each: float, last: int | None = None) -> bytes:
+def answered(work, seconds_each, last=None):
     """The answer to a task, of its first items only if it was asked to end."""
     found = {item.index: Result(Status.OPTIMAL, item.index, None, None) for item in _load_items(work["items"])[:last]}
     return TASKS.finish((found, seconds_each * len(found)))
 
 
-def tasks_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], MapRun]:
+def tasks_of(count, slots, seconds_each):
     """How many items each task has, if tasks are answered in turn."""
     run = MapRun([Item(place, f"file-{place}") for place in range(count)], BatchProgress(count, []))
     sizes, out = [], []
@@ -34,24 +30,22 @@ def tasks_of(count: int, slots: int, seconds_each: float) -> tuple[list[int], Ma
     return sizes, run
 
 
-def test_small_problems_are_in_few_slices_and_all_solved() -> None:
+def test_small_problems_are_in_few_slices_and_all_solved():
     sizes, run = tasks_of(10_000, 4, 5e-5)
     assert sum(sizes) == 10_000
     assert len(sizes) <= 20
-    assert all(run.entries[place].objective == place for place in range(10_000))  # type: ignore[union-attr]
+    assert all(run.entries[place].objective == place for place in range(10_000))
 
 
-def test_long_problems_are_handed_out_one_by_one_at_the_end() -> None:
+def test_long_problems_are_handed_out_one_by_one_at_the_end():
     sizes, _ = tasks_of(100, 4, 60.0)
     assert sizes[0] == 13
     assert sizes[4:] == [1] * len(sizes[4:])  # each takes longer than a task should
 
 
-def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again() -> None:
+def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again():
     run = MapRun([Item(place, f"file-{place}") for place in range(20)], BatchProgress(20, []))
     one, two = run.take(2, 3.0), run.take(1, 3.0)
-    assert one is not None
-    assert two is not None
     run.accept(one, answered(one, 1.0, last=2))
     run.put_back(two)
     handed_out = []

@@ -1,17 +1,13 @@
 """``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user is told."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
 from engine.errors import ClusterError, InputError
-from engine.events import Event, Notice, Progress
+from engine.events import Notice, Progress
 from engine.execution.dask.executor import Dask
 from tests.support.environment import ROOT
 
@@ -20,7 +16,7 @@ class Own(engine.Knapsack):
     """A class of the user's script, which workers do not have; see the test."""
 
 
-def test_a_class_of_the_script_goes_to_the_workers(crew: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_of_the_script_goes_to_the_workers(crew, monkeypatch):
     monkeypatch.setattr(Own, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "Own", Own, raising=False)
     given = [Own([60, 100, 120], [10, 20, 30], capacity) for capacity in (30, 50)]
@@ -29,14 +25,12 @@ def test_a_class_of_the_script_goes_to_the_workers(crew: Any, monkeypatch: pytes
     assert [result.objective for result in batch.results] == [160, 220, 60]
 
 
-def test_files_are_those_of_the_folder_where_the_batch_is_started(
-    crew: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_those_of_the_folder_where_the_batch_is_started(crew, tmp_path, monkeypatch):
     crew.executor.connect()  # the workers start in another folder
     text = (ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text()
     (tmp_path / "eight.txt").write_text(text.replace("14", "8"))
     monkeypatch.chdir(tmp_path)
-    seen: list[Event] = []
+    seen = []
     batch = crew.map(["eight.txt", "nowhere.txt", engine.Queens(6)], on_event=seen.append)
     assert [result.objective for result in batch.results] == [92, 4]
     assert list(batch.failures) == [1]
@@ -48,13 +42,13 @@ def test_files_are_those_of_the_folder_where_the_batch_is_started(
 
 
 @pytest.mark.full
-def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
+def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu):
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50)
     client = Client(cluster, set_as_default=False)
 
-    def lose(event: Event) -> None:
+    def lose(event):
         if isinstance(event, Progress) and event.done:
             cluster.close()
 
@@ -71,7 +65,7 @@ def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu: str) -> None:
             client.close()
 
 
-def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> None:
+def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew):
     text = "worker-9 at tcp://host:9 is not used: there is no OpenCL device"
     crew.executor.connect().warnings.append(text)
     try:
@@ -79,7 +73,7 @@ def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew: Any) -> 
             lambda see: crew.map([engine.Queens(6)], on_event=see),
             lambda see: crew.solve(engine.Queens(6), on_event=see),
         ):
-            seen: list[Event] = []
+            seen = []
             with pytest.warns(engine.ClusterWarning, match="worker-9 .* is not used") as caught:
                 call(seen.append)
             assert [str(one.message) for one in caught] == [text]

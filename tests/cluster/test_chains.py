@@ -1,10 +1,7 @@
 """Chains divided among workers: the draws of one machine, bit for bit."""
 
-from __future__ import annotations
-
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +9,7 @@ import pytest
 import engine
 from engine.base.context import Checkpoint, StopRequested
 from engine.base.division import ClusterInfo, TaskControl
-from engine.base.result import Result, Status
+from engine.base.result import Status
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Coordinator, Timing
@@ -25,7 +22,7 @@ TIMING = Timing(first=0.05, longest=0.05, least=0.0, patience=5.0)
 
 
 @pytest.fixture(scope="module")
-def problem() -> Any:
+def problem():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 9))
     X[:, 3] = rng.random(150) < 0.05  # few informative rows
@@ -33,13 +30,11 @@ def problem() -> Any:
     return engine.HorseshoeProbit(X, y)
 
 
-def divided(
-    problem: Any, options: Options, infos: Any, mishaps: Mishaps, owner: Any, workers: int = 3, longest: float = 1.0
-) -> Result:
-    tasks: dict[str, SamplingTasks] = {}
+def divided(problem, options, infos, mishaps, owner, workers=3, longest=1.0):
+    tasks = {}
     with DevicePool(infos) as pool:
 
-        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        def compute(worker, work, seconds, shared):
             if worker not in tasks:
                 tasks[worker] = SamplingTasks(problem, options, owner.seed, pool)
             began = time.monotonic()
@@ -55,7 +50,7 @@ def divided(
     return result
 
 
-def different(one: Result, other: Result) -> list[str]:
+def different(one, other):
     """Names of arrays that are not the same, bit for bit."""
     names = set(one.arrays) | set(other.arrays)
     return [
@@ -76,8 +71,8 @@ def different(one: Result, other: Result) -> list[str]:
     ],
     ids=lambda given: given["kernel"],
 )
-def test_draws_are_those_of_one_machine(problem: Any, alone: engine.Engine, given: dict[str, Any]) -> None:
-    owner: Any = Owner()
+def test_draws_are_those_of_one_machine(problem, alone, given):
+    owner = Owner()
     owner.seed = 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", engine.ConvergenceWarning)
@@ -91,8 +86,8 @@ def test_draws_are_those_of_one_machine(problem: Any, alone: engine.Engine, give
 
 
 @pytest.mark.full
-def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, alone: engine.Engine) -> None:
-    given: dict[str, Any] = {"kernel": "hmc", "draws": 2000, "warmup": 60, "chains": 3}
+def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem, alone):
+    given = {"kernel": "hmc", "draws": 2000, "warmup": 60, "chains": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", engine.ConvergenceWarning)
         expected = alone.solve(problem, **given)
@@ -102,14 +97,14 @@ def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, 
 
         polls = 0
 
-        def poll(self) -> None:
+        def poll(self):
             self.polls += 1
             if self.polls > 6:
                 raise StopRequested(Status.INTERRUPTED)
 
-    owner: Any = Impatient()
+    owner = Impatient()
     part = divided(problem, Options(**given), alone.device_infos, Mishaps(), owner, longest=0.01)
     assert part.counters["draws"] < 2000
-    again: Any = Owner()
+    again = Owner()
     again.restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
     assert different(expected, divided(problem, Options(**given), alone.device_infos, Mishaps(), again)) == []

@@ -1,7 +1,5 @@
 """Objects taken apart into columns, and put together again."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 
@@ -14,17 +12,17 @@ from engine.errors import InputError
 from engine.execution.dask.columns import dump, load
 
 
-def knapsacks(count: int) -> list[engine.Knapsack]:
+def knapsacks(count):
     rng = np.random.default_rng(1)
     weights = [rng.integers(1, 100, rng.integers(1, 30)) for _ in range(count)]
     return [engine.Knapsack(w + 5, w, int(w.sum() // 2) + 1, name=f"k{place}") for place, w in enumerate(weights)]
 
 
-def result(place: int, solution: object) -> Result:
-    return Result(Status.OPTIMAL, place, place, solution, counters={"cells": place})  # type: ignore[arg-type]
+def result(place, solution):
+    return Result(Status.OPTIMAL, place, place, solution, counters={"cells": place})
 
 
-def test_problems_come_back_as_they_were_in_their_order() -> None:
+def test_problems_come_back_as_they_were_in_their_order():
     given = [*knapsacks(9), engine.Queens(6), "file.txt", Path("other.txt"), engine.Queens(7)]
     given.insert(4, engine.Flowshop(np.arange(12).reshape(3, 4) + 1))
     found = load(dump(given))
@@ -41,7 +39,7 @@ def test_problems_come_back_as_they_were_in_their_order() -> None:
             assert not getattr(one, name).flags.writeable
 
 
-def test_results_and_failures_come_back_as_they_were() -> None:
+def test_results_and_failures_come_back_as_they_were():
     solutions = [np.arange(4), np.array([-(1 << 40), 1 << 40]), None, np.eye(3), np.array([True]), np.arange(0)]
     given = [result(place, solution) for place, solution in enumerate(solutions)]
     given += [result(9, np.arange(place)) for place in range(3)]
@@ -54,7 +52,7 @@ def test_results_and_failures_come_back_as_they_were() -> None:
     assert load(dump([])) == []
 
 
-def test_integers_travel_in_the_smallest_type_that_holds_them() -> None:
+def test_integers_travel_in_the_smallest_type_that_holds_them():
     small = [result(place, np.arange(100)) for place in range(50)]
     large = [result(place, np.arange(100) + (1 << 50)) for place in range(50)]
     assert len(dump(large)) > 4 * len(dump(small))

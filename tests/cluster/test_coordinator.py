@@ -1,10 +1,7 @@
 """The coordinator with simulated workers that die, freeze and answer twice: every task counts once."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,11 +24,11 @@ TIMING = Timing(first=0.01, longest=0.01, least=0.0, patience=2.0, grace=5.0)
 class Tasks:
     """Real tasks of a search on one device, each in real time, on the simulation's clock."""
 
-    def __init__(self, problem: Any, options: Any, pool: DevicePool) -> None:
+    def __init__(self, problem, options, pool):
         self._worker = SearchTasks(problem, options, 0, pool)
         self.count = 0
 
-    def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+    def compute(self, worker, work, seconds, shared):
         self.count += 1
         control = TaskControl(seconds)
         control.shared = shared
@@ -42,11 +39,11 @@ class Tasks:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
-def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alone: engine.Engine, seed: int) -> None:
+def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu, alone, seed):
     problem = engine.Queens(13)
     expected = alone.solve(problem)
     with DevicePool(alone.device_infos) as pool:
-        owner: Any = Owner()
+        owner = Owner()
         tasks = Tasks(problem, Options(ivms=16), pool)
         parts = DividedSearch(problem, Options(ivms=16), owner, ClusterInfo(5, False))
         mishaps = Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
@@ -58,9 +55,9 @@ def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alo
     assert transport.killed + coordinator.statistics.repeated > 0  # how many tasks there are depends on the processor
 
 
-def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> None:
+def test_a_worker_that_is_lost_has_no_rate(cpu, alone):
     with DevicePool(alone.device_infos) as pool:
-        owner: Any = Owner()
+        owner = Owner()
         parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
         transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
         coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
@@ -73,9 +70,9 @@ def test_a_worker_that_is_lost_has_no_rate(cpu: str, alone: engine.Engine) -> No
     assert of_the_lost[-2:] == [("active_ivms", 0.0), ("nodes_per_second", 0.0)]
 
 
-def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone: engine.Engine) -> None:
+def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu, alone):
     with DevicePool(alone.device_infos) as pool:
-        owner: Any = Owner()
+        owner = Owner()
         parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
         transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
         coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
@@ -100,14 +97,14 @@ def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu: str, alone
     assert "w1 is lost; 1 task in progress is computed again" in owner.notices[3:]
 
 
-def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:
+def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu, alone):
     problem = engine.Queens(8)
     wrong = [0]
 
     with DevicePool(alone.device_infos) as pool:
         tasks = Tasks(problem, Options(), pool)
 
-        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        def compute(worker, work, seconds, shared):
             took, answer = tasks.compute(worker, work, seconds, shared)
             if wrong[0]:
                 wrong[0] -= 1
@@ -116,7 +113,7 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu:
 
         for faults, fails in ((1, False), (100, True)):
             wrong[0] = faults
-            owner: Any = Owner()
+            owner = Owner()
             parts = DividedSearch(problem, Options(), owner, ClusterInfo(2, False))
             transport = SimulatedTransport(2, compute)
             timing = replace(TIMING, least=1e9)  # no task is asked to end early
@@ -129,11 +126,11 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu:
                 assert "computed again" in owner.notices[0]
 
 
-def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu: str) -> None:
-    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu):
+    def compute(worker, work, seconds, shared):
         raise AssertionError("no task is finished here")
 
-    owner: Any = Owner()
+    owner = Owner()
     parts = DividedSearch(engine.Queens(9), Options(), owner, ClusterInfo(1, False))
     mishaps = Mishaps(killed=1.0, restart=1e9)
     transport = SimulatedTransport(1, compute, mishaps=mishaps)
@@ -143,12 +140,12 @@ def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu:
     assert len(arrays["begin"]) >= 1
 
 
-def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu: str, alone: engine.Engine) -> None:
+def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu, alone):
     rng = np.random.default_rng(5)
     problem = engine.Flowshop(rng.integers(1, 100, (5, 9)))
     expected = alone.solve(problem)
     with DevicePool(alone.device_infos) as pool:
-        owner: Any = Owner()
+        owner = Owner()
         options = FlowshopOptions(initial="infinity", ivms=8)
         tasks = Tasks(problem, options, pool)
         parts = DividedSearch(problem, options, owner, ClusterInfo(3, False))
@@ -157,15 +154,15 @@ def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu: str, alone: engi
     assert (result.status, result.objective) == (expected.status, expected.objective)
 
 
-def test_a_hundred_simulated_workers_are_busy_and_cost_little() -> None:
+def test_a_hundred_simulated_workers_are_busy_and_cost_little():
     found = simulate(100, 4, 1000, Mishaps(killed=0.01, frozen=0.001, twice=0.01), seed=1)
     assert found["busy"] > 0.75
     assert found["killed"] > 5
     assert found["repeated"] >= found["killed"]
 
 
-def test_all_optimal_schedules_are_not_counted_on_a_cluster() -> None:
-    owner: Any = Owner()
+def test_all_optimal_schedules_are_not_counted_on_a_cluster():
+    owner = Owner()
     options = FlowshopOptions(all_solutions=True)
     with pytest.raises(OptionError, match="all_solutions counts on the devices of one machine; leave out cluster"):
         DividedSearch(engine.Flowshop([[1, 2], [3, 4]]), options, owner, ClusterInfo(2, False))

@@ -1,9 +1,6 @@
 """Islands on simulated workers: the trajectory of one machine."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +8,6 @@ import pytest
 import engine
 from engine.base.context import Checkpoint
 from engine.base.division import ClusterInfo, TaskControl
-from engine.base.result import Result
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Timing
@@ -23,11 +19,11 @@ from tests.support.owner import Owner
 TIMING = Timing(first=0.05, longest=0.05, least=1e9, patience=5.0)
 
 
-def divided(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Result, SimulatedTransport]:
-    tasks: dict[str, IslandTasks] = {}
+def divided(problem, options, infos, owner):
+    tasks = {}
     with DevicePool(infos) as pool:
 
-        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        def compute(worker, work, seconds, shared):
             if worker not in tasks:
                 tasks[worker] = IslandTasks(problem, options, pool)
             began = time.monotonic()
@@ -50,10 +46,10 @@ def divided(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Res
     ],
     ids=["paper", "local search"],
 )
-def test_islands_have_the_trajectory_of_one_machine(cpu: str, alone: engine.Engine, given: dict[str, Any]) -> None:
+def test_islands_have_the_trajectory_of_one_machine(cpu, alone, given):
     problem = engine.BOA("trap-5", 40)
     expected = alone.solve(problem, seed=4, max_generations=25, **given)
-    owner: Any = Owner()
+    owner = Owner()
     owner.seed = 4
     result, transport = divided(problem, Options(max_generations=25, **given), alone.device_infos, owner)
     assert (result.status, result.objective) == (expected.status, expected.objective)
@@ -63,23 +59,23 @@ def test_islands_have_the_trajectory_of_one_machine(cpu: str, alone: engine.Engi
     assert transport.killed > 0
 
 
-def test_islands_resume_from_a_checkpoint(cpu: str, alone: engine.Engine) -> None:
-    given: dict[str, Any] = {"islands": 3, "population": 64, "migration_interval": 3, "local_search": "none"}
+def test_islands_resume_from_a_checkpoint(cpu, alone):
+    given = {"islands": 3, "population": 64, "migration_interval": 3, "local_search": "none"}
     problem = engine.BOA("trap-5", 40)
     expected = alone.solve(problem, **given)
 
     class Saving(Owner):
-        def checkpoint_due(self) -> bool:
+        def checkpoint_due(self):
             return not self.saved and any(name == "generation" and value >= 3 for name, value, _ in self.metrics)
 
-    owner: Any = Saving()
+    owner = Saving()
     divided(problem, Options(**given), alone.device_infos, owner)
-    again: Any = Owner()
+    again = Owner()
     again.restored = Checkpoint(*owner.saved[0], 0.0)
     result, _ = divided(problem, Options(**given), alone.device_infos, again)
     assert np.array_equal(result.arrays["history"], expected.arrays["history"])
 
 
-def test_one_population_is_refused_with_what_can_be_divided() -> None:
+def test_one_population_is_refused_with_what_can_be_divided():
     assert "islands" in str(refusal(engine.BOA("trap-5", 40), Options()))
     assert refusal(engine.BOA("trap-5", 40), Options(islands="devices")) is None

@@ -1,13 +1,10 @@
 """Ctrl-C in a terminal, which goes to the workers of ``local:N`` as well, and while a job is waited for."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ from tests.support.needs import package
 from tests.support.patience import PATIENCE, wait_until
 
 
-def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_path: Path) -> None:
+def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu, tmp_path):
     path = tmp_path / "queens.txt"
     path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "18"))
     folder = tmp_path / "run"
@@ -44,7 +41,7 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu: str, tmp_pat
 
 
 @pytest.mark.full
-def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path: Path) -> None:
+def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path):
     package("dask_jobqueue")
     (tmp_path / "hall.toml").write_text(
         f'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\nwait = {5 * PATIENCE}\n'
@@ -59,7 +56,6 @@ def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path: P
         try:
             wait_until(lambda: list(folder.glob("*.started")), "no job is submitted")
             child.send_signal(signal.SIGINT)
-            assert child.stderr is not None
             assert child.stderr.readline() == "stopping once the run has started; press Ctrl-C again to abort\n"
             child.send_signal(signal.SIGINT)
             rest = child.communicate(timeout=5 * PATIENCE)[1]

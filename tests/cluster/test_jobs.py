@@ -1,10 +1,5 @@
 """Clusters of a batch system: the scripts of the jobs, and jobs that start late, never, or with certificates."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import engine
@@ -20,14 +15,13 @@ package("dask_jobqueue")
 HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\n'
 
 
-def script_of(path: Path, text: str) -> str:
+def script_of(path, text):
     """The script that is submitted for a file's text."""
     path.write_text(text)
     file = jobs.read_file(path)
-    made: Any = getattr(jobs._jobqueue(path), jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
+    made = getattr(jobs._jobqueue(path), jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
     with made:
-        found: str = made.job_script()
-    return found
+        return made.job_script()
 
 
 COMMON = 'cores = 8\nmemory = "32GB"\nproject = "abc"\nprologue = ["module load cuda"]\nwalltime = "1-02:30:00"\n'
@@ -70,7 +64,7 @@ COMMON = 'cores = 8\nmemory = "32GB"\nproject = "abc"\nprologue = ["module load 
     ],
     ids=["slurm", "pbs", "pbs-cpu", "lsf", "sge", "oar", "htcondor"],
 )
-def test_a_job_asks_for_what_the_file_says(tmp_path: Path, own: str, lines: list[str]) -> None:
+def test_a_job_asks_for_what_the_file_says(tmp_path, own, lines):
     script = script_of(tmp_path / "hall.toml", f"{own}\n{COMMON}")
     assert set(lines) <= set(script.splitlines())
     assert "module load cuda" in script
@@ -88,14 +82,12 @@ def test_a_job_asks_for_what_the_file_says(tmp_path: Path, own: str, lines: list
         ("kind = 'slurm'\ndisk = '4GB'", 'disk is for kind = "htcondor" only'),
     ],
 )
-def test_what_a_batch_system_does_not_have_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_what_a_batch_system_does_not_have_is_refused(tmp_path, text, message):
     with pytest.raises(OptionError, match=message):
         script_of(tmp_path / "hall.toml", text)
 
 
-def test_a_job_that_starts_late_is_waited_for_as_the_file_says(
-    cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_starts_late_is_waited_for_as_the_file_says(cpu, tmp_path, monkeypatch):
     monkeypatch.setattr(connection, "_START_SECONDS", 0.5)  # for workers of this host
     path = tmp_path / "hall.toml"
     path.write_text(f"{HALL}wait = {5 * PATIENCE}\n")
@@ -106,7 +98,7 @@ def test_a_job_that_starts_late_is_waited_for_as_the_file_says(
         assert result.objective == 92
 
 
-def test_jobs_that_never_start_are_an_error(tmp_path: Path) -> None:
+def test_jobs_that_never_start_are_an_error(tmp_path):
     path = tmp_path / "hall.toml"
     path.write_text(f"{HALL}wait = 1\n")
     (tmp_path / "jobs").mkdir()
@@ -114,7 +106,7 @@ def test_jobs_that_never_start_are_an_error(tmp_path: Path) -> None:
         Connection(str(path))
 
 
-def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_jobs_that_are_refused_are_an_error_at_once(tmp_path, caplog):
     path = tmp_path / "hall.toml"
     path.write_text(f"{HALL}wait = {5 * PATIENCE}\n")
     (tmp_path / "jobs").mkdir()
@@ -127,7 +119,7 @@ def test_jobs_that_are_refused_are_an_error_at_once(tmp_path: Path, caplog: pyte
 
 
 @pytest.mark.full
-def test_jobs_connect_by_tls_from_any_folder(cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_connect_by_tls_from_any_folder(cpu, tmp_path, monkeypatch):
     from distributed.security import Security
 
     security = Security.temporary()

@@ -1,14 +1,10 @@
 """What a user reads: one sentence, and the exit code, for each thing that can be wrong with a cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,15 +20,13 @@ from tests.support.patience import PATIENCE, wait_until
 
 
 @pytest.fixture
-def problem_file(tmp_path: Path) -> Path:
+def problem_file(tmp_path):
     path = tmp_path / "queens.txt"
     path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text())
     return path
 
 
-def test_no_scheduler_is_exit_code_3(
-    problem_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_scheduler_is_exit_code_3(problem_file, capsys, monkeypatch):
     monkeypatch.setattr(connection, "_CONNECT_SECONDS", 1.0)
     assert command_line(["solve", str(problem_file), "--cluster", "tcp://127.0.0.1:9"]) == 3
     assert "cannot connect to the scheduler tcp://127.0.0.1:9" in capsys.readouterr().err
@@ -47,22 +41,22 @@ def test_no_scheduler_is_exit_code_3(
         ("tcp://127.0.0.1:port", InputError, "not the address of a scheduler: Port could not be cast"),
     ],
 )
-def test_an_address_that_cannot_be_connected_to_is_refused_at_once(given: str, kind: Any, message: str) -> None:
+def test_an_address_that_cannot_be_connected_to_is_refused_at_once(given, kind, message):
     with pytest.raises(kind, match=message):
         Connection(given)
 
 
-def test_a_host_and_port_alone_is_answered_with_the_address() -> None:
+def test_a_host_and_port_alone_is_answered_with_the_address():
     with pytest.raises(InputError, match=r"got 'localhost:8786'; did you mean tcp://localhost:8786\?"):
         Connection("localhost:8786")
 
 
-def test_an_asynchronous_client_is_refused(crew: Any) -> None:
+def test_an_asynchronous_client_is_refused(crew):
     from distributed import Client
 
     known = crew.executor.connect().client
 
-    async def attempt() -> None:
+    async def attempt():
         async with Client(known.scheduler.address, security=known.security, asynchronous=True) as client:
             Connection(client)
 
@@ -70,7 +64,7 @@ def test_an_asynchronous_client_is_refused(crew: Any) -> None:
         asyncio.run(attempt())
 
 
-def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+def test_certificates_that_cannot_be_read_are_named(tmp_path):
     path = tmp_path / "hall.toml"
     files = "ca = 'ca.pem'\ncert = 'client.pem'\nkey = 'client.key'\n"
     path.write_text(f"kind = 'address'\naddress = 'tls://127.0.0.1:8786'\n[tls]\n{files}")
@@ -81,14 +75,12 @@ def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["moon", "local:", "local:0", "local:x", 7])
-def test_what_is_no_cluster_is_an_input_error(given: Any) -> None:
+def test_what_is_no_cluster_is_an_input_error(given):
     with pytest.raises(InputError, match=r"local:N"), engine.Engine(cluster=given) as owner:
         owner.solve(engine.Queens(4))
 
 
-def test_without_the_extra_the_message_names_it(
-    problem_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_message_names_it(problem_file, capsys, monkeypatch):
     for name in [name for name in sys.modules if name.startswith(("engine.execution.dask.", "distributed"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -96,23 +88,23 @@ def test_without_the_extra_the_message_names_it(
     assert "Quintet's extra cluster has it" in capsys.readouterr().err
 
 
-def described(**changes: Any) -> dict[str, Any]:
+def described(**changes):
     worker = {"label": "worker-0", "host": "here", "versions": connection.versions(), "devices": b"", "fault": ""}
     return {**worker, **changes}
 
 
-def usable(*descriptions: dict[str, Any]) -> Connection:
+def usable(*descriptions):
     """A connection to workers with these descriptions."""
-    made: Connection = object.__new__(Connection)
+    made = object.__new__(Connection)
     made.warnings = []
-    made._roster = Roster(None, connection.versions(), lambda addresses: {})  # type: ignore[arg-type]
+    made._roster = Roster(None, connection.versions(), lambda addresses: {})
     for number, description in enumerate(descriptions):
         made._roster.describe(f"tcp://host:{number}", description)
     made.require_usable()
     return made
 
 
-def test_workers_that_cannot_be_used_are_named_with_the_reason() -> None:
+def test_workers_that_cannot_be_used_are_named_with_the_reason():
     with pytest.raises(ClusterError, match="the cluster has no workers"):
         usable()
     other = {**connection.versions(), "quintet": "0.0.1"}
@@ -127,7 +119,7 @@ def test_workers_that_cannot_be_used_are_named_with_the_reason() -> None:
     assert found.warnings == ["worker-1 at tcp://host:1 is not used: there is no OpenCL device"]
 
 
-def test_a_worker_without_devices_is_refused(cpu: str) -> None:
+def test_a_worker_without_devices_is_refused(cpu):
     with (
         pytest.raises(engine.QuintetError, match="nonsense"),
         engine.Engine("opencl", ["nonsense"], cluster="local:1") as owner,
@@ -135,8 +127,8 @@ def test_a_worker_without_devices_is_refused(cpu: str) -> None:
         owner.solve(engine.Queens(4))
 
 
-def test_a_connection_without_tls_to_another_host_is_refused_or_warned_of() -> None:
-    made: Connection = object.__new__(Connection)
+def test_a_connection_without_tls_to_another_host_is_refused_or_warned_of():
+    made = object.__new__(Connection)
     made.warnings = []
     for harmless in ("tls://203.0.113.9:8786", "tcp://127.0.0.1:8786", "tcp://localhost:8786"):
         made._note_security(harmless, may_be_open=False)
@@ -145,10 +137,8 @@ def test_a_connection_without_tls_to_another_host_is_refused_or_warned_of() -> N
     assert "is not encrypted" in made.warnings[0]
 
 
-def test_insecure_allows_a_cluster_without_tls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def unreachable(*_: Any, **__: Any) -> None:
+def test_insecure_allows_a_cluster_without_tls(tmp_path, monkeypatch, problem_file, capsys):
+    def unreachable(*_, **__):
         raise OSError("nobody is there")
 
     monkeypatch.setattr(connection, "Client", type("Client", (), {"__init__": unreachable}))
@@ -166,14 +156,12 @@ def test_insecure_allows_a_cluster_without_tls(
     assert "cannot connect to the scheduler" in capsys.readouterr().err
 
 
-def test_local_workers_are_connected_by_tls(crew: Any) -> None:
+def test_local_workers_are_connected_by_tls(crew):
     assert crew.executor.connect().client.scheduler.address.startswith("tls://")
     assert all(worker.address.startswith("tls://") for worker in crew.executor.connect().workers)
 
 
-def test_a_file_with_certificates_connects_by_tls(
-    crew: Any, cpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_with_certificates_connects_by_tls(crew, cpu, tmp_path, monkeypatch):
     security = crew.executor.connect().client.security
     for name in ("ca_file", "client_cert", "client_key"):
         (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
@@ -200,7 +188,7 @@ def test_a_file_with_certificates_connects_by_tls(
         ("kind =", "is not a TOML file"),
     ],
 )
-def test_files_that_describe_no_cluster_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_describe_no_cluster_are_refused(tmp_path, text, message):
     path = tmp_path / "hall.toml"
     path.write_text(text)
     with pytest.raises(OptionError, match=message):
@@ -209,9 +197,7 @@ def test_files_that_describe_no_cluster_are_refused(tmp_path: Path, text: str, m
         jobs.read_file(tmp_path / "nothing.toml")
 
 
-def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(tmp_path, monkeypatch):
     package("dask_jobqueue")
     path = tmp_path / "hall.toml"
     path.write_text('kind = "slurm"\n')
@@ -224,7 +210,7 @@ def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(
 
 
 @pytest.mark.full
-def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
+def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu, alone, tmp_path):
     expected = alone.solve(engine.Queens(13))
     path = tmp_path / "queens.txt"
     path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "13"))

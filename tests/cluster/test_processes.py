@@ -1,17 +1,12 @@
 """Worker processes: the answers of one machine, with workers that come, go, freeze and are killed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +14,7 @@ import pytest
 import engine
 from engine.base.result import Status
 from engine.errors import ClusterError, ClusterWarning, InputError
-from engine.events import Event, Metric, Notice, Started
+from engine.events import Metric, Notice, Started
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.executor import Dask
 from engine.runs.folder.run_folder import RunFolder
@@ -32,16 +27,15 @@ LASTING = replace(QUICK, patience=PATIENCE, grace=PATIENCE)
 """Short tasks, and new workers may take long to start."""
 
 
-def pids(owner: Any) -> dict[str, int]:
+def pids(owner):
     """Process ids of the workers by address."""
-    found: dict[str, int] = owner.executor.connect().client.run(os.getpid, on_error="ignore")
-    return found
+    return owner.executor.connect().client.run(os.getpid, on_error="ignore")
 
 
 @pytest.mark.full
-def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, alone: engine.Engine) -> None:
+def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew, alone):
     expected = alone.solve(engine.Queens(13))
-    seen: list[Event] = []
+    seen = []
     result = crew.solve(engine.Queens(13), ivms=16, on_event=seen.append)
     assert (result.status, result.objective) == (Status.COMPLETE, 73_712)
     for name in ("nodes", "leaves"):
@@ -60,11 +54,11 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, 
 
 
 @pytest.mark.full
-def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.Engine) -> None:
+def test_chains_and_islands_are_those_of_one_machine(crew, alone):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 6))
     problem = engine.HorseshoeProbit(X, X[:, 0] + rng.normal(size=120) > 0)
-    given: dict[str, Any] = {"draws": 40, "warmup": 50, "chains": 4, "seed": 2}
+    given = {"draws": 40, "warmup": 50, "chains": 4, "seed": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", engine.ConvergenceWarning)
         expected, found = alone.solve(problem, **given), crew.solve(problem, **given)
@@ -72,14 +66,14 @@ def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.En
     assert np.array_equal(expected.arrays["log_tau"], found.arrays["log_tau"])
 
     bits = engine.BOA("trap-5", 30)
-    options: dict[str, Any] = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
+    options = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
     one, two = alone.solve(bits, **options), crew.solve(bits, **options)
     assert np.array_equal(one.arrays["history"], two.arrays["history"])
 
 
-def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.Engine) -> None:
+def test_map_has_the_results_of_one_machine_in_order(crew, alone):
     rng = np.random.default_rng(2)
-    problems: list[Any] = []
+    problems = []
     for _ in range(30):
         weights = rng.integers(1, 100, 20)
         problems.append(engine.Knapsack(weights + rng.integers(1, 30, 20), weights, int(weights.sum() // 2)))
@@ -101,10 +95,8 @@ def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.En
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, engine.base.problem.Problem) else "",
 )
-def test_what_is_not_divided_is_solved_whole_by_one_worker(
-    crew: Any, problem: Any, options: dict[str, Any], objective: float, reason: str
-) -> None:
-    seen: list[Event] = []
+def test_what_is_not_divided_is_solved_whole_by_one_worker(crew, problem, options, objective, reason):
+    seen = []
     with pytest.warns(ClusterWarning, match=f"one worker of the cluster has the whole run.*{reason}"):
         result = crew.solve(problem, on_event=seen.append, **options)
     assert result.status is Status.OPTIMAL
@@ -115,13 +107,13 @@ def test_what_is_not_divided_is_solved_whole_by_one_worker(
 
 
 @pytest.mark.full
-def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> None:
+def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
     with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=LASTING)) as owner:
         there = {
             owner.executor.connect().client.scheduler_info()["workers"][at]["name"]: pid
             for at, pid in pids(owner).items()
         }
-        seen: list[Event] = []
+        seen = []
         run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
         wait_until(lambda: any(isinstance(event, Metric) and event.device == "worker-0" for event in list(seen)))
         os.kill(there[0], signal.SIGKILL)
@@ -136,9 +128,7 @@ def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu: str) -> 
     assert result.objective == 365_596
 
 
-def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(
-    crew: Any, alone: engine.Engine, tmp_path: Path
-) -> None:
+def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(crew, alone, tmp_path):
     expected = alone.solve(engine.Queens(13))
     folder = tmp_path / "run"
     run = crew.start(engine.Queens(13), run_folder=folder)
@@ -160,13 +150,13 @@ def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(
 
 
 @contextlib.contextmanager
-def killing(owner: Any, kills: int, seed: int, between: float) -> Iterator[list[int]]:
+def killing(owner, kills, seed, between):
     """Kill random workers at random moments, each once."""
-    killed: list[int] = []
+    killed = []
     over = threading.Event()
     chance = random.Random(seed)
 
-    def work() -> None:
+    def work():
         while len(killed) < kills and not over.wait(chance.uniform(0.2, 2.0) * between):
             with contextlib.suppress(Exception):  # of the connection to a worker that has just ended
                 there = sorted(set(pids(owner).values()) - set(killed))
@@ -183,7 +173,7 @@ def killing(owner: Any, kills: int, seed: int, between: float) -> Iterator[list[
         thread.join(PATIENCE)
 
 
-def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) -> None:
+def test_workers_that_are_killed_change_nothing(cpu, alone):
     expected = {n: alone.solve(engine.Queens(n)) for n in (12, 13)}
     kills = 6  # python -m tools.soak.cluster has more
     with (
@@ -201,7 +191,7 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
 
 
 @pytest.mark.full
-def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
+def test_a_local_worker_that_ended_for_good_is_replaced(cpu):
     with engine.Engine(executor=Dask("local:1", "opencl", [cpu], timing=LASTING)) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
         first = pids(owner)
@@ -214,12 +204,12 @@ def test_a_local_worker_that_ended_for_good_is_replaced(cpu: str) -> None:
 
 
 @pytest.mark.full
-def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine) -> None:
+def test_a_frozen_worker_does_not_hold_the_run_up(cpu, alone):
     expected = alone.solve(engine.Queens(13))
     with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=QUICK)) as owner:
         owner.solve(engine.Queens(8))
         victim = sorted(pids(owner).values())[0]
-        seen: list[Event] = []
+        seen = []
         run = owner.start(engine.Queens(13), ivms=16, on_event=seen.append)
         wait_until(lambda: run.join(0) or any(isinstance(event, Metric) and event.device for event in list(seen)))
         os.kill(victim, signal.SIGSTOP)
@@ -232,7 +222,7 @@ def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine
 
 
 @pytest.mark.full
-def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
+def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu, alone, tmp_path):
     from distributed import Client, LocalCluster
 
     folder = tmp_path / "run"
@@ -250,8 +240,7 @@ def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engi
         with contextlib.suppress(Exception):
             client.close()
     kept = RunFolder.open(folder).checkpoint()
-    assert kept is not None
-    seen: list[Event] = []
+    seen = []
     restored = alone.resume(folder, time_limit=0.2, on_event=seen.append).wait()
     assert restored.counters["nodes"] >= kept.state.counters["nodes"]
     assert restored.seconds >= kept.elapsed

@@ -1,10 +1,5 @@
 """Schedulers and workers with other versions, or without Quintet: who it is, in a sentence."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from engine.cli import command_line
@@ -16,7 +11,7 @@ from tests.support.processes import OLD_QUINTET, WITHOUT_QUINTET, scheduler, wor
 
 
 @pytest.fixture
-def address() -> Any:
+def address():
     """Of a scheduler in this process, without workers."""
     from distributed import LocalCluster
 
@@ -24,16 +19,14 @@ def address() -> Any:
         yield made.scheduler_address
 
 
-def await_workers(address: str, count: int) -> None:
+def await_workers(address, count):
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
         wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == count, "the workers do not start")
 
 
-def test_workers_with_other_versions_are_shown_and_refused(
-    address: str, cpu: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_with_other_versions_are_shown_and_refused(address, cpu, tmp_path, capsys):
     with (
         worker(tmp_path, address, "a-good"),
         worker(tmp_path, address, "b-old", OLD_QUINTET),
@@ -61,7 +54,7 @@ def test_workers_with_other_versions_are_shown_and_refused(
     ],
     ids=["none", "old"],
 )
-def test_a_scheduler_without_the_same_quintet_is_named(tmp_path: Path, first: str, fault: str) -> None:
+def test_a_scheduler_without_the_same_quintet_is_named(tmp_path, first, fault):
     with (
         scheduler(tmp_path, first) as (address, _),
         pytest.raises(ClusterError, match=rf"^the scheduler at {address} cannot be used: {fault}"),

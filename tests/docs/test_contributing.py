@@ -1,10 +1,7 @@
 """What CONTRIBUTING.md says of adding a part is followed: its blocks are put in place, and used."""
 
-from __future__ import annotations
-
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +22,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
-def _parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _parts(tmp_path, monkeypatch):
     """The files that the blocks name, beside those of the package."""
     opencl_device()
     for _, code in BLOCK.findall("".join(SECTIONS.values())):
@@ -51,16 +48,14 @@ def _parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     solvers.discover.cache_clear()
 
 
-def test_each_way_of_adding_a_part_is_short() -> None:
+def test_each_way_of_adding_a_part_is_short():
     assert sorted(SECTIONS) == ["backend", "executor", "kernel", "problem class", "reader", "solver"]
     for title, text in SECTIONS.items():
         assert len(text.splitlines()) < 40, title
 
 
 @pytest.mark.usefixtures("_parts")
-def test_a_problem_a_reader_a_solver_and_a_backend_are_found_and_used(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_problem_a_reader_a_solver_and_a_backend_are_found_and_used(tmp_path, capfd):
     file = tmp_path / "three.txt"
     file.write_text("peak 3\n5 9 -2\n")
     assert cli.command_line(["solve", str(file), "--block", "32", "--run-folder", str(tmp_path / "r")]) == 0
@@ -73,7 +68,7 @@ def test_a_problem_a_reader_a_solver_and_a_backend_are_found_and_used(
         type(problem).read(file)
 
 
-def test_an_executor_works_the_runs_of_an_engine() -> None:
+def test_an_executor_works_the_runs_of_an_engine():
     opencl_device()
     (code,) = [code for _, code in BLOCK.findall(SECTIONS["executor"])]
     exec(compile(code, "CONTRIBUTING.md", "exec"), {})

@@ -1,7 +1,5 @@
 """The code in the documentation is executed, page by page, and the site's links and generated parts exist."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib
@@ -30,21 +28,19 @@ CODE = [name for name, text in TEXTS.items() if re.search(r"```(python|bash)$", 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", CODE)
-def test_the_code_of_a_page_runs_in_order(name: str) -> None:
+def test_the_code_of_a_page_runs_in_order(name):
     opencl_device()
     assert outputs.outputs(TEXTS[name], name)
 
 
-def test_a_page_whose_code_fails_is_named_with_the_block() -> None:
+def test_a_page_whose_code_fails_is_named_with_the_block():
     with pytest.raises(RuntimeError, match=r"(?s)some.md, block 2: ZeroDivisionError.*1 / 0"):
         outputs.outputs("```text\n\n```\n\n```python\n1 / 0\n```\n", "some.md")
     with pytest.raises(RuntimeError, match=r"exit code 2: quintet solve absent.txt"):
         outputs.outputs("```bash\nquintet solve absent.txt\n```\n", "some.md")
 
 
-def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(tmp_path, monkeypatch):
     monkeypatch.setattr(outputs, "KEPT", tmp_path)
     package("matplotlib")
     tab = '=== "Python"\n\n    ```python\n    print(1)\n    [2]\n    ```\n\n'
@@ -59,7 +55,7 @@ def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_blocks_have_a_language_and_links_lead_to_files(name: str) -> None:
+def test_blocks_have_a_language_and_links_lead_to_files(name):
     for block in outputs.BLOCK.finditer(TEXTS[name]):
         assert block["language"] in ("python", "bash", "toml", "text", "json")
         if block["language"] == "toml":
@@ -74,11 +70,11 @@ def test_blocks_have_a_language_and_links_lead_to_files(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_generated_parts_are_made(name: str) -> None:
+def test_generated_parts_are_made(name):
     assert "<!-- generated:" not in pages.generated(TEXTS[name])
 
 
-def test_formulas_become_mathml_and_code_stays() -> None:
+def test_formulas_become_mathml_and_code_stays():
     page = pages.with_formulas("a $x^2$ b `$y$`\n\n$$ z $$\n\n```text\n$w$\n```\n")
     assert "<msup>" in page
     assert page.count("<math") == 2
@@ -86,14 +82,14 @@ def test_formulas_become_mathml_and_code_stays() -> None:
     assert "\n$w$\n" in page
 
 
-def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook() -> None:
+def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook():
     solvers = set(engine.available_solvers()) - {"counting"}
     text = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     assert set(re.findall(r"generated: options (\w+)", text)) == solvers
     assert sum(name.startswith("notebooks/") and name in CODE for name in TEXTS) == len(solvers)
 
 
-def test_every_error_and_every_warning_has_a_remedy_of_its_own() -> None:
+def test_every_error_and_every_warning_has_a_remedy_of_its_own():
     kinds = [*pages._kinds(engine.QuintetError), *pages._kinds(engine.QuintetWarning)]
     assert len(kinds) > 20
     assert [row[0] for kind, row in kinds if not vars(kind).get("remedy") or len(row[1]) < 20] == []

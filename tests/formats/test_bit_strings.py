@@ -1,9 +1,5 @@
 """Files of problems over bit strings: recognised for what they are, read with their optima, refused with the line."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import engine
@@ -34,7 +30,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
+def test_every_format_is_recognised_and_read(tmp_path, name):
     text, format, n = GOOD[name]
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
@@ -61,10 +57,7 @@ def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
         ("-3 010\n3\n0 1 -1\n1 3 -1\n2 0 1\n", r"a spin must be from 0 to 2; got 3 \(.*, line 4\)"),
         ("3 3\n1 2 5\n2 3 1\n", "there must be 3 lines of weights; got 2"),
         ("boa trap k=5\n", "n= is missing"),
-        (
-            "boa snippet n=20 minimize=2\nfitness = 1;\n",
-            "scale=, minimize=, optimum= with numbers; got 'minimize=2'",
-        ),
+        ("boa snippet n=20 minimize=2\nfitness = 1;\n", "scale=, minimize=, optimum= with numbers; got 'minimize=2'"),
         ("3 2\n1 2 5\n2 x 1\n", r"a vertex must be a whole number; got 'x' \(.*, line 3\)"),
         ("3 2\n1 2 5\n2 3\n", r"a line must hold two numbers and a weight; got '2 3' \(.*, line 3\)"),
         ("3 2\n1 2 heavy\n2 3 1\n", r"a weight must be a finite number; got 'heavy' \(.*, line 2\)"),
@@ -75,14 +68,14 @@ def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
         ("nothing at all\n", "is none of"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+def test_mistakes_are_told_with_their_line(tmp_path, text, message):
     path = tmp_path / "instance.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):
         read(path)
 
 
-def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path: Path) -> None:
+def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path):
     path = tmp_path / "own.boa"
     path.write_text("\nboa snippet n=8 minimize=1 scale=10 optimum=-1.5\n\nfitness =\n  BIT(0);\n", encoding="utf-8")
     fitness = from_parsed(read(path))
@@ -94,7 +87,7 @@ def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path: Path) -> None
         from_parsed(read(path))
 
 
-def test_no_file_of_another_family_is_claimed(shared_data: Path) -> None:
+def test_no_file_of_another_family_is_claimed(shared_data):
     for path in sorted(shared_data.rglob("*")):
         if path.is_file():
             head = read_head(path, 4096)
@@ -105,7 +98,7 @@ def test_no_file_of_another_family_is_claimed(shared_data: Path) -> None:
                 assert [issubclass(kind, engine.BOA) for kind in found] == [True], path
 
 
-def test_stated_optima_are_those_of_the_exact_solvers(shared_data: Path) -> None:
+def test_stated_optima_are_those_of_the_exact_solvers(shared_data):
     for path in sorted((shared_data / "boa" / "nk").iterdir()):
         fitness = from_parsed(read(path))
         assert isinstance(fitness, Decomposable)

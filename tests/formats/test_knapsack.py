@@ -1,10 +1,7 @@
 """Claims about the knapsack text formats: what is read is what the file says, and every fault is one sentence."""
 
-from __future__ import annotations
-
 import csv
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +41,16 @@ ITEM_LINES = {
 }
 
 
-def head_of(path: Path) -> str:
+def head_of(path):
     with path.open("rb") as stream:
         return stream.read(4096).decode("utf-8", errors="replace")
 
 
-def parse(text: str) -> formats.ParsedKnapsack:
+def parse(text):
     return formats.parse(text.encode(), "some.kp")
 
 
-def check(parsed: formats.ParsedKnapsack, format: str) -> None:
+def check(parsed, format):
     assert parsed.format == format
     assert parsed.profits.tolist() == [60, 100, 120]
     assert parsed.weights.tolist() == [10, 20, 30]
@@ -64,12 +61,12 @@ def check(parsed: formats.ParsedKnapsack, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_each_format_is_read_and_named(format: str) -> None:
+def test_each_format_is_read_and_named(format):
     check(parse(TEXTS[format]), format)
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_lines_of_items_and_capacity_are_those_of_the_file(format: str) -> None:
+def test_lines_of_items_and_capacity_are_those_of_the_file(format):
     parsed = parse(TEXTS[format])
     lines, capacity_line = ITEM_LINES[format]
     assert parsed.lines.tolist() == lines
@@ -94,7 +91,7 @@ def test_lines_of_items_and_capacity_are_those_of_the_file(format: str) -> None:
         pytest.param(lambda text: text.replace(" ", "\t \v\f"), id="tabs-and-feeds"),
     ],
 )
-def test_harmless_differences_change_nothing(format: str, dress: Callable[[str], str]) -> None:
+def test_harmless_differences_change_nothing(format, dress):
     text = dress(TEXTS[format])
     check(parse(text), format)
     assert formats.recognize(text) == format
@@ -103,13 +100,7 @@ def test_harmless_differences_change_nothing(format: str, dress: Callable[[str],
 @pytest.mark.parametrize("format", formats.FORMATS)
 @examples(30)
 @given(items=st.lists(st.tuples(INT64, INT64), min_size=1, max_size=12), capacity=INT64, optimum=NATURAL)
-def test_what_is_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory,
-    format: str,
-    items: list[tuple[int, int]],
-    capacity: int,
-    optimum: int,
-) -> None:
+def test_what_is_written_is_read_back(tmp_path_factory, format, items, capacity, optimum):
     path = tmp_path_factory.mktemp("round") / "instance.kp"
     profits, weights = (np.array(column, np.int64) for column in zip(*items, strict=True))
     formats.write(path, profits, weights, capacity, format, optimum=optimum)
@@ -122,7 +113,7 @@ def test_what_is_written_is_read_back(
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_no_items_at_all_is_read_back(tmp_path: Path, format: str) -> None:
+def test_no_items_at_all_is_read_back(tmp_path, format):
     formats.write(tmp_path / "empty.kp", [], [], 7, format)
     parsed = formats.read(tmp_path / "empty.kp")
     assert parsed.profits.shape == parsed.weights.shape == parsed.lines.shape == (0,)
@@ -131,21 +122,21 @@ def test_no_items_at_all_is_read_back(tmp_path: Path, format: str) -> None:
     assert parsed.format == ("jooken" if format in ("bounded", "kplib", "capacity-last") else format)
 
 
-def test_ids_may_count_from_one() -> None:
+def test_ids_may_count_from_one():
     check(parse("3\n1 60 10\n2 100 20\n3 120 30\n50\n"), "jooken")
 
 
-def test_a_solution_after_a_unicauca_table_is_passed_over() -> None:
+def test_a_solution_after_a_unicauca_table_is_passed_over():
     check(parse(TEXTS["unicauca"] + "0 1 1\n"), "unicauca")
     assert formats.recognize(TEXTS["unicauca"] + "0 1 1\n") == "unicauca"
 
 
-def test_an_optimum_that_is_not_positive_is_not_kept() -> None:
+def test_an_optimum_that_is_not_positive_is_not_kept():
     for stated in ("0", "-1"):
         assert parse(TEXTS["pisinger-csv"].replace("z 220", f"z {stated}")).optimum is None
 
 
-def test_int64_limits_are_read_exactly() -> None:
+def test_int64_limits_are_read_exactly():
     low, high = -(2**63), 2**63 - 1
     parsed = parse(f"1\n0 {low} {high}\n{high}\n")
     assert (parsed.profits[0], parsed.weights[0], parsed.capacity) == (low, high, high)
@@ -180,7 +171,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "rule", "line"), FAULTS, ids=[f"{i}-{f[1][:40]}" for i, f in enumerate(FAULTS)])
-def test_a_fault_is_one_sentence_with_file_and_line(text: str, rule: str, line: int) -> None:
+def test_a_fault_is_one_sentence_with_file_and_line(text, rule, line):
     with pytest.raises(ProblemError) as caught:
         parse(text)
     message = str(caught.value)
@@ -191,23 +182,23 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, rule: str, line: 
     assert len(message) < 240
 
 
-def test_a_directory_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_directory_is_refused_by_name(tmp_path):
     with pytest.raises(ProblemError, match="the knapsack file is a folder") as caught:
         formats.read(tmp_path)
     assert str(tmp_path) in str(caught.value)
 
 
-def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_by_name(tmp_path):
     with pytest.raises(ProblemError, match=r"No such file or directory \(.*absent"):
         formats.read(tmp_path / "absent.kp")
 
 
-def test_a_path_that_no_system_allows_is_refused() -> None:
+def test_a_path_that_no_system_allows_is_refused():
     with pytest.raises(ProblemError, match="cannot be read"):
         formats.read("a\0b")
 
 
-def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     path = tmp_path / "latin.kp"
     path.write_bytes(b"# fine\n# caf\xe9\n1\n0 1 1\n5\n")
     with pytest.raises(ProblemError, match=r"not UTF-8 text; it holds the byte 0xe9 .*line 2"):
@@ -217,14 +208,14 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> No
         formats.read(path)
 
 
-def outcome_of(data: bytes) -> formats.ParsedKnapsack | ProblemError:
+def outcome_of(data):
     try:
         return formats.parse(data, "fuzzed.kp")
     except ProblemError as error:
         return error
 
 
-def survives(data: bytes) -> None:
+def survives(data):
     """The data is a sound instance or one sentence with a line; nothing else comes out."""
     outcome = outcome_of(data)
     if isinstance(outcome, ProblemError):
@@ -250,19 +241,19 @@ def survives(data: bytes) -> None:
         ),
     ),
 )
-def test_a_garbled_file_is_refused_or_still_an_instance(format: str, start: int, length: int, filling: bytes) -> None:
+def test_a_garbled_file_is_refused_or_still_an_instance(format, start, length, filling):
     text = TEXTS[format].encode()
     survives(text[:start] + filling + text[start + length :])
 
 
 @examples(200)
 @given(st.one_of(st.binary(max_size=80), st.text("0123 \n-,nczt.", max_size=80).map(str.encode)))
-def test_garbage_is_refused_or_an_instance(data: bytes) -> None:
+def test_garbage_is_refused_or_an_instance(data):
     survives(data)
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_truncated_file_is_refused_until_its_last_line(format: str) -> None:
+def test_a_truncated_file_is_refused_until_its_last_line(format):
     text = TEXTS[format].encode()
     for cut in range(len(text)):
         survives(text[:cut])
@@ -296,18 +287,18 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("family", FOREIGN)
-def test_files_of_other_families_are_not_claimed(family: str) -> None:
+def test_files_of_other_families_are_not_claimed(family):
     assert formats.recognize(FOREIGN[family]) is None
 
 
 @pytest.mark.parametrize("format", ["jooken", "pisinger-csv"])
-def test_a_file_with_a_mistake_in_its_later_part_is_still_recognized(format: str) -> None:
+def test_a_file_with_a_mistake_in_its_later_part_is_still_recognized(format):
     text = TEXTS[format]
     assert formats.recognize(text[: text.index("120")].rpartition("\n")[0] + "\n") == format
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_long_file_is_recognized_from_a_head_cut_anywhere(tmp_path: Path, format: str) -> None:
+def test_a_long_file_is_recognized_from_a_head_cut_anywhere(tmp_path, format):
     path = tmp_path / "long.kp"
     formats.write(path, np.arange(1, 3001), np.arange(1, 3001), 10**6, format)
     text = path.read_text()
@@ -326,7 +317,7 @@ def test_a_long_file_is_recognized_from_a_head_cut_anywhere(tmp_path: Path, form
         ("unicauca/large_scale", "*", "capacity-last"),
     ],
 )
-def test_public_instances_are_read_in_their_format(folder: str, pattern: str, format: str) -> None:
+def test_public_instances_are_read_in_their_format(folder, pattern, format):
     paths = sorted((DATA / "knapsack" / folder).glob(pattern))
     assert paths
     for path in paths:
@@ -341,7 +332,7 @@ def test_public_instances_are_read_in_their_format(folder: str, pattern: str, fo
 
 @pytest.mark.usefixtures("shared_data")
 @pytest.mark.parametrize("folder", ["jooken", "kplib", "unicauca"])
-def test_public_instances_have_the_size_and_capacity_their_tables_state(folder: str) -> None:
+def test_public_instances_have_the_size_and_capacity_their_tables_state(folder):
     table = DATA / "knapsack" / folder / "optima.csv"
     found = 0
     with table.open(newline="") as stream:
@@ -357,7 +348,7 @@ def test_public_instances_have_the_size_and_capacity_their_tables_state(folder: 
 
 
 @pytest.mark.usefixtures("shared_data")
-def test_only_knapsack_instances_are_recognized_among_all_public_data() -> None:
+def test_only_knapsack_instances_are_recognized_among_all_public_data():
     claimed = {path for path in DATA.rglob("*") if path.is_file() and formats.recognize(head_of(path)) is not None}
     knapsack = DATA / "knapsack"
     instances = set(knapsack.rglob("*.kp"))
@@ -367,7 +358,7 @@ def test_only_knapsack_instances_are_recognized_among_all_public_data() -> None:
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_samples_hold_every_format(format: str) -> None:
+def test_samples_hold_every_format(format):
     path = next(
         path for path in SAMPLES.iterdir() if path.stem == format or path.name == "pisinger.csv" == f"{format[:8]}.csv"
     )
@@ -376,7 +367,7 @@ def test_samples_hold_every_format(format: str) -> None:
     assert parsed.profits.size == 50
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "kept.kp"
     path.write_text("old")
     with pytest.raises(ProblemError, match="integer arrays of one length"):
@@ -394,7 +385,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "kept.kp"]
 
 
-def test_a_write_replaces_the_file_whole(tmp_path: Path) -> None:
+def test_a_write_replaces_the_file_whole(tmp_path):
     path = tmp_path / "again.kp"
     for capacity in (5, 6):
         formats.write(path, [3], [2], capacity)
@@ -403,7 +394,7 @@ def test_a_write_replaces_the_file_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["7.csv", "# x.csv", "--.csv", "a b.csv", "line\nend.csv", "é.csv"])
-def test_any_file_name_makes_a_block_that_is_read_again(tmp_path: Path, name: str) -> None:
+def test_any_file_name_makes_a_block_that_is_read_again(tmp_path, name):
     formats.write(tmp_path / name, [3], [2], 5, "pisinger-csv", optimum=3)
     parsed = formats.read(tmp_path / name)
     assert (parsed.format, parsed.optimum, parsed.capacity) == ("pisinger-csv", 3, 5)

@@ -1,11 +1,8 @@
 """MPS and LP files: all that HiGHS reads, and what is wrong with its line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +43,13 @@ ENDATA
 """
 
 
-def write(folder: Path, text: str, name: str = "small.mps") -> Path:
+def write(folder, text, name="small.mps"):
     path = folder / name
     path.write_text(text)
     return path
 
 
-def test_every_section_means_what_it_should(tmp_path: Path) -> None:
+def test_every_section_means_what_it_should(tmp_path):
     parsed = formats.read(write(tmp_path, GOOD))
     assert parsed.maximize
     assert parsed.c.tolist() == [1.0, 2.0, -1.0]
@@ -64,7 +61,7 @@ def test_every_section_means_what_it_should(tmp_path: Path) -> None:
     assert parsed.column_names == ["X", "Y", "Z"]
 
 
-def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
+def test_gzip_and_unknown_suffixes_are_read_too(tmp_path):
     packed = tmp_path / "small.mps.gz"
     packed.write_bytes(gzip.compress(GOOD.encode()))
     other = write(tmp_path, GOOD, "small.txt")
@@ -81,9 +78,7 @@ def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
     ids=["byte-order mark", "gzip", "bzip2", "xz"],
 )
 @pytest.mark.parametrize("suffix", ["mps", "lp", "LP"])
-def test_what_is_before_the_text_is_seen_from_the_first_bytes(
-    tmp_path: Path, packed: Callable[[bytes], bytes], suffix: str
-) -> None:
+def test_what_is_before_the_text_is_seen_from_the_first_bytes(tmp_path, packed, suffix):
     text = GOOD if suffix == "mps" else SOUND_LP
     plain = formats.read(write(tmp_path, text, f"plain.{suffix}"))
     path = tmp_path / f"packed.{suffix}"
@@ -93,7 +88,7 @@ def test_what_is_before_the_text_is_seen_from_the_first_bytes(
     assert found.row_upper.tolist() == plain.row_upper.tolist()
 
 
-def test_lp_files_are_read(tmp_path: Path) -> None:
+def test_lp_files_are_read(tmp_path):
     text = "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
     parsed = formats.read(write(tmp_path, text, "small.lp"))
     assert parsed.row_lower.tolist() == [1.0, -np.inf]
@@ -126,7 +121,7 @@ end
         (SOUND_LP, " \n", "is an empty file"),
     ],
 )
-def test_a_faulty_lp_file_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_faulty_lp_file_is_told_with_its_line(tmp_path, old, new, message):
     assert formats.read(write(tmp_path, SOUND_LP, "small.lp")).c.tolist() == [1.0, -2.0, 0.0]
     with pytest.raises(ProblemError, match=message):
         formats.read(write(tmp_path, SOUND_LP.replace(old, new), "bad.lp"))
@@ -141,7 +136,7 @@ def test_a_faulty_lp_file_is_told_with_its_line(tmp_path: Path, old: str, new: s
         ("end\n", "", None),
     ],
 )
-def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new: str, line: int | None) -> None:
+def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old, new, line):
     assert faulty_line(SOUND_LP.replace(old, new), formats._reads_lp) == line
 
 
@@ -177,7 +172,7 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old: str, new:
         ("UP BND       X            4.0", "UP BND       X           -4.0", "'X' exclude each other: 0 and -4", 22),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:
+def test_what_is_wrong_is_told_with_its_line(tmp_path, old, new, message, line):
     assert old in GOOD
     path = write(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(ProblemError, match=message) as caught:
@@ -186,7 +181,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     assert str(path) in str(caught.value)
 
 
-def test_ranges_before_right_hand_sides_are_told_with_their_line(tmp_path: Path) -> None:
+def test_ranges_before_right_hand_sides_are_told_with_their_line(tmp_path):
     head, _, rest = GOOD.partition("RHS\n")
     sides, _, rest = rest.partition("RANGES\n")
     ranges, _, bounds = rest.partition("BOUNDS\n")
@@ -195,12 +190,12 @@ def test_ranges_before_right_hand_sides_are_told_with_their_line(tmp_path: Path)
         formats.read(write(tmp_path, turned))
 
 
-def test_tabs_part_words_as_spaces_do(tmp_path: Path) -> None:
+def test_tabs_part_words_as_spaces_do(tmp_path):
     tabbed = "\n".join("\t".join(line.split(" ")) for line in GOOD.splitlines())
     assert formats.read(write(tmp_path, tabbed)).row_lower.tolist() == [1.5, 1.0, 5.0]
 
 
-def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+def test_files_that_are_none_are_told(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         formats.read(tmp_path / "absent.mps")
     (tmp_path / "half.mps.gz").write_bytes(gzip.compress(GOOD.encode())[:40])
@@ -211,7 +206,7 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
         formats.read(tmp_path / "binary.mps")
 
 
-def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
+def test_names_with_spaces_are_read_by_place(tmp_path):
     text = "\n".join(
         [
             "NAME          SPACES",
@@ -232,9 +227,7 @@ def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arrow", ["->", "- >", "-\n>"])
-def test_indicator_constraints_are_refused_without_output(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], arrow: str
-) -> None:
+def test_indicator_constraints_are_refused_without_output(tmp_path, capfd, arrow):
     path = tmp_path / "i.lp"
     path.write_text(f"min\n obj: x + y\nst\n \\ a comment -> is none\n a: {arrow}= 2\nend\n")
     with pytest.raises(ProblemError, match=r"indicator constraints .* \(.*i\.lp, line 5\)"):

@@ -1,7 +1,5 @@
 """Damaged and hostile files: readers raise ProblemError only, quickly, and take no more memory than they may."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -11,28 +9,22 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
-from engine.base.problem import Problem
 from engine.errors import ProblemError
 from engine.formats.source import limited, read_bytes
 from engine.solvers import problem_classes, recognize
-from tests.support.damaged_files import (
-    FILES,
-    mutant,
-)
+from tests.support.damaged_files import FILES, mutant
 from tests.support.needs import POSIX
 
 ROOT = Path(engine.__file__).resolve().parent.parent
 KINDS = [kind for kind in problem_classes().values() if kind is not engine.PermutationProblem]
 
 
-def attempt(kind: type[Problem], path: Path, head: str) -> None:
+def attempt(kind, path, head):
     """Recognise and read a file as one kind; anything but a refusal in words fails."""
     began = time.process_time()
     try:
@@ -45,7 +37,7 @@ def attempt(kind: type[Problem], path: Path, head: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_mutants_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+def test_mutants_are_read_or_refused_in_words(name, tmp_path):
     rng = random.Random(name)
     path = tmp_path / name
     for _ in range(25):
@@ -60,7 +52,7 @@ def test_mutants_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None
                 raise
 
 
-def hostile() -> Iterator[tuple[str, bytes]]:
+def hostile():
     """Small files that state or unpack to great sizes, or make a naive reader slow."""
     yield "nk.txt", b"1000000000 0 1000000000\n0.5 0.5\n"
     yield "cut.txt", b"1000000000 1\n1 2 3\n"
@@ -92,14 +84,12 @@ def hostile() -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def hostile_files() -> dict[str, bytes]:
+def hostile_files():
     return dict(hostile())
 
 
 @pytest.mark.parametrize("kinds", ["None", pytest.param("'PermutationProblem'", marks=pytest.mark.full)])
-def test_files_that_state_great_sizes_are_refused_before_memory_is_taken(
-    hostile_files: dict[str, bytes], kinds: str, tmp_path: Path
-) -> None:
+def test_files_that_state_great_sizes_are_refused_before_memory_is_taken(hostile_files, kinds, tmp_path):
     """By default, as the class that a file seems to be of; then as every class but that of one's own problems."""
     code = (
         "import resource, sys, time\n"
@@ -127,7 +117,7 @@ def test_files_that_state_great_sizes_are_refused_before_memory_is_taken(
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_a_compressed_file_is_unpacked_to_the_limit_only(tmp_path: Path) -> None:
+def test_a_compressed_file_is_unpacked_to_the_limit_only(tmp_path):
     path = tmp_path / "zeros.gz"
     path.write_bytes(gzip.compress(bytes(1 << 24)))
     assert len(read_bytes(path, "the file")) == 1 << 24
@@ -136,7 +126,7 @@ def test_a_compressed_file_is_unpacked_to_the_limit_only(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("module", [bz2, gzip])
-def test_a_file_that_unpacks_to_a_hundred_times_its_size_is_refused(module: Any, tmp_path: Path) -> None:
+def test_a_file_that_unpacks_to_a_hundred_times_its_size_is_refused(module, tmp_path):
     path = tmp_path / "bomb.mps.gz"
     path.write_bytes(module.compress(b"\n" * (80 << 20)))
     tracemalloc.start()
@@ -147,7 +137,7 @@ def test_a_file_that_unpacks_to_a_hundred_times_its_size_is_refused(module: Any,
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_folders_and_impossible_names_are_refused(kind: type[Problem], tmp_path: Path) -> None:
+def test_folders_and_impossible_names_are_refused(kind, tmp_path):
     for path in (tmp_path, tmp_path / "absent", "nul\0byte", tmp_path / ("n" * 300)):
         with pytest.raises(ProblemError):
             kind.read(path)
@@ -155,7 +145,7 @@ def test_folders_and_impossible_names_are_refused(kind: type[Problem], tmp_path:
 
 @POSIX
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_pipes_and_devices_are_refused_at_once(kind: type[Problem], tmp_path: Path) -> None:
+def test_pipes_and_devices_are_refused_at_once(kind, tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
     for path in (tmp_path / "pipe.txt", Path("/dev/zero")):  # one would hang, the other never end
         with pytest.raises(ProblemError, match="is no regular file"):
@@ -164,7 +154,7 @@ def test_pipes_and_devices_are_refused_at_once(kind: type[Problem], tmp_path: Pa
             recognize(path)
 
 
-def test_recognition_of_impossible_names_is_refused(tmp_path: Path) -> None:
+def test_recognition_of_impossible_names_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "absent", Path("nul\0byte")):
         with pytest.raises(engine.InputError, match="cannot"):
             recognize(path)

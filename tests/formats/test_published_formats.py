@@ -1,11 +1,7 @@
 """Published formats of problems over bit strings: written here by their descriptions, read, compared by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,13 +19,13 @@ SPINS = 2 * STRINGS.astype(np.int64) - 1
 Pairs = dict[tuple[int, int], int]
 
 
-def random_pairs(seed: int, diagonal: bool = False, density: float = 0.6) -> Pairs:
+def random_pairs(seed, diagonal=False, density=0.6):
     rng = np.random.default_rng(seed)
     places = [(i, j) for i in range(N) for j in range(i if diagonal else i + 1, N) if rng.random() < density]
     return {place: int(rng.choice([-7, -3, -2, -1, 1, 2, 5, 9])) for place in places}
 
 
-def lines(pairs: Pairs, base: int = 1, turned: bool = False) -> str:
+def lines(pairs, base=1, turned=False):
     """A line for each pair, some of them with the larger number first."""
     rows = []
     for place, ((i, j), value) in enumerate(pairs.items()):
@@ -38,20 +34,20 @@ def lines(pairs: Pairs, base: int = 1, turned: bool = False) -> str:
     return "".join(rows)
 
 
-def cut(pairs: Pairs) -> np.ndarray:
+def cut(pairs):
     return sum(value * (STRINGS[:, i] != STRINGS[:, j]) for (i, j), value in pairs.items())
 
 
-def minus_energy(pairs: Pairs) -> np.ndarray:
+def minus_energy(pairs):
     return sum(value * SPINS[:, i] * SPINS[:, j] for (i, j), value in pairs.items())
 
 
-def quadratic(pairs: Pairs, both: int) -> np.ndarray:
+def quadratic(pairs, both):
     """x'Qx, entries off the diagonal counted once or twice."""
     return sum((1 if i == j else both) * v * (STRINGS[:, i] & STRINGS[:, j]).astype(int) for (i, j), v in pairs.items())
 
 
-def matrix_text(pairs: Pairs) -> str:
+def matrix_text(pairs):
     matrix = np.zeros((N, N), int)
     for (i, j), value in pairs.items():
         matrix[i, j] = matrix[j, i] = value
@@ -66,7 +62,7 @@ PLAIN_LINES = "".join(f"{i + 1} {j + 1}\n" for i, j in PLAIN)
 E_LINES = "".join(f"e {i + 1} {j + 1}\n" for i, j in PLAIN)
 BOTH_E_LINES = "".join(f"e {i + 1} {j + 1}\ne {j + 1} {i + 1}\n" for i, j in PLAIN)
 SEVERAL = {(0, 1): 4, (1, 0): -9, (2, 2): 3, (3, 2): 5, (4, 8): -6}
-WRITTEN: dict[str, tuple[str, Callable[[], np.ndarray], str]] = {
+WRITTEN = {
     "cut.mc": (COMMENTS + HEADER + lines(EDGES, turned=True), lambda: cut(EDGES), "maximize"),
     "cut.rud": (HEADER + lines(EDGES), lambda: cut(EDGES), "maximize"),
     "plain.txt": (PLAIN_HEADER + PLAIN_LINES, lambda: cut(PLAIN), "maximize"),
@@ -94,7 +90,7 @@ WRITTEN: dict[str, tuple[str, Callable[[], np.ndarray], str]] = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_every_string_has_the_value_of_the_description(tmp_path: Path, name: str) -> None:
+def test_every_string_has_the_value_of_the_description(tmp_path, name):
     text, expected, sense = WRITTEN[name]
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
@@ -104,7 +100,7 @@ def test_every_string_has_the_value_of_the_description(tmp_path: Path, name: str
     assert problem.evaluate(STRINGS).tolist() == expected().tolist()
 
 
-def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Path) -> None:
+def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path):
     bonds = (
         "1 2 -1.089460678023\n2 3 0.526296171959\n3 1 1.492510060258\n4 5 0.542925533731\n5 6 0.440804946137\n"
         "6 4 -0.555618772831\n7 8 0.400843564493\n8 9 0.005781770273\n9 7 -0.283108779696\n1 4 -1.428048251086\n"
@@ -120,17 +116,16 @@ def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n", "boa trap n=20 k=4\n", "-1 010\n1\n0 1 -1\n"],
+    "text", ["3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n", "boa trap n=20 k=4\n", "-1 010\n1\n0 1 -1\n"]
 )
-def test_comments_of_other_files_may_come_first(tmp_path: Path, text: str) -> None:
+def test_comments_of_other_files_may_come_first(tmp_path, text):
     path = tmp_path / "file"
     path.write_text("# a comment\nc another\n" + text, encoding="utf-8")
     assert issubclass(recognize(path), engine.BOA)
     assert engine.BOA.read(path).n in (3, 20)
 
 
-def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path: Path) -> None:
+def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path):
     path = tmp_path / "bqp50.txt"
     matrices = [random_pairs(seed, diagonal=True) for seed in (4, 5, 6)]
     path.write_text("3\n" + "".join(f" {N} {len(each)} \n" + lines(each) for each in matrices), encoding="utf-8")
@@ -147,7 +142,7 @@ def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("k", [0, 2, 4])
-def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
+def test_tables_of_goldman_wrap_around(tmp_path, k):
     rng = np.random.default_rng(k)
     tables = np.round(rng.random((N, 2 << k)), 6)
     totals = []
@@ -192,14 +187,14 @@ def test_tables_of_goldman_wrap_around(tmp_path: Path, k: int) -> None:
         ("f.wcnf", "p wcnf 3 1 0\n1 2 0\n", r"top must be at least 1; got 0 \(.*, line 1\)"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_mistakes_are_told_with_their_line(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):
         engine.BOA.read(path)
 
 
-def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path) -> None:
+def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_text("3 2\n1 2\n2 3\n", encoding="utf-8")
     assert issubclass(recognize(path), engine.BOA)
@@ -215,13 +210,13 @@ def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path: Path
     assert issubclass(recognize(path), engine.BOA)
 
 
-def _written(path: Path, matrix: np.ndarray) -> Path:
+def _written(path, matrix):
     rows = "\n".join(" ".join(map(str, row)) for row in matrix.tolist())
     path.write_text(f"{len(matrix)}\n{rows}\n", encoding="utf-8")
     return path
 
 
-def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path: Path) -> None:
+def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path):
     matrix = np.zeros((300, 300), int)
     matrix[200, 250] = matrix[250, 200] = 4
     assert issubclass(recognize(_written(tmp_path / "few.mat", matrix)), engine.BOA)
@@ -237,7 +232,7 @@ def test_a_matrix_whose_symmetry_is_not_seen_at_first_is_not_ordered(tmp_path: P
 
 @pytest.mark.parametrize("comment", ["c " + "x" * 5000 + "\n", "c xx\n" * 3000, "c\n" * 2040, "# x\n\n" * 2000])
 @pytest.mark.parametrize("name", ["f.cnf", "f", "old.wcnf", "new.wcnf", "a.mc"])
-def test_long_comments_come_before_what_counts(tmp_path: Path, name: str, comment: str) -> None:
+def test_long_comments_come_before_what_counts(tmp_path, name, comment):
     text = {
         "old.wcnf": "p wcnf 3 2 9\n4 1 -2 0\n9 -1 3 0\n",
         "new.wcnf": "h 1 -2 0\n3 -1 4 0\n",
@@ -251,7 +246,7 @@ def test_long_comments_come_before_what_counts(tmp_path: Path, name: str, commen
 
 @pytest.mark.parametrize("width", [17, 20, 28, 40, 2000])
 @pytest.mark.parametrize(("name", "before"), [("f.cnf", ""), ("f.wcnf", "h "), ("f.wcnf", "3 ")])
-def test_wide_clauses_are_refused_with_their_line(tmp_path: Path, name: str, before: str, width: int) -> None:
+def test_wide_clauses_are_refused_with_their_line(tmp_path, name, before, width):
     header = f"p cnf {width} 2\n" if name == "f.cnf" else ""
     clause = " ".join(map(str, range(1, width + 1)))
     path = tmp_path / name
@@ -269,7 +264,7 @@ def test_wide_clauses_are_refused_with_their_line(tmp_path: Path, name: str, bef
             engine.MaxSAT(clauses, weights)
 
 
-def test_wide_clauses_that_always_hold_or_weigh_nothing_are_read(tmp_path: Path) -> None:
+def test_wide_clauses_that_always_hold_or_weigh_nothing_are_read(tmp_path):
     wide = " ".join(map(str, range(1, 31)))
     path = tmp_path / "f.cnf"
     path.write_text(f"p cnf 30 2\n{wide} -3 0\n1 0\n", encoding="utf-8")
@@ -279,7 +274,7 @@ def test_wide_clauses_that_always_hold_or_weigh_nothing_are_read(tmp_path: Path)
     assert engine.BOA.read(path).evaluate([[0] * 31, [1] * 31]).tolist() == [4, 0]
 
 
-def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path: Path) -> None:
+def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path):
     clause = " ".join(map(str, range(1, 17)))
     path = tmp_path / "f.cnf"
     path.write_text(f"p cnf 16 40\n{(clause + ' 0' + chr(10)) * 40}", encoding="utf-8")
@@ -288,7 +283,7 @@ def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path: Path
     assert engine.BOA.read(path).n == 16
 
 
-def test_hard_clauses_that_come_again_weigh_nothing(tmp_path: Path) -> None:
+def test_hard_clauses_that_come_again_weigh_nothing(tmp_path):
     rng = np.random.default_rng(3)
     soft = rng.integers(10**7, 10**8, 30).tolist()
     hard = "".join(f"h {a} -{b} 0\n" for a, b in rng.integers(1, 31, (10_000, 2)).tolist())
@@ -299,7 +294,7 @@ def test_hard_clauses_that_come_again_weigh_nothing(tmp_path: Path) -> None:
     assert problem.evaluate([[1] + [0] * 29])[0] > sum(soft)
 
 
-def test_too_many_hard_clauses_are_refused_in_words_of_the_formula(tmp_path: Path) -> None:
+def test_too_many_hard_clauses_are_refused_in_words_of_the_formula(tmp_path):
     hard = "".join(f"h {i} {j} 0\n" for i in range(1, 60) for j in range(i + 1, 60))
     path = tmp_path / "f.wcnf"
     path.write_text(f"{hard}2000000000 1 0\n", encoding="utf-8")

@@ -1,9 +1,5 @@
 """Claims about published files of flowshops, tardiness and quadratic assignment, and about those of job shops."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,14 +12,14 @@ from engine.solvers import recognize
 TIMES = np.random.default_rng(1).integers(1, 99, (4, 6))
 
 
-def pairs(times: np.ndarray) -> str:
+def pairs(times):
     """The layout of Vallada, Ruiz and Framinan."""
     machines, jobs = times.shape
     rows = (" ".join(f"{machine} {times[machine, job]}" for machine in range(machines)) for job in range(jobs))
     return f" {jobs} {machines}\n" + "\n".join(rows) + "\n"
 
 
-def library(*blocks: tuple[str, str]) -> str:
+def library(*blocks):
     """OR-Library's layout."""
     rule = " +++++++++++++++++++++++++++++\n"
     text = (
@@ -34,12 +30,12 @@ def library(*blocks: tuple[str, str]) -> str:
     return text
 
 
-def written(path: Path, text: str) -> Path:
+def written(path, text):
     path.write_text(text)
     return path
 
 
-def test_lines_of_text_may_come_before_a_flowshop(tmp_path: Path) -> None:
+def test_lines_of_text_may_come_before_a_flowshop(tmp_path):
     taillard.write(tmp_path / "own.txt", TIMES)
     layouts = {"own": (tmp_path / "own.txt").read_text(), "pairs": pairs(TIMES)}
     for name, text in layouts.items():
@@ -49,14 +45,14 @@ def test_lines_of_text_may_come_before_a_flowshop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["flowtime", "blocking", "NoWait"])
-def test_the_word_of_another_problem_is_no_line_of_text(tmp_path: Path, word: str) -> None:
+def test_the_word_of_another_problem_is_no_line_of_text(tmp_path, word):
     file = written(tmp_path / "x.txt", f"{word}\n{pairs(TIMES)}")
     assert recognize(file) is not engine.Flowshop
     with pytest.raises(ProblemError, match="the number of jobs must be an integer"):
         engine.Flowshop.read(file)
 
 
-def test_or_librarys_flowshops_are_read_one_by_one(tmp_path: Path) -> None:
+def test_or_librarys_flowshops_are_read_one_by_one(tmp_path):
     file = written(tmp_path / "flowshop1.txt", library(("car1", pairs(TIMES)), ("car2", pairs(TIMES + 1))))
     assert recognize(file) is engine.Flowshop
     for instance in (1, 2):
@@ -73,9 +69,7 @@ PUBLISHED = "Nb of jobs, Nb of Machines, Time seed, Machine seed, Upper bound, L
 
 
 @pytest.mark.parametrize("text", [JOB_SHOP, f"Fisher and Thompson\n{JOB_SHOP}", library(("ft06", JOB_SHOP)), PUBLISHED])
-def test_a_job_shop_is_refused_with_a_solver_that_is_made_for_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
-) -> None:
+def test_a_job_shop_is_refused_with_a_solver_that_is_made_for_it(tmp_path, capsys, text):
     file = written(tmp_path / "ft06.txt", text)
     assert command_line(["solve", str(file)]) == 2
     assert "job shop, which is not among the problems; OR-tools CP-SAT solves it" in capsys.readouterr().err
@@ -83,19 +77,19 @@ def test_a_job_shop_is_refused_with_a_solver_that_is_made_for_it(
         engine.Flowshop.read(file)
 
 
-def test_a_machine_that_is_missing_makes_no_job_shop(tmp_path: Path) -> None:
+def test_a_machine_that_is_missing_makes_no_job_shop(tmp_path):
     file = written(tmp_path / "x.txt", "2 3\n 0 1  1 3  2 6\n 0 8  0 5  2 10\n")
     with pytest.raises(ProblemError, match=r"got machine 0 for 1 \(.*line 3\)"):
         engine.Flowshop.read(file)
 
 
-def tardiness_text(instances: int, jobs: int) -> tuple[str, np.ndarray]:
+def tardiness_text(instances, jobs):
     values = np.random.default_rng(jobs).integers(1, 99, (instances, 3, jobs))
     lines = (" ".join(map(str, part)) for row in values.reshape(-1, jobs) for part in np.array_split(row, 2))
     return "\n".join(lines) + "\n", values
 
 
-def test_or_librarys_tardiness_files_hold_125_instances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_or_librarys_tardiness_files_hold_125_instances(tmp_path, capsys):
     text, values = tardiness_text(125, 8)
     file = written(tmp_path / "wt40.txt", text)
     assert recognize(file) is engine.Tardiness
@@ -112,7 +106,7 @@ def test_or_librarys_tardiness_files_hold_125_instances(tmp_path: Path, capsys: 
         engine.Tardiness.read(file)
 
 
-def test_three_lines_of_numbers_are_one_tardiness_problem(tmp_path: Path) -> None:
+def test_three_lines_of_numbers_are_one_tardiness_problem(tmp_path):
     file = written(tmp_path / "wt4.txt", "3 5 2 4\n1 4 2 3\n4 6 3 9\n")
     problem = engine.Tardiness.read(file)
     assert (problem.name, problem.due.tolist()) == ("wt4", [4, 6, 3, 9])
@@ -123,9 +117,7 @@ def test_three_lines_of_numbers_are_one_tardiness_problem(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["nug6.dat", "nug6.txt", "nug6"])
 @pytest.mark.parametrize("first", ["6", "6 578"])
-def test_quadratic_assignments_have_any_name_and_perhaps_their_best_value(
-    tmp_path: Path, name: str, first: str
-) -> None:
+def test_quadratic_assignments_have_any_name_and_perhaps_their_best_value(tmp_path, name, first):
     flows, distances = np.random.default_rng(2).integers(0, 9, (2, 6, 6))
     qaplib.write(tmp_path / "plain.dat", flows, distances)
     file = written(tmp_path / name, (tmp_path / "plain.dat").read_text().replace("6\n", f"{first}\n", 1))

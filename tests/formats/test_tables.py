@@ -1,9 +1,6 @@
 """Tables with a target: every format is read, and what cannot be used is refused with its place."""
 
-from __future__ import annotations
-
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,18 +15,18 @@ from tests.support.needs import package
 ROWS = [[1.5, -2.0, 1], [0.25, 3e-3, 0], [7, 8, 1]]
 
 
-def write(path: Path, text: str) -> Path:
+def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def expect(table: tables.Table) -> None:
+def expect(table):
     assert np.array_equal(table.X, np.array(ROWS)[:, :2])
     assert table.y.tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
-def test_text_with_a_header(tmp_path: Path, suffix: str, separator: str) -> None:
+def test_text_with_a_header(tmp_path, suffix, separator):
     lines = [separator.join(["a", "b", "y"]), *(separator.join(map(str, row)) for row in ROWS)]
     path = write(tmp_path / f"data.{suffix}", "\n".join(lines) + "\n")
     assert recognize(path) is engine.HorseshoeProbit
@@ -40,14 +37,14 @@ def test_text_with_a_header(tmp_path: Path, suffix: str, separator: str) -> None
     assert tables.read(path, 1).target == "b"
 
 
-def test_words_may_be_the_target(tmp_path: Path) -> None:
+def test_words_may_be_the_target(tmp_path):
     path = write(tmp_path / "data.csv", "a,label\n1,spam\n2,ham\n3,spam\n")
     problem = engine.HorseshoeProbit.read(path)
     assert problem.classes == ("ham", "spam")
     assert problem.y.tolist() == [True, False, True]
 
 
-def test_libsvm(tmp_path: Path) -> None:
+def test_libsvm(tmp_path):
     path = write(tmp_path / "data", "+1 1:1.5 2:-2\n-1 1:0.25 2:3e-3 # said\n+1 2:8 1:7\n")
     assert recognize(path) is engine.HorseshoeProbit
     problem = engine.HorseshoeProbit.read(path)
@@ -65,7 +62,7 @@ LIBSVM = {
 
 
 @pytest.mark.parametrize("name", LIBSVM)
-def test_libsvm_is_read_as_scikit_learn_reads_it(name: str, tmp_path: Path) -> None:
+def test_libsvm_is_read_as_scikit_learn_reads_it(name, tmp_path):
     datasets = package("sklearn.datasets")
     path = write(tmp_path / "data", LIBSVM[name])
     X, y = datasets.load_svmlight_file(str(path))
@@ -75,7 +72,7 @@ def test_libsvm_is_read_as_scikit_learn_reads_it(name: str, tmp_path: Path) -> N
     assert recognize(path) is engine.HorseshoeProbit
 
 
-def test_columns_may_be_separated_by_spaces(tmp_path: Path) -> None:
+def test_columns_may_be_separated_by_spaces(tmp_path):
     rows = "".join("  ".join(map(str, row)) + " \n" for row in ROWS)
     expect(tables.read(write(tmp_path / "data.txt", rows)))
     table = tables.read(write(tmp_path / "titled.txt", "a y  b\n" + rows))
@@ -83,14 +80,14 @@ def test_columns_may_be_separated_by_spaces(tmp_path: Path) -> None:
     assert np.array_equal(table.X, np.array(ROWS)[:, [0, 2]])
 
 
-def test_columns_may_be_separated_by_semicolons(tmp_path: Path) -> None:
+def test_columns_may_be_separated_by_semicolons(tmp_path):
     table = tables.read(write(tmp_path / "data.csv", "a;b;y\n" + "".join(";".join(map(str, r)) + "\n" for r in ROWS)))
     expect(table)
     assert recognize(tmp_path / "data.csv") is engine.HorseshoeProbit
 
 
 @pytest.mark.parametrize("module", ["gzip", "bz2", "lzma"])
-def test_a_compressed_table_is_read_and_recognised(module: str, tmp_path: Path) -> None:
+def test_a_compressed_table_is_read_and_recognised(module, tmp_path):
     packing = importlib.import_module(module)
     suffix = {"gzip": ".gz", "bz2": ".bz2", "lzma": ".xz"}[module]
     path = tmp_path / f"data.csv{suffix}"
@@ -103,7 +100,7 @@ def test_a_compressed_table_is_read_and_recognised(module: str, tmp_path: Path) 
         tables.read(path)
 
 
-def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path: Path) -> None:
+def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
     path = write(tmp_path / "wide", "1 1:1\n0 167772160:1\n" * 30)
     with pytest.raises(ProblemError, match=r"a table of 60 rows and 167772160 columns would take 33.6 GB of memory"):
         tables.read(path)
@@ -114,13 +111,13 @@ def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path: Pa
         tables.read(text)
 
 
-def test_a_large_libsvm_file_is_read(shared_data: Path) -> None:
+def test_a_large_libsvm_file_is_read(shared_data):
     problem = engine.HorseshoeProbit.read(shared_data / "gibbs" / "a9a.libsvm")
     assert problem.X.shape == (32561, 123)
     assert int(problem.y.sum()) == 7841
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet(tmp_path):
     pyarrow = package("pyarrow")
     parquet = package("pyarrow.parquet")
     path = tmp_path / "data.parquet"
@@ -131,7 +128,7 @@ def test_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_keep_their_names_and_refuse_text(library: str) -> None:
+def test_frames_keep_their_names_and_refuse_text(library):
     frames = package(library)
     frame = frames.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 0, 1], "c": [True, False, True]})
     problem = engine.HorseshoeProbit(frame, [0, 1, 1])
@@ -155,7 +152,7 @@ def test_frames_keep_their_names_and_refuse_text(library: str) -> None:
         ("a,b,y\n1," + "9" * 200_000 + "x,1\n", "field larger than field limit"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_what_cannot_be_used_is_refused_with_its_place(tmp_path, text, message):
     with pytest.raises(ProblemError, match=message):
         tables.read(write(tmp_path / "data.csv", text))
 
@@ -172,15 +169,13 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str
         ("1 1:1 2:3\n0 1:1_0\n", {}, r"'0 1:1_0' is not a line of LIBSVM \(.*, line 2\)"),
     ],
 )
-def test_a_number_that_a_problem_refuses_is_told_with_its_line(
-    tmp_path: Path, text: str, read: dict[str, str], message: str
-) -> None:
+def test_a_number_that_a_problem_refuses_is_told_with_its_line(tmp_path, text, read, message):
     kind = engine.HorseshoeRegression if read else engine.HorseshoeProbit
     with pytest.raises(ProblemError, match=message):
         kind.read(write(tmp_path / "data.csv", text), **read)
 
 
-def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(tmp_path: Path) -> None:
+def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(tmp_path):
     from engine.generators.gibbs import ProbitOptions, generate, write
 
     problem = generate(ProbitOptions(rows=40, columns=3, correlation=0.5, seed=2))
@@ -206,12 +201,12 @@ def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(
         (np.zeros((0, 3)), [], "X must have rows and columns"),
     ],
 )
-def test_data_that_is_no_regression_is_refused(X: object, y: object, message: str) -> None:
+def test_data_that_is_no_regression_is_refused(X, y, message):
     with pytest.raises(ProblemError, match=message):
-        engine.HorseshoeProbit(X, y)  # type: ignore[arg-type]
+        engine.HorseshoeProbit(X, y)
 
 
-def test_comments_may_be_indented(tmp_path: Path) -> None:
+def test_comments_may_be_indented(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("   # note\n", encoding="utf-8")
     with pytest.raises(ProblemError, match="the table is empty"):  # and no warning
@@ -222,7 +217,7 @@ def test_comments_may_be_indented(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path: Path, kind: str) -> None:
+def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path, kind):
     columns = {"colour": ["red", "blue", "red", "green"], "size": [1.5, 2.0, 3.0, 4.0], "y": [1, 0, 1, 0]}
     path = tmp_path / f"data.{kind}"
     if kind == "csv":
@@ -245,7 +240,7 @@ def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path: Path, kind: 
         assert problem.y.tolist() == [1, 0, 1, 0]
 
 
-def test_what_cannot_be_encoded_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_cannot_be_encoded_is_refused_by_name(tmp_path):
     path = write(tmp_path / "data.csv", "colour,y\nred,1\n,0\nblue,1\n")
     with pytest.raises(ProblemError, match=r"column 'colour' has an empty cell.*line 3"):
         tables.read(path, encode=True)

@@ -1,7 +1,5 @@
 """The bundled app: its entry takes the arguments of a Python interpreter, and the recipe makes a working folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -17,14 +15,14 @@ ROOT = Path(engine.__file__).resolve().parent.parent
 ENTRY = ROOT / "packaging" / "quintet_app.py"
 
 
-def run(*words: str, cwd: Path, timeout: float = 5 * PATIENCE) -> str:
+def run(*words, cwd, timeout=5 * PATIENCE):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_entry_runs_modules_files_and_code_as_an_interpreter_does(tmp_path: Path) -> None:
+def test_the_entry_runs_modules_files_and_code_as_an_interpreter_does(tmp_path):
     (tmp_path / "words.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
     entry = (sys.executable, str(ENTRY))
     assert run(*entry, "-m", "engine", "--version", cwd=tmp_path).startswith("quintet, version")
@@ -34,7 +32,7 @@ def test_the_entry_runs_modules_files_and_code_as_an_interpreter_does(tmp_path: 
 
 
 @pytest.mark.full
-def test_the_recipe_makes_an_app_that_solves(tmp_path: Path) -> None:
+def test_the_recipe_makes_an_app_that_solves(tmp_path):
     package("PyInstaller")
     recipe = str(ROOT / "packaging" / "quintet.spec")
     run(sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "ERROR", recipe, cwd=tmp_path, timeout=1800)

@@ -1,17 +1,14 @@
 """The package where ``engine``, ``kernels``, ``gui`` and ``samples`` are another's, which fail when imported."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.installation import ROOT, Installation
+from tests.support.installation import ROOT
 from tests.support.needs import OPENCL, package
 
 TAKEN = ("engine", "kernels", "gui", "samples")
@@ -69,7 +66,7 @@ print(engine.__name__, gui.app.desktop._command())
 
 
 @pytest.fixture(params=["folders", "files"])
-def crowded(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def crowded(request, tmp_path):
     """A folder in which the names are taken."""
     for name in TAKEN:
         path = tmp_path / (f"{name}.py" if request.param == "files" else f"{name}/__init__.py")
@@ -81,7 +78,7 @@ def crowded(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @OPENCL
 @pytest.mark.full
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)
-def test_a_script_its_processes_and_workers_solve(installed: Installation, crowded: Path) -> None:
+def test_a_script_its_processes_and_workers_solve(installed, crowded):
     (crowded / "script.py").write_text(SCRIPT)
     has_cluster = importlib.util.find_spec("distributed") is not None
     done = installed.run(installed.python, "script.py", str(has_cluster), cwd=crowded)
@@ -92,7 +89,7 @@ def test_a_script_its_processes_and_workers_solve(installed: Installation, crowd
 
 @OPENCL
 @pytest.mark.parametrize("crowded", ["files"], indirect=True)
-def test_the_module_and_the_command_solve(installed: Installation, crowded: Path) -> None:
+def test_the_module_and_the_command_solve(installed, crowded):
     (crowded / "items.txt").write_text(ITEMS)
     done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=crowded)
     assert '"objective": 220' in done.out, done.err
@@ -100,7 +97,7 @@ def test_the_module_and_the_command_solve(installed: Installation, crowded: Path
 
 
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)
-def test_an_editable_installation_is_found_by_its_own_name(crowded: Path) -> None:
+def test_an_editable_installation_is_found_by_its_own_name(crowded):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for words in (["-c", "import quintet as qt; print(qt.Knapsack([3], [1], 1), qt.errors)"], ["-m", "quintet"]):
         words = [sys.executable, *words, "--version"]
@@ -109,7 +106,7 @@ def test_an_editable_installation_is_found_by_its_own_name(crowded: Path) -> Non
 
 
 @pytest.mark.parametrize("crowded", ["folders"], indirect=True)
-def test_the_app_and_its_children_start(installed: Installation, crowded: Path) -> None:
+def test_the_app_and_its_children_start(installed, crowded):
     package("PySide6.QtWidgets")
     done = installed.execute(APP, crowded, QT_QPA_PLATFORM="offscreen")
     assert done.code == 0, done.err

@@ -3,8 +3,6 @@
 The source distribution: all that the tests need.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import pickle
@@ -16,12 +14,12 @@ from pathlib import Path
 import pytest
 
 import engine
-from tests.support.installation import ROOT, Installation, built
+from tests.support.installation import ROOT, built
 from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
 
 
-def run(code: str, *paths: Path) -> str:
+def run(code, *paths):
     """Run Python elsewhere, with these folders first on its path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     done = subprocess.run(
@@ -37,13 +35,13 @@ def run(code: str, *paths: Path) -> str:
 
 
 @pytest.fixture
-def site(installed: Installation) -> Path:
+def site(installed):
     """The folder that the wheel is installed into."""
     return installed.site
 
 
 @pytest.fixture
-def others(tmp_path: Path) -> Path:
+def others(tmp_path):
     """A folder with packages of other people that have the names of our folders."""
     for name in ("kernels", "gui", "samples"):
         (tmp_path / name).mkdir()
@@ -63,7 +61,7 @@ FOLDERS = ("docs", "engine", "gui", "kernels", "packaging", "quintet", "samples"
 FILES = ("BENCHMARKS.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "mkdocs.yml")
 
 
-def test_the_source_distribution_has_what_the_tests_need(tmp_path: Path) -> None:
+def test_the_source_distribution_has_what_the_tests_need(tmp_path):
     with tarfile.open(built("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
@@ -72,27 +70,27 @@ def test_the_source_distribution_has_what_the_tests_need(tmp_path: Path) -> None
     assert {*needed, *FILES, "pyproject.toml", "PKG-INFO"} - names == set()
 
 
-def test_only_two_packages_are_at_top_level(site: Path) -> None:
+def test_only_two_packages_are_at_top_level(site):
     names = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
     assert names - {"packages.pth", "__pycache__"} == {"engine", "quintet"}
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, site: Path, others: Path) -> None:
+def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first, site, others):
     paths = (site, others) if first == "ours" else (others, site)
     code = "import engine.devices.kernels.templates as t; print(len(list(t.template_names())) > 20)\n"
     code += "import kernels, gui; print(kernels.whose, gui.whose)"
     assert run(code, *paths).split() == ["True", "another", "another"]
 
 
-def test_the_installed_package_solves_and_has_its_samples(site: Path, others: Path) -> None:
+def test_the_installed_package_solves_and_has_its_samples(site, others):
     opencl_device()
     code = SOLVE.format(site=str(site)) + "from engine.cli.samples import samples; print(len(samples()))"
     assert run(code, others, site).split() == ["5"]
 
 
-def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
+def test_the_app_is_found_under_its_own_name(site, others):
     code = "import gui\nfrom quintet.util.paths import load_app\nload_app()\nimport gui.__main__ as app\n"
     code += "print(gui.whose, app.__file__, callable(app.missing))"
     whose, file, found = run(code, others, site).split()
@@ -100,7 +98,7 @@ def test_the_app_is_found_under_its_own_name(site: Path, others: Path) -> None:
     assert Path(file) == site / "quintet" / "_gui" / "__main__.py"
 
 
-def test_engine_is_quintet(installed: Installation, site: Path) -> None:
+def test_engine_is_quintet(installed, site):
     code = """
 import quintet as qt, engine
 import engine.devices.pool.pool, engine.errors
@@ -121,12 +119,12 @@ except ModuleNotFoundError as error:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("module", ["engine", "quintet", "engine.__main__"])
-def test_modules_run_under_either_name(module: str, installed: Installation, tmp_path: Path) -> None:
+def test_modules_run_under_either_name(module, installed, tmp_path):
     done = installed.run(installed.python, "-m", module, "--version", cwd=tmp_path)
     assert done.out.startswith("quintet, version "), done.err
 
 
-def test_what_was_pickled_by_either_name_is_read_by_both(installed: Installation, tmp_path: Path) -> None:
+def test_what_was_pickled_by_either_name_is_read_by_both(installed, tmp_path):
     error = pickle.dumps(engine.OptionError("no such option"))
     code = f"import pickle, quintet; print(type(pickle.loads({error!r})) is quintet.errors.OptionError)"
     assert installed.execute(code, tmp_path).out == "True\n"
@@ -134,7 +132,7 @@ def test_what_was_pickled_by_either_name_is_read_by_both(installed: Installation
     assert type(pickle.loads(ast.literal_eval(installed.execute(code, tmp_path).out))) is engine.OptionError
 
 
-def test_an_editable_installation_takes_the_folders_beside_engine(others: Path) -> None:
+def test_an_editable_installation_takes_the_folders_beside_engine(others):
     code = (
         "from engine.util.paths import folder_of; print(*(folder_of(part) for part in ('kernels', 'gui', 'samples')))"
     )

@@ -1,21 +1,17 @@
 """The commands of the installed ``quintet``, as processes: exit codes, and all that file descriptors 1 and 2 get."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.environment import ROOT
-from tests.support.installation import Finished, Installation
+from tests.support.installation import Finished
 
 SAMPLES = ROOT / "samples"
 FULL = pytest.mark.full
 
-SOLVERS: dict[str, tuple[str, ...]] = {
+SOLVERS = {
     "boa": ("boa/matrix.qubo",),
     "branch_and_bound": ("branch_and_bound/crane-13.atsp",),
     "gibbs": ("gibbs/spam.csv", "--ess", "40"),
@@ -33,7 +29,7 @@ MORE_SAMPLES = [
     *(f"knapsack/{name}" for name in ("strongly-1000.txt", "strongly-10000.csv", "unicauca.txt")),
 ]
 
-GENERATED: dict[str, tuple[str, ...]] = {
+GENERATED = {
     "nk": ("--n", "12"),
     "flowshop": ("--jobs", "5", "--machines", "3"),
     "atsp": ("--n", "6"),
@@ -64,13 +60,13 @@ IN_PYTHON = {
 ANSWERS = {"optimal", "feasible", "complete"}
 
 
-def only_json(done: Finished) -> Any:
+def only_json(done):
     """The value that standard output is, whole; nothing was written to standard error."""
     assert (done.code, done.err) == (0, ""), done
     return json.loads(done.out)
 
 
-def only_events(done: Finished) -> list[dict[str, Any]]:
+def only_events(done):
     """The events that the lines of standard output are."""
     assert (done.code, done.err) == (0, ""), done
     events = [json.loads(line) for line in done.out.splitlines()]
@@ -79,7 +75,7 @@ def only_events(done: Finished) -> list[dict[str, Any]]:
     return events
 
 
-def only_table(done: Finished) -> dict[str, str]:
+def only_table(done):
     """The rows of a result: labels, two spaces, values in one column; then, if any, a table of coefficients."""
     assert (done.code, done.err) == (0, ""), done
     rows, _, summary = done.out.partition("\n\n")
@@ -94,7 +90,7 @@ def only_table(done: Finished) -> dict[str, str]:
     return {line[:width].rstrip(): line[width:] for line in lines}
 
 
-def only_lines(done: Finished, *patterns: str) -> None:
+def only_lines(done, *patterns):
     """Every line of standard output is as one of these regular expressions, and each of them is one's."""
     assert (done.code, done.err) == (0, ""), done
     lines = [line.rstrip() for line in done.out.splitlines() if line.strip()]
@@ -102,7 +98,7 @@ def only_lines(done: Finished, *patterns: str) -> None:
     assert [pattern for pattern in patterns if not any(re.fullmatch(pattern, line) for line in lines)] == []
 
 
-def only_refusal(done: Finished, code: int) -> str:
+def only_refusal(done, code):
     """The error that a refused command writes, and nothing else."""
     assert (done.code, done.out) == (code, ""), done
     assert done.err.startswith("error: ")
@@ -110,13 +106,13 @@ def only_refusal(done: Finished, code: int) -> str:
     return done.err
 
 
-def sample(name: str) -> tuple[str | Path, ...]:
+def sample(name):
     """The words of a command line for a solver's sample."""
     file, *options = SOLVERS[name]
     return (SAMPLES / file, *options)
 
 
-def generated(kind: str, installed: Installation, folder: Path) -> Path:
+def generated(kind, installed, folder):
     """A small instance of that kind, written there."""
     done = installed.quintet("generate", kind, *GENERATED[kind], cwd=folder)
     assert (done.code, done.err) == (0, "")
@@ -128,7 +124,7 @@ def generated(kind: str, installed: Installation, folder: Path) -> Path:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=FULL if name in ("boa", "gibbs") else ()) for name in SOLVERS]
 )
-def test_solve_prints_json_and_nothing_else(name: str, installed: Installation, tmp_path: Path) -> None:
+def test_solve_prints_json_and_nothing_else(name, installed, tmp_path):
     result = only_json(installed.quintet("solve", *sample(name), "--json", cwd=tmp_path))
     assert result["status"] in ANSWERS
 
@@ -136,7 +132,7 @@ def test_solve_prints_json_and_nothing_else(name: str, installed: Installation, 
 @pytest.mark.parametrize(
     "name", ["knapsack", *(pytest.param(name, marks=FULL) for name in SOLVERS if name != "knapsack")]
 )
-def test_solve_prints_a_table_or_events_and_nothing_else(name: str, installed: Installation, tmp_path: Path) -> None:
+def test_solve_prints_a_table_or_events_and_nothing_else(name, installed, tmp_path):
     rows = only_table(installed.quintet("solve", *sample(name), cwd=tmp_path))
     assert rows["status"] in ANSWERS
     finished = only_events(installed.quintet("solve", *sample(name), "--events", "-", cwd=tmp_path))[-1]
@@ -147,7 +143,7 @@ def test_solve_prints_a_table_or_events_and_nothing_else(name: str, installed: I
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=FULL if kind in LIKE_A_SAMPLE else ()) for kind in GENERATED]
 )
-def test_what_is_generated_is_solved(kind: str, installed: Installation, tmp_path: Path) -> None:
+def test_what_is_generated_is_solved(kind, installed, tmp_path):
     file = generated(kind, installed, tmp_path)
     result = only_json(installed.quintet("solve", file, "--json", cwd=tmp_path))
     assert result["status"] in ANSWERS
@@ -156,7 +152,7 @@ def test_what_is_generated_is_solved(kind: str, installed: Installation, tmp_pat
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", IN_PYTHON)
-def test_a_run_folder_of_each_other_class_is_solved_again(name: str, installed: Installation, tmp_path: Path) -> None:
+def test_a_run_folder_of_each_other_class_is_solved_again(name, installed, tmp_path):
     lines = [
         "import numpy as np",
         "import quintet as qt",
@@ -171,7 +167,7 @@ def test_a_run_folder_of_each_other_class_is_solved_again(name: str, installed: 
 
 @FULL
 @pytest.mark.parametrize("file", MORE_SAMPLES)
-def test_every_other_sample_is_solved(file: str, installed: Installation, tmp_path: Path) -> None:
+def test_every_other_sample_is_solved(file, installed, tmp_path):
     words = (SAMPLES / file, "--time-limit", "5")
     assert only_json(installed.quintet("solve", *words, "--json", cwd=tmp_path))["status"] in {*ANSWERS, "time_limit"}
     only_table(installed.quintet("solve", *words, cwd=tmp_path))
@@ -181,7 +177,7 @@ def test_every_other_sample_is_solved(file: str, installed: Installation, tmp_pa
 @pytest.mark.parametrize(
     "name", ["knapsack", *(pytest.param(name, marks=FULL) for name in SOLVERS if name != "knapsack")]
 )
-def test_a_recorded_run_is_replayed(name: str, installed: Installation, tmp_path: Path) -> None:
+def test_a_recorded_run_is_replayed(name, installed, tmp_path):
     folder = SAMPLES / "recorded" / name
     only_table(installed.quintet("replay", folder, "--speed", "0", cwd=tmp_path))
     only_events(installed.quintet("replay", folder, "--speed", "0", "--events", "-", cwd=tmp_path))
@@ -190,7 +186,7 @@ def test_a_recorded_run_is_replayed(name: str, installed: Installation, tmp_path
 @pytest.mark.parametrize(
     "kind", ["atsp", *(pytest.param(kind, marks=FULL) for kind in ("flowshop", "qap", "tardiness", "linear_ordering"))]
 )
-def test_estimates_are_json_or_sentences(kind: str, installed: Installation, tmp_path: Path) -> None:
+def test_estimates_are_json_or_sentences(kind, installed, tmp_path):
     file = generated(kind, installed, tmp_path)
     assert isinstance(only_json(installed.quintet("estimate", file, "--json", cwd=tmp_path)), dict)
     only_lines(
@@ -198,7 +194,7 @@ def test_estimates_are_json_or_sentences(kind: str, installed: Installation, tmp
     )
 
 
-def test_devices_and_solvers_are_listed(installed: Installation, tmp_path: Path) -> None:
+def test_devices_and_solvers_are_listed(installed, tmp_path):
     devices = only_json(installed.quintet("devices", "--json", cwd=tmp_path))
     rows = [rf"{device['id']} +.*" for device in devices["devices"]]
     missing = [re.escape(why) for why in devices["missing"].values()]
@@ -207,7 +203,7 @@ def test_devices_and_solvers_are_listed(installed: Installation, tmp_path: Path)
     assert {solver["name"] for solver in solvers["solvers"]} == set(SOLVERS)
 
 
-def test_a_sweep_prints_its_table(installed: Installation, tmp_path: Path) -> None:
+def test_a_sweep_prints_its_table(installed, tmp_path):
     generated("knapsack", installed, tmp_path)
     (tmp_path / "sweep.toml").write_text('problems = ["*.txt"]\nseeds = 2\n', encoding="utf-8")
     only_lines(installed.quintet("sweep", "sweep.toml", "--dry-run", cwd=tmp_path), r"knapsack seed [01]")
@@ -215,7 +211,7 @@ def test_a_sweep_prints_its_table(installed: Installation, tmp_path: Path) -> No
     only_lines(done, r"[12]/2 +knapsack seed [01]: optimal, \d+ .*", "2 of 2 runs")
 
 
-def test_a_proof_is_verified_in_sentences(installed: Installation, tmp_path: Path) -> None:
+def test_a_proof_is_verified_in_sentences(installed, tmp_path):
     proof = SAMPLES / "proofs" / "VFR20_5_1.json"
     sentences = (r"  (the|8|1) .*",)
     only_lines(installed.quintet("verify", proof, "--samples", "1", cwd=tmp_path), re.escape(str(proof)), *sentences)
@@ -234,9 +230,7 @@ def test_a_proof_is_verified_in_sentences(installed: Installation, tmp_path: Pat
     ],
     ids=["bench", "tune", "reproduce", "bench linprog", "bench cluster"],
 )
-def test_measurements_are_tables_and_sentences(
-    words: tuple[str, ...], said: str, installed: Installation, tmp_path: Path
-) -> None:
+def test_measurements_are_tables_and_sentences(words, said, installed, tmp_path):
     done = installed.quintet(*words, cwd=tmp_path)
     only_lines(done, r"[┏┡└┃│].*|[ a-zA-Z0-9(%].*")
     assert said in done.out
@@ -244,7 +238,7 @@ def test_measurements_are_tables_and_sentences(
 
 
 @FULL
-def test_the_samples_of_a_demonstration_are_named_beside_its_table(installed: Installation, tmp_path: Path) -> None:
+def test_the_samples_of_a_demonstration_are_named_beside_its_table(installed, tmp_path):
     done = installed.quintet("demo", cwd=tmp_path)
     heading, *rows = done.out.splitlines()
     assert (done.code, heading.split()[:3]) == (0, ["sample", "solver", "status"])
@@ -254,12 +248,12 @@ def test_the_samples_of_a_demonstration_are_named_beside_its_table(installed: In
     assert {line.split(":")[0] for line in done.err.splitlines()} == set(SOLVERS)
 
 
-def test_the_app_refuses_what_it_cannot_open_before_a_window(installed: Installation, tmp_path: Path) -> None:
+def test_the_app_refuses_what_it_cannot_open_before_a_window(installed, tmp_path):
     done = installed.quintet("gui", *sample("knapsack"), "--as", "Sonnet", cwd=tmp_path, QT_QPA_PLATFORM="offscreen")
     assert "Sonnet" in only_refusal(done, 2)
 
 
-def test_exit_codes_are_the_documented_ones(installed: Installation, tmp_path: Path) -> None:
+def test_exit_codes_are_the_documented_ones(installed, tmp_path):
     knapsack = sample("knapsack")
     assert "no.txt" in only_refusal(installed.quintet("solve", "no.txt", "--json", cwd=tmp_path), 2)
     assert "--sede" in only_refusal(installed.quintet("solve", *knapsack, "--sede", "1", cwd=tmp_path), 2)

@@ -1,7 +1,5 @@
 """The built site, as a browser gets it: pages are parsed as trees, and laid out at the width of a phone."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -9,9 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -30,56 +26,55 @@ PHONE = 390
 class Element:
     """An element of a page: its tag, attributes, parent and content."""
 
-    def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None) -> None:
+    def __init__(self, tag, attributes, parent):
         self.tag, self.attributes, self.parent = tag, attributes, parent
-        self.content: list[Element | str] = []
+        self.content = []
 
-    def all(self) -> Iterator[Element]:
+    def all(self):
         """The elements below it, in the order of the page."""
         for part in self.content:
             if isinstance(part, Element):
                 yield part
                 yield from part.all()
 
-    def text(self) -> str:
+    def text(self):
         """Its text, without that of buttons and line numbers."""
         return "".join(part if isinstance(part, str) else part.text() for part in self.content)
 
-    def inside(self, *tags: str) -> bool:
+    def inside(self, *tags):
         """Whether it is somewhere in an element with one of these tags."""
         return self.parent is not None and (self.parent.tag in tags or self.parent.inside(*tags))
 
-    def of_class(self, name: str) -> list[Element]:
+    def of_class(self, name):
         """The elements below it that have this class."""
         return [element for element in self.all() if name in element.attributes.get("class", "").split()]
 
 
 class _Tree(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.root = self.at = Element("", {}, None)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         element = Element(tag, {name: value or "" for name, value in attrs}, self.at)
         self.at.content.append(element)
         if tag not in EMPTY:
             self.at = element
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.at.content.append(Element(tag, {name: value or "" for name, value in attrs}, self.at))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag not in EMPTY:
             assert tag == self.at.tag, f"</{tag}> ends <{self.at.tag}> {self.getpos()}"
-            assert self.at.parent is not None
             self.at = self.at.parent
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.at.content.append(data)
 
 
 @functools.cache
-def page(path: Path) -> Element:
+def page(path):
     """The tree of a page; an element that is not closed is an error."""
     tree = _Tree()
     tree.feed(path.read_text(encoding="utf-8"))
@@ -88,7 +83,7 @@ def page(path: Path) -> Element:
 
 
 @functools.cache
-def article(path: Path) -> Element:
+def article(path):
     """What a page says, without navigation and footer."""
     (found,) = (element for element in page(path).all() if element.tag == "article")
     return found
@@ -99,7 +94,7 @@ RUN = ("index.md", "guides/knapsack.md")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+def site(tmp_path_factory, request):
     """The site, built; a warning of the build is an error."""
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
@@ -112,19 +107,19 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 
 @pytest.fixture(scope="module")
-def pages(site: Path) -> list[Path]:
+def pages(site):
     """Its pages."""
     found = [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
     assert len(found) > 30
     return found
 
 
-def named(site: Path, path: Path) -> str:
+def named(site, path):
     """A page, in messages."""
     return path.relative_to(site).as_posix()
 
 
-def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site: Path, pages: list[Path]) -> None:
+def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site, pages):
     formulas = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "math"]
     assert len(formulas) > 50
     where = ("p", "li", "td", "th", "dd", "h1", "h2", "h3", "h4")
@@ -132,24 +127,24 @@ def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site: Path, pag
     assert [(path, one.text()) for path, one in loose] == []
 
 
-def test_text_is_never_outside_a_block(site: Path, pages: list[Path]) -> None:
+def test_text_is_never_outside_a_block(site, pages):
     loose = [(named(site, path), part) for path in pages for part in article(path).content if isinstance(part, str)]
     assert [(path, part.strip()) for path, part in loose if part.strip()] == []
 
 
-def test_every_list_item_says_something(site: Path, pages: list[Path]) -> None:
+def test_every_list_item_says_something(site, pages):
     items = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "li"]
     assert len(items) > 500
     texts = [(path, " ".join(one.text().split())) for path, one in items]
     assert [(path, text) for path, text in texts if not text.rstrip("–—-: ") or text.endswith("–")] == []
 
 
-def test_lists_are_lists(site: Path, pages: list[Path]) -> None:
+def test_lists_are_lists(site, pages):
     paragraphs = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "p"]
     assert [(path, one.text()) for path, one in paragraphs if re.search(r"^[-*] \S", one.text(), re.MULTILINE)] == []
 
 
-def test_types_and_signatures_of_the_reference_are_whole(site: Path) -> None:
+def test_types_and_signatures_of_the_reference_are_whole(site):
     reference = [article(path) for path in sorted((site / "reference" / "python").glob("*.html"))]
     assert len(reference) > 50
     types = [
@@ -167,7 +162,7 @@ def test_types_and_signatures_of_the_reference_are_whole(site: Path) -> None:
     assert [line for text in signatures for line in text.splitlines() if len(line) > 88] == []
 
 
-def test_the_index_of_the_reference_has_a_line_for_each_name(site: Path) -> None:
+def test_the_index_of_the_reference_has_a_line_for_each_name(site):
     rows = [
         one for one in article(site / "reference" / "python.html").all() if one.tag == "tr" and not one.inside("thead")
     ]
@@ -177,7 +172,7 @@ def test_the_index_of_the_reference_has_a_line_for_each_name(site: Path) -> None
     assert [row.text() for row in rows if not row.text().strip().endswith(".")] == []
 
 
-def test_code_has_its_output_under_it(site: Path) -> None:
+def test_code_has_its_output_under_it(site):
     for name, printed in (("index.html", "objective 220"), ("guides/knapsack.html", "objective 4.5")):
         shown = [block.text() for block in article(site / name).of_class("output")]
         assert len(shown) > 3
@@ -185,7 +180,7 @@ def test_code_has_its_output_under_it(site: Path) -> None:
 
 
 @pytest.mark.full
-def test_every_page_with_code_shows_an_output(site: Path) -> None:
+def test_every_page_with_code_shows_an_output(site):
     source = {path.relative_to(ROOT / "docs"): path.read_text(encoding="utf-8") for path in ROOT.glob("docs/**/*.md")}
     silent = [
         name.as_posix()
@@ -197,7 +192,7 @@ def test_every_page_with_code_shows_an_output(site: Path) -> None:
     assert 'class="plot"' in (site / "notebooks" / "horseshoe.html").read_text(encoding="utf-8")
 
 
-def test_guides_are_short_and_begin_with_a_picture(site: Path) -> None:
+def test_guides_are_short_and_begin_with_a_picture(site):
     guides = sorted((ROOT / "docs" / "guides").glob("*.md"))
     assert len(guides) == 5
     for guide in guides:
@@ -223,7 +218,7 @@ QUESTIONS = {
 """What newcomers search for, and the pages of which one must be among the first five found."""
 
 
-def _clicks(site: Path, most: int) -> dict[str, int]:
+def _clicks(site, most):
     """The pages that links lead to from the first one, and after how many clicks; text only, no navigation."""
     reached, edge = {"index.html": 0}, ["index.html"]
     for count in range(1, most + 1):
@@ -240,11 +235,11 @@ def _clicks(site: Path, most: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_newcomer_s_question_is_answered_by_one_search_and_within_three_clicks(site: Path, question: str) -> None:
+def test_a_newcomer_s_question_is_answered_by_one_search_and_within_three_clicks(site, question):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     words = question.split()
 
-    def score(section: dict[str, str]) -> float:
+    def score(section):
         title, text = section["title"].lower(), re.sub("<[^>]*>", " ", section["text"]).lower()
         hits = [10 * bool(re.search(rf"\b{word}", title)) + bool(re.search(rf"\b{word}", text)) for word in words]
         return float(section.get("boost", 1)) * sum(hits) * all(hits)
@@ -257,7 +252,7 @@ def test_a_newcomer_s_question_is_answered_by_one_search_and_within_three_clicks
         assert reached.get(page_of, 9) <= 3, page_of
 
 
-def _targets(path: Path) -> Iterator[tuple[str, str]]:
+def _targets(path):
     """What a page refers to: addresses within the site, and their fragments."""
     for element in page(path).all():
         for attribute in ("href", "src"):
@@ -266,8 +261,8 @@ def _targets(path: Path) -> Iterator[tuple[str, str]]:
                 yield unquote(address.path), unquote(address.fragment)
 
 
-def test_every_link_and_image_of_the_site_is_there(site: Path, pages: list[Path]) -> None:
-    ids: dict[Path, set[str]] = {}
+def test_every_link_and_image_of_the_site_is_there(site, pages):
+    ids = {}
     for path in pages:
         ids[path] = {
             one.attributes[name] for one in page(path).all() for name in ("id", "name") if name in one.attributes
@@ -301,7 +296,7 @@ measure();
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_no_page_is_wider_than_a_phone(site: Path, pages: list[Path], tmp_path: Path) -> None:
+def test_no_page_is_wider_than_a_phone(site, pages, tmp_path):
     script = MEASURE.replace("WIDTH", str(PHONE)).replace("PAGES", json.dumps([named(site, path) for path in pages]))
     (site / "widths.htm").write_text(script, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]

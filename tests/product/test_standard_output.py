@@ -1,7 +1,5 @@
 """Standard output belongs to the user: the whole of both descriptors of real processes."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -10,24 +8,24 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 
 
-def outputs(*words: str) -> tuple[str, str]:
+def outputs(*words):
     """What a process that succeeds writes to its descriptors 1 and 2."""
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
 
-def test_a_script_that_calls_linprog_prints_what_it_prints() -> None:
+def test_a_script_that_calls_linprog_prints_what_it_prints():
     program = "import engine; print(round(engine.linprog([-1, -2], A_ub=[[1, 1]], b_ub=[4]).fun, 6))"
     assert outputs(sys.executable, "-c", program) == ("-8.0\n", "")
 
 
-def test_highs_prints_no_banner() -> None:
+def test_highs_prints_no_banner():
     program = "from engine.util.quirks.highspy_banner import quiet_highs\nfor _ in range(2): quiet_highs().run()"
     assert outputs(sys.executable, "-c", program) == ("", "")
 
 
-def test_nothing_else_makes_objects_of_highs() -> None:
+def test_nothing_else_makes_objects_of_highs():
     makers = {
         str(path.relative_to(ROOT))
         for folder in ("engine", "quintet", "gui")

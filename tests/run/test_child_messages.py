@@ -1,16 +1,13 @@
 """Messages between a run and the process that works it."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.runs.child import messages
 
-ARRAYS: dict[str, Any] = {
+ARRAYS = {
     "none": np.empty((0, 3)),
     "one": np.array(2**40),
     "columns": np.asfortranarray(np.arange(12, dtype=np.int16).reshape(3, 4)),
@@ -20,7 +17,7 @@ ARRAYS: dict[str, Any] = {
 }
 
 
-def test_arrays_come_as_they_were_sent_whatever_is_printed_between() -> None:
+def test_arrays_come_as_they_were_sent_whatever_is_printed_between():
     stream = io.BytesIO()
     stream.write(b"Welcome to this host\n[1, 2]\n")
     messages.write(stream, {"message": "checkpoint", "state": {"at": np.int64(3), "inf": float("inf")}}, ARRAYS)
@@ -49,6 +46,6 @@ def test_arrays_come_as_they_were_sent_whatever_is_printed_between() -> None:
     ],
     ids=["objects", "cut short", "a size below zero"],
 )
-def test_what_is_no_array_is_an_error(sent: bytes, error: type[Exception]) -> None:
+def test_what_is_no_array_is_an_error(sent, error):
     with pytest.raises(error):
         messages.read(io.BytesIO(sent))

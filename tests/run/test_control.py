@@ -1,10 +1,7 @@
 """Ctrl-C before, while and after a run is started."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import Literal
 
 import pytest
 
@@ -17,27 +14,27 @@ pytestmark = POSIX
 class Target:
     """What a run does when it is controlled, as words."""
 
-    def __init__(self) -> None:
-        self.words: list[str] = []
+    def __init__(self):
+        self.words = []
 
-    def pause(self) -> None:
+    def pause(self):
         self.words.append("pause")
 
-    def resume(self) -> None:
+    def resume(self):
         self.words.append("resume")
 
-    def stop(self) -> None:
+    def stop(self):
         self.words.append("stop")
 
-    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+    def notice(self, message, level="info"):
         self.words.append(message.partition(" ")[0])
 
 
-def interrupt() -> None:
+def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_first_interrupt_while_a_run_starts_stops_it_once_it_is_attached() -> None:
+def test_the_first_interrupt_while_a_run_starts_stops_it_once_it_is_attached():
     target = Target()
     with Controls() as controls, controls.starting():
         interrupt()
@@ -46,21 +43,21 @@ def test_the_first_interrupt_while_a_run_starts_stops_it_once_it_is_attached() -
     assert controls.interrupted
 
 
-def test_a_second_interrupt_while_a_run_starts_aborts() -> None:
+def test_a_second_interrupt_while_a_run_starts_aborts():
     with Controls() as controls, controls.starting():
         interrupt()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
 
 
-def test_an_interrupt_before_a_run_starts_aborts() -> None:
+def test_an_interrupt_before_a_run_starts_aborts():
     with Controls() as controls:
         with pytest.raises(KeyboardInterrupt):
             interrupt()
         assert not controls.interrupted
 
 
-def test_interrupts_of_an_attached_run() -> None:
+def test_interrupts_of_an_attached_run():
     target = Target()
     with Controls() as controls:
         controls.attach(target)

@@ -1,18 +1,14 @@
 """A run folder in which any byte has changed: the change is detected, or harmless; never another answer."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import engine
 from engine.errors import QuintetError, RunFolderError
-from engine.events import Event, Notice
+from engine.events import Notice
 from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting
 from tests.support.counting import Counting
@@ -25,7 +21,7 @@ TARGET = 200
 ANSWER = counting.expected(TARGET, seed=2)
 
 
-def stopped(path: Path) -> Path:
+def stopped(path):
     """A run that was stopped, with two checkpoints and a result."""
     with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, lambda event: event.type == "incumbent" and event.objective >= 20)
@@ -34,7 +30,7 @@ def stopped(path: Path) -> Path:
     return path
 
 
-def positions(size: int, moments: random.Random, count: int) -> Iterator[int]:
+def positions(size, moments, count):
     """Some bytes of a file, the first and last among them; all, where the environment asks for it."""
     if EVERY or size <= count:
         yield from range(size)
@@ -47,7 +43,7 @@ def positions(size: int, moments: random.Random, count: int) -> Iterator[int]:
     ["run.toml", "problem.npz", "checkpoint-old.json", "checkpoint-new.json", "checkpoint-new.npz", "result.json",
      "result.npz", "events.jsonl"],
 )  # fmt: skip
-def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> None:
+def test_a_changed_byte_is_detected_or_harmless(name, tmp_path):
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(f"{SEED} {name}")
     kept = stopped(tmp_path / "kept")
@@ -56,7 +52,6 @@ def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> No
     given["checkpoint-new.npz"] = newer.with_suffix(".npz").name
     file = given.get(name, name)
     first = RunFolder.open(kept).result()
-    assert first is not None
     outcomes = set()
     for position in positions((kept / file).stat().st_size, moments, 12):
         path = tmp_path / "changed"
@@ -66,9 +61,8 @@ def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> No
         (path / file).write_bytes(content)
         try:
             shown = RunFolder.open(path).result()
-            assert shown is not None
             assert shown.to_dict() == first.to_dict()
-            notices: list[Event] = []
+            notices = []
             assert engine.resume(path, on_event=notices.append, checkpoint_interval=60).objective == ANSWER
             fell_back = any(isinstance(event, Notice) and "checkpoint before" in event.message for event in notices)
             outcomes.add("fell back" if fell_back else "harmless")
@@ -86,7 +80,7 @@ def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("size", [0, 1, 100])
 @pytest.mark.parametrize("name", ["run.toml", "problem.npz"])
-def test_a_file_cut_short_is_detected(name: str, size: int, tmp_path: Path) -> None:
+def test_a_file_cut_short_is_detected(name, size, tmp_path):
     path = stopped(tmp_path / "r")
     (path / name).write_bytes((path / name).read_bytes()[:size])
     with pytest.raises(RunFolderError, match=name):
@@ -95,9 +89,7 @@ def test_a_file_cut_short_is_detected(name: str, size: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("change", [b"", b"{}", b'{"digest": ""}', None])
 @pytest.mark.parametrize("name", ["result.json", "result.npz"])
-def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(
-    name: str, change: bytes | None, tmp_path: Path
-) -> None:
+def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(name, change, tmp_path):
     path = stopped(tmp_path / "r")
     (path / name).unlink()
     if change is not None:
@@ -105,7 +97,7 @@ def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(
     if change is not None or name == "result.npz":
         with pytest.raises(RunFolderError, match=name):
             RunFolder.open(path).result()
-    seen: list[Event] = []
+    seen = []
     assert engine.resume(path, on_event=seen.append).objective == ANSWER
     notices = [event.message for event in seen if isinstance(event, Notice)]
     expected = change is not None or name == "result.npz"
@@ -113,7 +105,7 @@ def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(
     assert all(notice.endswith("; the run resumes from its last checkpoint") for notice in notices)
 
 
-def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path):
     engine.solve(Counting(5), run_folder=tmp_path / "r")
     (tmp_path / "r" / "result.npz").unlink()
     with pytest.raises(RunFolderError, match=r"result\.npz is missing"):
@@ -121,33 +113,33 @@ def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path: Path
     assert engine.resume(tmp_path / "r", from_start=True).objective == counting.expected(5)
 
 
-def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path: Path) -> None:
+def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path):
     path = stopped(tmp_path / "r")
     older, newer = sorted(path.glob("checkpoint-*.json"))
     newer.with_suffix(".npz").unlink()
-    seen: list[Event] = []
+    seen = []
     assert engine.resume(path, on_event=seen.append).objective == ANSWER
     (notice,) = (event.message for event in seen if isinstance(event, Notice))
     assert f"{newer.stem}.npz is missing; the run resumes from the checkpoint before it" in notice
     assert older.stem != newer.stem
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_path: Path) -> None:
+def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_path):
     path = stopped(tmp_path / "r")
     for file in path.glob("checkpoint-*.npz"):
         file.unlink()
     with pytest.raises(RunFolderError, match=r"is missing.*begin again from the start"):
         engine.resume(path)
-    seen: list[Event] = []
+    seen = []
     assert engine.resume(path, from_start=True, on_event=seen.append).objective == ANSWER
     assert not [event for event in seen if isinstance(event, Notice)]
 
 
-def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path: Path) -> None:
+def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path):
     other = stopped(tmp_path / "other")
     before = {file.name: file.read_bytes() for file in other.iterdir()}
     with engine.Engine() as owner:
-        seen: list[Event] = []
+        seen = []
         run = owner.start(Counting(10**9), run_folder=tmp_path / "r", on_event=seen.append)
         os.rename(tmp_path / "r", tmp_path / "moved")
         os.rename(other, tmp_path / "r")
@@ -158,7 +150,7 @@ def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path: Path) -> N
     assert any("is no longer the folder of this run" in message for message in messages)
 
 
-def test_files_of_another_run_are_refused(tmp_path: Path) -> None:
+def test_files_of_another_run_are_refused(tmp_path):
     first, second = stopped(tmp_path / "first"), stopped(tmp_path / "second")
     for file in first.glob("checkpoint-*"):
         file.unlink()

@@ -1,20 +1,17 @@
 """What the solvers declare agrees: one meaning a name, and every declaration complete."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
 from engine.api.places import EXECUTORS
 from engine.base.schema import HISTORY
-from engine.base.solver import LazyImport, Solver
+from engine.base.solver import LazyImport
 from engine.cli import _HIDDEN, COMMANDS
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
@@ -24,11 +21,9 @@ RECORDED = sorted((Path(__file__).parents[2] / "samples" / "recorded").iterdir()
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
-def test_every_solver_declares_checks_results_and_checkpoints(solver: Solver) -> None:
+def test_every_solver_declares_checks_results_and_checkpoints(solver):
     assert solver.validate is not None
     schema = solver.schema
-    assert schema is not None
-    assert schema.checkpoint is not None
     assert schema.checkpoint.version >= 1
     assert schema.checkpoint.state.model_config.get("extra") == "forbid"
     for specs in (schema.arrays, schema.counters, schema.history, schema.checkpoint.arrays, solver.metrics):
@@ -40,10 +35,9 @@ def test_every_solver_declares_checks_results_and_checkpoints(solver: Solver) ->
     assert "solution" not in [spec.name for spec in schema.arrays]
 
 
-def test_a_name_has_one_unit_over_all_solvers() -> None:
-    units: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+def test_a_name_has_one_unit_over_all_solvers():
+    units = defaultdict(dict)
     for name, solver in SOLVERS.items():
-        assert solver.schema is not None
         for kind, specs in (("counter", solver.schema.counters), ("metric", solver.metrics)):
             for spec in specs:
                 units[kind, spec.name][name] = spec.unit
@@ -56,16 +50,15 @@ def test_a_name_has_one_unit_over_all_solvers() -> None:
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=[folder.name for folder in RECORDED])
-def test_the_recorded_runs_are_as_declared(folder: Path) -> None:
+def test_the_recorded_runs_are_as_declared(folder):
     opened = RunFolder.open(folder)
     result = opened.result()
-    assert result is not None
-    declared: list[Any] = [*opened.solver.metrics]
+    declared = [*opened.solver.metrics]
     names = {event.name for event in opened.events() if event.type == "metric"}
     assert names <= {spec.name for spec in declared}
 
 
-def _named_code() -> list[tuple[str, str]]:
+def _named_code():
     """Every module and name that a string of the package names, to be imported when it is used."""
     found = [(f"engine.{module}", name) for module, name in EXECUTORS.values()]
     found += [(module, name) for name, (module, _) in COMMANDS.items()]
@@ -88,7 +81,7 @@ def _named_code() -> list[tuple[str, str]]:
     return found
 
 
-def test_every_string_that_names_code_names_what_there_is() -> None:
+def test_every_string_that_names_code_names_what_there_is():
     named = _named_code()
     assert len(named) > 60
     for module, name in named:
@@ -105,7 +98,7 @@ ARGUMENTS = {"solve": 4, "validate": 3, "solve_on_host": 4, "estimate": 5, "solv
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
-def test_what_a_solver_declares_takes_the_arguments_that_it_is_called_with(solver: Solver) -> None:
+def test_what_a_solver_declares_takes_the_arguments_that_it_is_called_with(solver):
     for field, count in ARGUMENTS.items():
         declared = getattr(solver, field)
         if declared is not None:

@@ -1,14 +1,10 @@
 """Events are JSON lines and back, whatever is in them."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from engine import events
 
@@ -21,7 +17,7 @@ TEXT = st.text()
 PLAIN = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
 )
-KINDS: dict[type[BaseModel], dict[str, Any]] = {
+KINDS = {
     events.Started: {
         "solver": TEXT,
         "problem": TEXT,
@@ -60,7 +56,7 @@ KINDS: dict[type[BaseModel], dict[str, Any]] = {
 
 
 @given(st.one_of([st.builds(kind, time=TIMES, **fields) for kind, fields in KINDS.items()]))
-def test_an_event_is_one_line_and_comes_back_the_same(event: events.Event) -> None:
+def test_an_event_is_one_line_and_comes_back_the_same(event):
     line = events.to_json(event)
     assert "\n" not in line
     again = events.from_json(line)
@@ -71,29 +67,29 @@ def test_an_event_is_one_line_and_comes_back_the_same(event: events.Event) -> No
         assert type(getattr(again, name)) is type(value)
 
 
-def test_every_kind_of_event_is_tested() -> None:
+def test_every_kind_of_event_is_tested():
     assert {kind.__name__ for kind in KINDS} == set(events.__all__) - {"Event", "from_json", "to_json"}
 
 
-def test_not_a_number_survives() -> None:
+def test_not_a_number_survives():
     again = events.from_json(events.to_json(events.Metric(time=0, name="x", value=math.nan)))
     assert math.isnan(again.value)
 
 
 @pytest.mark.parametrize("time", ["NaN", "Infinity", "-1.0", "1e999"])
-def test_a_time_that_no_clock_shows_is_no_event(time: str) -> None:
+def test_a_time_that_no_clock_shows_is_no_event(time):
     with pytest.raises(ValueError, match="not an event"):
         events.from_json(f'{{"time":{time},"type":"metric","name":"x","value":1}}')
 
 
-def test_text_that_no_file_can_hold_is_replaced() -> None:
+def test_text_that_no_file_can_hold_is_replaced():
     line = events.to_json(events.Notice(time=0, level="info", message="caf\udce9.txt"))
     line.encode()
     assert events.from_json(line).message == "caf?.txt"
 
 
 @given(st.builds(events.Finished, time=TIMES, status=TEXT, objective=NUMBERS), st.data())
-def test_a_line_cut_short_is_refused(event: events.Event, data: st.DataObject) -> None:
+def test_a_line_cut_short_is_refused(event, data):
     line = events.to_json(event).encode()
     with pytest.raises(ValueError, match="not an event"):
         events.from_json(line[: data.draw(st.integers(0, len(line) - 1))])

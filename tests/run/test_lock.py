@@ -1,14 +1,10 @@
 """At most one run writes to a folder, whatever has become of those before, and wherever they ran."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,26 +24,22 @@ time.sleep(120)
 """
 
 
-def held_by_another(folder: Path) -> subprocess.Popen[str]:
+def held_by_another(folder):
     child = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(folder)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=with_root(),
+        [sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, text=True, env=with_root()
     )
-    assert child.stdout is not None
     assert child.stdout.readline() == "locked\n"
     return child
 
 
 @pytest.fixture(params=[pytest.param("system's lock", marks=POSIX), "file alone"])
-def _both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _both_kinds(request, monkeypatch):
     if request.param == "file alone":
         monkeypatch.setattr(engine.runs.folder.lock, "fcntl", None)
 
 
 @pytest.mark.usefixtures("_both_kinds")
-def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) -> None:
+def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path):
     first = FolderLock(tmp_path)
     for _ in range(2):
         with pytest.raises(RunFolderError, match=f"in use by process {os.getpid()} on .*, since 20"):
@@ -59,7 +51,7 @@ def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("_both_kinds")
-def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path):
     child = held_by_another(tmp_path)
     try:
         with pytest.raises(RunFolderError, match=f"in use by process {child.pid} on"):
@@ -83,9 +75,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
         ({"host": "elsewhere", "pid": 1}, False),
     ],
 )
-def test_where_the_file_alone_is_the_lock_its_content_decides(
-    owner: dict[str, Any], taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_file_alone_is_the_lock_its_content_decides(owner, taken, tmp_path, monkeypatch):
     monkeypatch.setattr(engine.runs.folder.lock, "fcntl", None)
     FolderLock(tmp_path)  # never released: its process has ended, as far as the content says
     file = tmp_path / "run.lock"
@@ -98,13 +88,13 @@ def test_where_the_file_alone_is_the_lock_its_content_decides(
             FolderLock(tmp_path)
 
 
-def test_a_damaged_lock_file_is_taken_over(tmp_path: Path) -> None:
+def test_a_damaged_lock_file_is_taken_over(tmp_path):
     (tmp_path / "run.lock").write_bytes(b"[" * 5000)
     FolderLock(tmp_path).release()
 
 
 @pytest.mark.parametrize("pid", [10**30, 2**31, -1, 0, True, 1.5, "1", None])
-def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid: Any, tmp_path: Path) -> None:
+def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid, tmp_path):
     owner = {"host": socket.gethostname(), "pid": pid, "since": "now"}
     (tmp_path / "run.lock").write_text(json.dumps(owner))
     assert writer_of(tmp_path) is None
@@ -112,7 +102,7 @@ def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid: Any, tmp_path: Path)
 
 
 @POSIX
-def test_a_pipe_in_place_of_the_lock_hangs_nobody(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_the_lock_hangs_nobody(tmp_path):
     os.mkfifo(tmp_path / "run.lock")
     assert writer_of(tmp_path) is None
     with pytest.raises(RunFolderError, match=r"run\.lock in it is no regular file"):

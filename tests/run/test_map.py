@@ -1,20 +1,13 @@
 """``engine.map``: many runs, results in their order, failures in place."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
-from engine.base.batch import BatchControl
 from engine.base.result import Result, Status
 from engine.errors import InputError, OptionError, ProblemError
-from engine.events import Event
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
@@ -23,14 +16,14 @@ from tests.support.needs import package
 pytestmark = pytest.mark.smoke
 
 
-def test_results_come_in_the_order_of_the_problems() -> None:
+def test_results_come_in_the_order_of_the_problems():
     found = engine.map([Counting(target) for target in (30, 10, 20)], slice_seconds=0)
     assert [result.bound for result in found.results] == [30, 10, 20]
     assert [result.objective for result in found.results] == [counting.expected(t) for t in (30, 10, 20)]
     assert not found.failures
 
 
-def test_a_failure_stands_in_its_place_and_the_others_are_solved() -> None:
+def test_a_failure_stands_in_its_place_and_the_others_are_solved():
     each = [{}, {"trouble": "device"}, {"trouble": "bug"}, {}]
     found = engine.map(Counting(10), each=each, slice_seconds=0)
     assert [type(entry).__name__ for entry in found] == ["Result", "Failure", "Failure", "Result"]
@@ -43,7 +36,7 @@ def test_a_failure_stands_in_its_place_and_the_others_are_solved() -> None:
     assert "the abacus broke" in str(found)
 
 
-def test_a_batch_is_a_data_frame() -> None:
+def test_a_batch_is_a_data_frame():
     package("pandas")
     found = engine.map([Counting(10), "no such file"], seeds=[3, 4], slice_seconds=0)
     frame = found.to_pandas()
@@ -54,19 +47,19 @@ def test_a_batch_is_a_data_frame() -> None:
     assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
 
 
-def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs the package pandas.*extra statistics"):
         engine.map(Counting(3), slice_seconds=0).to_pandas()
 
 
-def test_one_problem_is_solved_with_many_seeds() -> None:
+def test_one_problem_is_solved_with_many_seeds():
     found = engine.map(Counting(10), seeds=[3, 1, 2], slice_seconds=0)
     assert [result.objective for result in found.results] == [counting.expected(10, seed) for seed in (3, 1, 2)]
     assert [row["seed"] for row in found.table()] == [3, 1, 2]
 
 
-def test_files_are_read_and_unreadable_ones_are_failures(tmp_path: Path) -> None:
+def test_files_are_read_and_unreadable_ones_are_failures(tmp_path):
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text("count 12\n")
     bad.write_text("count many\n")
@@ -75,26 +68,26 @@ def test_files_are_read_and_unreadable_ones_are_failures(tmp_path: Path) -> None
     assert isinstance(found.failures[1].error, ProblemError)
 
 
-def test_wrong_options_are_refused_before_anything_runs() -> None:
-    seen: list[Event] = []
+def test_wrong_options_are_refused_before_anything_runs():
+    seen = []
     with pytest.raises(OptionError, match="stile"):
         engine.map([Counting(10)], each=[{"stile": 1}], on_event=seen.append)
     with pytest.raises(InputError, match="problems has 2, each has 1, seeds has 3"):
         engine.map([Counting(1), Counting(2)], seeds=[1, 2, 3])
     with pytest.raises(InputError, match="entry 1 of problems"):
-        engine.map([Counting(1), 7])  # type: ignore[list-item]
+        engine.map([Counting(1), 7])
     assert not seen
 
 
-def test_a_time_limit_is_that_of_each_run() -> None:
+def test_a_time_limit_is_that_of_each_run():
     found = engine.map([Counting(10**6), Counting(5)], time_limit=0.1, slice_seconds=0.01)
     assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
 
 
-def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[int, ...]] = []
+def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch):
+    calls = []
 
-    def together(problems: Sequence[Counting], options: Any, pool: Any, control: BatchControl) -> dict[int, Result]:
+    def together(problems, options, pool, control):
         calls.append(control.seeds)
         assert [member.label for member in pool.members] == ["opencl:0"]
         return {
@@ -109,8 +102,8 @@ def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch: pytest.M
     assert [result.objective for result in found.results] == [-11, -12, counting.expected(13, 7), -14]
 
 
-def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: Any) -> dict[int, Result]:
+def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch):
+    def refuse(*arguments):
         raise engine.OutOfDeviceMemory("too many at once")
 
     monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
@@ -118,10 +111,8 @@ def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch: py
     assert [result.bound for result in found.results] == [3, 4]
 
 
-def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*arguments: Any) -> dict[int, Result]:
+def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_alone(monkeypatch):
+    def fail(*arguments):
         raise engine.DeviceError("the launch was refused")
 
     monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=fail))

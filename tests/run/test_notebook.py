@@ -1,10 +1,6 @@
 """What the cells of a Jupyter notebook show, executed in a real kernel."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,14 +21,14 @@ CELLS = (
 )
 
 
-def executed(folder: Path, *cells: str) -> list[list[Any]]:
+def executed(folder, *cells):
     """The outputs of each cell; the kernel is this interpreter, without the user's own settings."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
     class Manager(AsyncKernelManager):
         @property
-        def kernel_spec(self) -> KernelSpec:
+        def kernel_spec(self):
             return KernelSpec(argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"])
 
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
@@ -41,17 +37,17 @@ def executed(folder: Path, *cells: str) -> list[list[Any]]:
     return [cell.outputs for cell in notebook.cells]
 
 
-def shown(outputs: list[Any], kind: str = "text/plain") -> list[str]:
+def shown(outputs, kind="text/plain"):
     return [output.data[kind] for output in outputs if output.output_type in ("execute_result", "display_data")]
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
+def outputs(tmp_path_factory):
     opencl_device()
     return executed(tmp_path_factory.mktemp("notebook"), *CELLS)
 
 
-def test_bars_stay_in_the_cells_that_made_them_and_no_result_of_a_cell_is_lost(outputs: list[list[Any]]) -> None:
+def test_bars_stay_in_the_cells_that_made_them_and_no_result_of_a_cell_is_lost(outputs):
     _, started, between, awaited, solved, batch, problem = outputs
     bar, run = shown(started)
     assert bar.startswith("complete")  # though its cell has ended before
@@ -63,10 +59,10 @@ def test_bars_stay_in_the_cells_that_made_them_and_no_result_of_a_cell_is_lost(o
     assert shown(problem) == ["<n-queens: 9 queens on a board of 9 x 9>"]
 
 
-def test_nothing_is_written_to_the_streams_of_a_cell(outputs: list[list[Any]]) -> None:
+def test_nothing_is_written_to_the_streams_of_a_cell(outputs):
     assert [output for cell in outputs for output in cell if output.output_type == "stream"] == []
 
 
-def test_results_are_shown_as_html_too(outputs: list[list[Any]]) -> None:
+def test_results_are_shown_as_html_too(outputs):
     assert "<th>objective</th><td>352</td>" in shown(outputs[3], "text/html")[0]
     assert "<th>1</th><td>knapsack of 2 items</td>" in shown(outputs[5], "text/html")[1]

@@ -1,11 +1,8 @@
 """The ready-made observers."""
 
-from __future__ import annotations
-
 import io
 import math
 import sys
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -20,11 +17,11 @@ FINISHED = events.Finished(time=9, status="optimal")
 FAILED = events.Failed(time=9, error="KeyError", message="bead", exit_code=1)
 
 
-def metric(at: float) -> events.Event:
+def metric(at):
     return events.Metric(time=at, name="x", value=at)
 
 
-def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path) -> None:
+def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path):
     path = tmp_path / "events.jsonl"
     record = EventLog(path)
     record(STARTED)
@@ -38,7 +35,7 @@ def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path)
     assert [events.from_json(line) for line in path.read_text().splitlines()] == [STARTED, FINISHED, FAILED]
 
 
-def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path: Path) -> None:
+def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path):
     path = tmp_path / "events.jsonl"
     path.write_text('{"time":0}\n{"time":1,"ty')
     record = EventLog(path)
@@ -50,16 +47,16 @@ def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path: Pat
 class Flushed(io.StringIO):
     """Counts flushes, and what was in it at each."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.seen: list[str] = []
+        self.seen = []
 
-    def flush(self) -> None:
+    def flush(self):
         self.seen.append(self.getvalue())
 
 
 @pytest.mark.parametrize("last", [FINISHED, FAILED])
-def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last: events.Event) -> None:
+def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last):
     stream = Flushed()
     lines = JsonLines(stream)
     for event in (STARTED, last, metric(10)):
@@ -69,7 +66,7 @@ def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last: events.Eve
     assert lines.ended
 
 
-def shown(*story: events.Event, width: int = 120, terminal: bool = True) -> str:
+def shown(*story, width=120, terminal=True):
     stream = io.StringIO()
     bar = ProgressBar(Console(file=stream, force_terminal=terminal, width=width, color_system=None))
     for event in story:
@@ -88,13 +85,13 @@ STORY = (
 )
 
 
-def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds() -> None:
+def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds():
     last = shown(*STORY, FINISHED).rpartition("\r")[2]
     for part in ("rows", "3M/4M cells", "2M/s", "best 123,456", "bound 130,000", "gap 5.3 %", "9.0 s"):
         assert part in last
 
 
-def test_the_bar_shows_the_time_left_with_its_limits() -> None:
+def test_the_bar_shows_the_time_left_with_its_limits():
     last = events.Progress(
         time=2, phase="search", done=3e6, total=4e6, seconds_left=70, seconds_left_low=9, seconds_left_high=400_000
     )
@@ -104,11 +101,11 @@ def test_the_bar_shows_the_time_left_with_its_limits() -> None:
     assert "left" not in shown(*STORY)
 
 
-def test_the_bar_has_no_end_while_the_total_is_unknown() -> None:
+def test_the_bar_has_no_end_while_the_total_is_unknown():
     assert "3M nodes" in shown(STARTED, events.Progress(time=2, phase="search", done=3e6, total=0, unit="nodes"))
 
 
-def test_names_from_a_recorded_run_drive_no_terminal() -> None:
+def test_names_from_a_recorded_run_drive_no_terminal():
     hostile = "\x1b[2J\x1b]0;title\x07"
     events_of_it = [
         events.Progress(time=1, phase=f"p{hostile}", done=1, total=2, unit=f"u{hostile}"),
@@ -121,7 +118,7 @@ def test_names_from_a_recorded_run_drive_no_terminal() -> None:
     assert "\x07" not in output
 
 
-def test_notices_stand_above_the_bar() -> None:
+def test_notices_stand_above_the_bar():
     output = shown(*STORY, FINISHED)
     assert "3 of [9] items fixed\n" in output
     assert "warning: it is getting late\n" in output
@@ -129,12 +126,12 @@ def test_notices_stand_above_the_bar() -> None:
 
 @pytest.mark.parametrize("last", [FINISHED, FAILED])
 @pytest.mark.parametrize("width", [40, 80])
-def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width: int, last: events.Event) -> None:
+def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width, last):
     output = shown(*STORY, last, width=width)
     assert len(output.rpartition("\r")[2].splitlines()[0]) <= width + 5
 
 
-def test_a_pause_shows_and_its_clock_stands_still() -> None:
+def test_a_pause_shows_and_its_clock_stands_still():
     bar = ProgressBar(Console(file=io.StringIO(), force_terminal=True))
     bar(STARTED)
     bar(events.StateChanged(time=3, state="paused"))
@@ -145,14 +142,12 @@ def test_a_pause_shows_and_its_clock_stands_still() -> None:
     bar.close()
 
 
-def test_where_there_is_no_terminal_only_warnings_are_shown() -> None:
+def test_where_there_is_no_terminal_only_warnings_are_shown():
     assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"
 
 
 @pytest.mark.parametrize(("forced", "in_sight"), [("", False), ("1", True)])
-def test_standard_error_shows_the_bar_if_it_is_taken_for_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, forced: str, in_sight: bool
-) -> None:
+def test_standard_error_shows_the_bar_if_it_is_taken_for_a_terminal(monkeypatch, forced, in_sight):
     output = io.StringIO()
     monkeypatch.setattr(sys, "stderr", output)
     monkeypatch.setenv("TTY_COMPATIBLE", forced)
@@ -164,14 +159,14 @@ def test_standard_error_shows_the_bar_if_it_is_taken_for_a_terminal(
     assert ("4M cells" in output.getvalue()) == in_sight
 
 
-def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_standard_error_nothing_is_shown(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     bar = ProgressBar()
     for event in (*STORY, FINISHED):
         bar(event)
 
 
-def test_the_bar_shows_how_many_problems_of_a_batch_are_solved() -> None:
+def test_the_bar_shows_how_many_problems_of_a_batch_are_solved():
     progress = [
         events.Progress(time=float(done), phase="problems", done=done, total=3, unit="problems") for done in (0, 1, 3)
     ]

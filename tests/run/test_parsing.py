@@ -1,7 +1,5 @@
 """Calls that parse Python source survive CPython 3.11's lost count of depth."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.util.parsing import parsed
@@ -9,10 +7,10 @@ from engine.util.parsing import parsed
 LOST_COUNT = SystemError("AST constructor recursion depth mismatch (before=84, after=110)")
 
 
-def failing(*errors: Exception) -> object:
+def failing(*errors):
     left = list(errors)
 
-    def function() -> str:
+    def function():
         if left:
             raise left.pop()
         return "parsed"
@@ -20,7 +18,7 @@ def failing(*errors: Exception) -> object:
     return parsed(function)
 
 
-def test_a_lost_count_is_tried_again_and_nothing_else() -> None:
+def test_a_lost_count_is_tried_again_and_nothing_else():
     assert failing(LOST_COUNT, LOST_COUNT) == "parsed"
     with pytest.raises(SystemError, match="recursion depth"):
         failing(*[LOST_COUNT] * 9)

@@ -1,7 +1,5 @@
 """``import engine``: quick, light, and complete."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import subprocess
@@ -35,7 +33,7 @@ LIGHT = {
 
 
 @pytest.mark.parametrize("code", LIGHT)
-def test_what_is_not_needed_is_not_imported(code: str) -> None:
+def test_what_is_not_needed_is_not_imported(code):
     program = f"{code}\nimport sys\nprint('imported:', *{set(LIGHT[code].split())} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True, text=True
@@ -43,7 +41,7 @@ def test_what_is_not_needed_is_not_imported(code: str) -> None:
     assert done.stdout.splitlines()[-1] == "imported:"
 
 
-def test_the_pinned_names_are_there() -> None:
+def test_the_pinned_names_are_there():
     for name in engine.__all__:
         assert hasattr(engine, name)
         assert name in dir(engine)
@@ -54,12 +52,12 @@ def test_the_pinned_names_are_there() -> None:
             assert getattr(engine, name) is kind
 
 
-def test_dir_lists_public_names_only() -> None:
+def test_dir_lists_public_names_only():
     listed = {name for name in dir(engine) if not name.startswith("__")}
     assert listed == {*engine.__all__, *public_names(), *PUBLIC} - {"__version__"}
 
 
-def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
+def test_type_checkers_are_told_every_name_that_solvers_offer():
     tree = ast.walk(ast.parse(Path(engine.__file__).read_text(encoding="utf-8")))
     declared = {alias.asname for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names}
     declared |= {"__version__", "Counting", "posterior_summary", "chain_diagnostics"}  # in other ways
@@ -67,20 +65,20 @@ def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
     assert not missing, f"add them to the imports under TYPE_CHECKING in engine/__init__.py: {missing}"
 
 
-def test_an_argument_of_runs_that_is_misspelled_is_recognised() -> None:
+def test_an_argument_of_runs_that_is_misspelled_is_recognised():
     for name, meant in (("time_limt", "time_limit"), ("on_events", "on_event"), ("strateg", "strategy")):
         with pytest.raises(OptionError, match=rf"'{name}' of branch_and_bound; did you mean '{meant}'"):
             engine.solve(engine.Queens(6), **{name: 3})
 
 
-def test_problem_classes_are_found_by_looking() -> None:
+def test_problem_classes_are_found_by_looking():
     assert engine.Counting is counting.Counting
     assert "Counting" in dir(engine)
     with pytest.raises(AttributeError, match="module 'engine' has no attribute 'Abacus'"):
         engine.Abacus  # noqa: B018
 
 
-def test_a_solver_may_offer_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_may_offer_more(monkeypatch):
     name = next(name for name in discover() if name != "counting")
     package = importlib.import_module(f"engine.solvers.{name}")
     monkeypatch.setattr(package, "PUBLIC", {"linprog_like": len}, raising=False)
@@ -88,7 +86,7 @@ def test_a_solver_may_offer_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "linprog_like" in dir(engine)
 
 
-def test_a_class_of_ones_own_may_run_on_a_cluster() -> None:
+def test_a_class_of_ones_own_may_run_on_a_cluster():
     class Mine(engine.Engine):
         pass
 
@@ -97,6 +95,6 @@ def test_a_class_of_ones_own_may_run_on_a_cluster() -> None:
         assert "tcp://127.0.0.1:9" in repr(owner)
 
 
-def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it() -> None:
+def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it():
     with pytest.raises(engine.InputError, match=r"must be read first, as in engine\.Knapsack\.read\('items\.txt'\)"):
-        engine.solve("items.txt")  # type: ignore[arg-type]
+        engine.solve("items.txt")

@@ -1,12 +1,9 @@
 """Observers that misbehave: each is survived, and the record is whole."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -22,20 +19,20 @@ LONG = Counting(10**9)
 SMALL = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
 
 
-async def awaited(run: engine.Run) -> engine.Result:
+async def awaited(run):
     return await run
 
 
-def kinds(folder: Path) -> list[str]:
+def kinds(folder):
     return [event.type for event in RunFolder.open(folder).events()]
 
 
-def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path: Path) -> None:
-    def quitter(event: events.Event) -> None:
+def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path):
+    def quitter(event):
         if isinstance(event, events.Progress):
             raise SystemExit(3)
 
-    seen: list[events.Event] = []
+    seen = []
     result = engine.solve(Counting(300), on_event=[quitter, seen.append], run_folder=tmp_path / "r")
     assert result.status == "optimal"
     (notice,) = (event for event in seen if isinstance(event, events.Notice))
@@ -44,12 +41,12 @@ def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path: Pa
 
 
 @pytest.mark.parametrize("call", ["wait", "join", "close", "solve", "await", "map", "reopen", "exclusive"])
-def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
-    errors: list[BaseException] = []
-    box: list[engine.Run] = []
+def test_a_call_that_would_wait_for_itself_is_refused(call):
+    errors = []
+    box = []
     ready = threading.Event()
 
-    def observer(event: events.Event) -> None:
+    def observer(event):
         if isinstance(event, events.Progress) and not errors:
             ready.wait(PATIENCE)
             try:
@@ -75,13 +72,11 @@ def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
         assert "cannot wait for a run of the engine that calls it" in str(errors[0])
 
 
-def test_a_blocked_observer_does_not_hold_the_end_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_blocked_observer_does_not_hold_the_end_back(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(engine.runs.publisher, "PATIENCE", 0.3)
     release = threading.Event()
 
-    def blocked(event: events.Event) -> None:
+    def blocked(event):
         release.wait(PATIENCE)
 
     try:
@@ -93,9 +88,7 @@ def test_a_blocked_observer_does_not_hold_the_end_back(
         release.set()
 
 
-def test_recording_comes_back_when_there_is_room_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_recording_comes_back_when_there_is_room_again(tmp_path, monkeypatch, caplog):
     record = EventLog(tmp_path / "e.jsonl")
     file, room = record._file, [10**6]
 
@@ -104,14 +97,14 @@ def test_recording_comes_back_when_there_is_room_again(
 
         closed = False
 
-        def write(self, line: bytes) -> int:
+        def write(self, line):
             part = line[: room[0]]
             if not part:
                 raise OSError(28, "No space left on device")
             room[0] -= len(part)
             return os.write(file.fileno(), part)
 
-        def close(self) -> None:
+        def close(self):
             file.close()
 
     monkeypatch.setattr(record, "_file", Disk())
@@ -134,4 +127,4 @@ def test_recording_comes_back_when_there_is_room_again(
             assert len(line) <= 30
     values = [event.value if isinstance(event, events.Metric) else event.type for event in found]
     assert values == [0, "notice", 5, 6, 7]
-    assert found[1].message == "4 events could not be recorded here"  # type: ignore[union-attr]
+    assert found[1].message == "4 events could not be recorded here"

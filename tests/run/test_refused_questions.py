@@ -1,25 +1,18 @@
 """What cannot be solved is refused before anything is opened or made, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
-from engine.devices import DeviceInfo
-from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, QuintetError, RunFolderError
-from engine.runs.run import Run
+from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
 
 
-def validate(problem: Counting, options: counting.Options, devices: Sequence[DeviceInfo]) -> None:
+def validate(problem, options, devices):
     if options.step > problem.target:
         raise OptionError(f"step must be at most the target, {problem.target}; got {options.step}")
     if problem.target > devices[0].memory:
@@ -27,7 +20,7 @@ def validate(problem: Counting, options: counting.Options, devices: Sequence[Dev
 
 
 @pytest.fixture(autouse=True)
-def _validating_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def _validating_solver(monkeypatch):
     monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, validate=validate))
 
 
@@ -44,9 +37,7 @@ def _validating_solver(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: "fifty", {}, InputError),
     ],
 )
-def test_a_refused_question_leaves_no_folder_device_or_thread(
-    problem: Any, arguments: dict[str, Any], error: type[QuintetError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_question_leaves_no_folder_device_or_thread(problem, arguments, error, tmp_path, monkeypatch):
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
         patch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
@@ -57,9 +48,7 @@ def test_a_refused_question_leaves_no_folder_device_or_thread(
     assert engine.solve(Counting(50), run_folder=tmp_path / "a" / "r").status == "optimal"
 
 
-def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(tmp_path, monkeypatch):
     engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
     kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: [replace(counting.ABACUS, memory=10)])
@@ -70,10 +59,8 @@ def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(
 
 
 @pytest.mark.parametrize("error", [OutOfDeviceMemory("too large"), OptionError("not here")])
-def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(
-    error: QuintetError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def solve(problem: Counting, options: Any, pool: Any, run: Run) -> Any:
+def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(error, tmp_path, monkeypatch):
+    def solve(problem, options, pool, run):
         assert (tmp_path / "r" / "run.toml").exists()
         run.notice("the plan is made")
         raise error
@@ -86,14 +73,14 @@ def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(
     assert engine.solve(Counting(50), run_folder=tmp_path / "r").status == "optimal"
 
 
-def test_a_run_that_failed_later_keeps_its_folder(tmp_path: Path) -> None:
+def test_a_run_that_failed_later_keeps_its_folder(tmp_path):
     with pytest.raises(engine.DeviceError) as caught:
         engine.solve(Counting(50), run_folder=tmp_path / "r", trouble="device")
     assert caught.value.run_folder is None  # there is no checkpoint to resume from
     assert (tmp_path / "r" / "events.jsonl").exists()
 
 
-def test_an_engine_that_is_closed_refuses_to_start(tmp_path: Path) -> None:
+def test_an_engine_that_is_closed_refuses_to_start(tmp_path):
     with engine.Engine() as owner:
         pass
     with pytest.raises(InputError, match="the engine is closed"):
@@ -101,13 +88,13 @@ def test_an_engine_that_is_closed_refuses_to_start(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_device_failure_carries_the_best_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def solve(problem: Counting, options: Any, pool: Any, run: Run) -> Any:
+def test_a_device_failure_carries_the_best_so_far(tmp_path, monkeypatch):
+    def solve(problem, options, pool, run):
         run.incumbent(7, 9)
         run.save_checkpoint({}, {"total": 7})
         raise engine.DeviceError("the abacus broke")
 
-    seen: list[Any] = []
+    seen = []
     with monkeypatch.context() as patch:
         patch.setitem(discover(), "counting", replace(counting.SOLVER, solve=solve))
         with pytest.raises(engine.DeviceError) as caught:
@@ -117,7 +104,7 @@ def test_a_device_failure_carries_the_best_so_far(tmp_path: Path, monkeypatch: p
     assert (seen[-1].type, seen[-1].objective, seen[-1].bound) == ("failed", 7, 9)
 
 
-def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
+def test_two_runs_do_not_write_one_folder(tmp_path):
     with engine.Engine() as owner, engine.Engine() as other:
         run = owner.start(Counting(10**9), run_folder=tmp_path / "r")
         with pytest.raises(RunFolderError, match=r"r is in use by process \d+ on .*, since .*; stop that first"):

@@ -1,10 +1,7 @@
 """A recorded run plays again as it was."""
 
-from __future__ import annotations
-
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,32 +13,32 @@ from tests.support.counting import STARTED, Counting
 from tests.support.patience import PATIENCE, wait_until
 
 
-def story(*times: float) -> list[events.Event]:
+def story(*times):
     return [events.Metric(time=at, name="x", value=index) for index, at in enumerate(times)]
 
 
 @pytest.mark.parametrize("speed", [0, float("inf"), 50.0])
-def test_a_replay_gives_the_events_of_the_run(tmp_path: Path, speed: float) -> None:
-    live: list[events.Event] = []
+def test_a_replay_gives_the_events_of_the_run(tmp_path, speed):
+    live = []
     engine.solve(Counting(300), run_folder=tmp_path / "r", on_event=live.append)
-    again: list[events.Event] = []
+    again = []
     Replay(RunFolder.open(tmp_path / "r").events(), [again.append], speed).play()
     assert again == live
     assert len(live) > 5
 
 
-def test_the_pace_is_as_it_was_times_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
+def test_the_pace_is_as_it_was_times_the_speed(monkeypatch):
+    waits = []
     monkeypatch.setattr(Replay, "_wait", lambda self, seconds: waits.append(seconds) or True)
     events_twice = [*story(5.0, 5.4, 5.2, 5.6), STARTED.model_copy(update={"time": 1.0}), *story(1.4)]
-    seen: list[events.Event] = []
+    seen = []
     Replay(events_twice, [seen.append], 2.0).play()
     assert waits == pytest.approx([0.0, 0.2, 0.0, 0.1, 0.0, 0.2])
     assert seen == events_twice
 
 
-def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
-    seen: list[events.Event] = []
+def test_a_replay_can_be_paused_resumed_and_stopped():
+    seen = []
     replay = Replay(story(*(step / 20 for step in range(4000))), [seen.append])
     thread = threading.Thread(target=replay.play)
     thread.start()
@@ -63,13 +60,13 @@ def test_a_replay_can_be_paused_resumed_and_stopped() -> None:
     assert [event.type for event in asides] == ["state", "state", "notice"]
 
 
-def test_a_stop_between_the_look_and_the_wait_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_between_the_look_and_the_wait_is_obeyed(monkeypatch):
     """As by a signal, whose handler runs on the thread that plays."""
     replay = Replay(story(*range(100)), [])
     replay.pause()
     emit = Replay._emit_inserted
 
-    def interrupted(self: Replay) -> None:
+    def interrupted(self):
         emit(self)
         self.stop()
 

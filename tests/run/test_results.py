@@ -1,7 +1,5 @@
 """Results: equality, text, files."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import replace
@@ -30,7 +28,7 @@ RESULT = engine.Result(
 )
 
 
-def test_results_are_equal_if_all_values_and_arrays_are() -> None:
+def test_results_are_equal_if_all_values_and_arrays_are():
     same = replace(RESULT, solution=np.array([1, 2]), arrays={k: v.copy() for k, v in RESULT.arrays.items()})
     assert same == RESULT
     assert replace(RESULT, objective=221) != RESULT
@@ -40,7 +38,7 @@ def test_results_are_equal_if_all_values_and_arrays_are() -> None:
     assert RESULT != "220"
 
 
-def test_a_result_is_shown_in_one_line_and_as_a_table() -> None:
+def test_a_result_is_shown_in_one_line_and_as_a_table():
     text = "<Result optimal: objective 220, bound 220.5, gap 0.2273 %, solution 1 2, seconds 0.250, devices opencl:0>"
     assert repr(RESULT) == text
     assert str(RESULT) == text
@@ -49,16 +47,16 @@ def test_a_result_is_shown_in_one_line_and_as_a_table() -> None:
     assert "&lt;b&gt;" in html
 
 
-def test_a_result_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_result_comes_back_from_its_file(tmp_path):
     path = tmp_path / "result.npz"
     RESULT.save(path)
     assert engine.load(path) == RESULT
-    posterior = Posterior(engine.Status.COMPLETE, None, None, None, counters={"draws": np.int64(3)})  # type: ignore[dict-item]
+    posterior = Posterior(engine.Status.COMPLETE, None, None, None, counters={"draws": np.int64(3)})
     posterior.save(path)
     assert type(engine.load(path)) is Posterior
 
 
-def posterior(coefficients: int) -> Posterior:
+def posterior(coefficients):
     """Of an intercept, so many coefficients, of which the last two are not 0, and log tau."""
     mean = np.linspace(-1, 1, coefficients + 2)
     quantiles = mean[:, None] + np.array([-0.9, 0.0, 0.9])
@@ -69,7 +67,7 @@ def posterior(coefficients: int) -> Posterior:
     return Posterior(engine.Status.COMPLETE, None, None, mean[:-1], counters={"chains": 4}, arrays=arrays)
 
 
-def test_a_posterior_is_shown_as_its_table_with_what_is_not_0_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_posterior_is_shown_as_its_table_with_what_is_not_0_first(capsys):
     few = posterior(4)
     lines = str(few).splitlines()
     assert lines[0] == "<Posterior complete: draws 300 of each of 4 chains, seconds 0.000, devices none>"
@@ -88,7 +86,7 @@ def test_a_posterior_is_shown_as_its_table_with_what_is_not_0_first(capsys: pyte
     assert lines[1:] == capsys.readouterr().out.splitlines()[-7:]  # the command line shows the same
 
 
-def test_a_posterior_says_if_its_chains_have_not_mixed() -> None:
+def test_a_posterior_says_if_its_chains_have_not_mixed():
     doubtful = posterior(3)
     doubtful.arrays["r_hat"][2] = 1.2
     assert str(doubtful).endswith(
@@ -96,7 +94,7 @@ def test_a_posterior_says_if_its_chains_have_not_mixed() -> None:
     )
 
 
-def test_a_long_batch_is_cut_with_a_line() -> None:
+def test_a_long_batch_is_cut_with_a_line():
     items = [Item(index, engine.Knapsack([60], [10], 50, name="one")) for index in range(30)]
     batch = engine.Batch(items, [RESULT] * 30)
     lines = str(batch).splitlines()
@@ -106,7 +104,7 @@ def test_a_long_batch_is_cut_with_a_line() -> None:
     assert batch._repr_html_().count("<tr>") == 21
 
 
-def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_saved_result_is_refused(tmp_path):
     path = tmp_path / "result.npz"
     with pytest.raises(engine.InputError, match=r"cannot read .*: No such file"):
         engine.load(path)
@@ -127,7 +125,7 @@ def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
         engine.load(tmp_path)
 
 
-def test_the_result_of_a_run_folder_is_loaded(tmp_path: Path) -> None:
+def test_the_result_of_a_run_folder_is_loaded(tmp_path):
     from tests.support import counting
 
     result = engine.solve(counting.Counting(30), run_folder=tmp_path / "r")
@@ -136,13 +134,13 @@ def test_the_result_of_a_run_folder_is_loaded(tmp_path: Path) -> None:
     assert result_class(engine.Knapsack) is engine.Result
 
 
-def test_a_posterior_without_draws_says_so() -> None:
+def test_a_posterior_without_draws_says_so():
     empty = Posterior(engine.Status.TIME_LIMIT, None, None, None)
     with pytest.raises(engine.InputError, match=r"stopped before the first draw \(time_limit\)"):
         _ = empty.summary
 
 
-SHOWN: tuple[engine.Problem, ...] = (
+SHOWN = (
     engine.Queens(8),
     engine.Knapsack([60], [10], 50),
     engine.MultidimensionalKnapsack([3], [[1], [2]], (3, 3)),
@@ -160,17 +158,17 @@ SHOWN: tuple[engine.Problem, ...] = (
 
 
 @pytest.mark.parametrize("problem", SHOWN, ids=lambda problem: type(problem).__name__)
-def test_problems_are_shown_with_their_name_and_sizes_once(problem: engine.Problem) -> None:
+def test_problems_are_shown_with_their_name_and_sizes_once(problem):
     text = problem.describe()
     assert repr(problem) == f"<{text}>"
     assert text.count(problem.name) == (problem.name in ("long", "two", "lines")), "a name that was given, and no other"
     assert not re.search(r"\b1 [a-z]+s\b|\d{4}", text), "one is singular, thousands are parted"
 
 
-def test_a_run_can_be_awaited_and_is_shown() -> None:
+def test_a_run_can_be_awaited_and_is_shown():
     from tests.support import counting
 
-    async def solved() -> engine.Result:
+    async def solved():
         with engine.Engine(devices=["opencl:0"]) as owner:
             assert repr(owner) == "<Engine auto: devices opencl:0, state open>"
             run = owner.start(counting.Counting(30))
@@ -182,7 +180,7 @@ def test_a_run_can_be_awaited_and_is_shown() -> None:
     assert result.objective == counting.expected(30)
 
 
-def test_the_page_of_statuses_names_every_one() -> None:
+def test_the_page_of_statuses_names_every_one():
     page = (Path(__file__).parents[2] / "docs" / "concepts" / "run.md").read_text()
     table = page[page.index("| status |") : page.index("An error is")]
     assert {status for status in engine.Status if f"`{status}`" not in table} == set()

@@ -1,14 +1,9 @@
 """A run from outside: its clock, its controls, its observers."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,18 +26,18 @@ LONG = Counting(10**9)
 class Watch(list[events.Event]):
     """Keeps every event."""
 
-    def __call__(self, event: events.Event) -> None:
+    def __call__(self, event):
         self.append(event)
 
-    def of(self, kind: type[Any]) -> list[Any]:
+    def of(self, kind):
         return [event for event in self if isinstance(event, kind)]
 
 
-def run_of(solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
+def run_of(solve, **arguments):
     """A run of a solver made of one function."""
     from dataclasses import replace
 
-    def call(problem: Any, options: Any, pool: Any, run: Run) -> Result:
+    def call(problem, options, pool, run):
         return solve(run) or Result(Status.OPTIMAL, 1, 1, None)
 
     with engine.Engine() as owner:
@@ -53,7 +48,7 @@ def run_of(solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
         return run
 
 
-def test_a_solve_emits_its_events_in_order() -> None:
+def test_a_solve_emits_its_events_in_order():
     watch = Watch()
     result = engine.solve(Counting(200), on_event=watch, seed=3)
     assert result.status == "optimal"
@@ -69,10 +64,10 @@ def test_a_solve_emits_its_events_in_order() -> None:
         assert times == sorted(times)
 
 
-def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always() -> None:
+def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always():
     watch = Watch()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         for value in range(1, 451):
             for device in ("a", "b"):
                 run.metric("at", value, device=device)
@@ -89,10 +84,10 @@ def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always() -> N
         assert min(gaps) > 0.09
 
 
-def test_a_value_that_stays_is_emitted_soon() -> None:
+def test_a_value_that_stays_is_emitted_soon():
     watch = Watch()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         run.metric("at", 1)
         run.metric("at", 2)
         for _ in range(30):
@@ -105,10 +100,10 @@ def test_a_value_that_stays_is_emitted_soon() -> None:
     assert kinds == ["started", "metric", "metric", "notice", "finished"]
 
 
-def test_progress_emits_the_begin_and_end_of_each_phase_at_once() -> None:
+def test_progress_emits_the_begin_and_end_of_each_phase_at_once():
     watch = Watch()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         for phase in ("up", "down"):
             for done in range(11):
                 run.progress(phase, done, 10)
@@ -120,10 +115,10 @@ def test_progress_emits_the_begin_and_end_of_each_phase_at_once() -> None:
     assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
 
 
-def test_an_incumbent_is_emitted_when_it_changes() -> None:
+def test_an_incumbent_is_emitted_when_it_changes():
     watch = Watch()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         for objective, bound in ((None, 9), (5, 9), (5, 9), (5, 8), (8, 8)):
             run.incumbent(objective, bound)
 
@@ -132,10 +127,10 @@ def test_an_incumbent_is_emitted_when_it_changes() -> None:
     assert emitted == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
 
 
-def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in_the_end() -> None:
+def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in_the_end():
     watch = Watch()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         for value in range(50, 0, -1):
             run.incumbent(value, 0, np.array([value, 7]))
         run.incumbent(1, 1, np.array([1, 7]))  # a better bound alone
@@ -153,7 +148,7 @@ def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in
     assert emitted[-1].objective == 0
 
 
-def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in() -> None:
+def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in():
     watch = Watch()
     result = engine.solve(LONG, on_event=watch, time_limit=0.4, slice_seconds=0.05)
     assert result.status == Status.TIME_LIMIT
@@ -163,7 +158,7 @@ def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in() -> None:
     assert len([time for time in ends.values() if time > 0.4]) <= 1
 
 
-def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
+def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them():
     watch = Watch()
     with engine.Engine() as owner:
         began = time.monotonic()
@@ -173,7 +168,7 @@ def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
         paused_at = time.monotonic()
         run.pause()
         assert run.state == "paused"
-        wait_until(lambda: run._control._waiters, "the solver did not wait")  # type: ignore[attr-defined]
+        wait_until(lambda: run._control._waiters, "the solver did not wait")
         run.notice("all that came before has been delivered")
         wait_until(lambda: watch.of(events.Notice))
         emitted, clock = len(watch), run.elapsed
@@ -190,7 +185,7 @@ def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
     assert [event.state for event in watch.of(events.StateChanged)] == ["paused", "running"]
 
 
-def test_what_is_asked_before_a_run_has_started_follows_its_first_event() -> None:
+def test_what_is_asked_before_a_run_has_started_follows_its_first_event():
     first, second = Watch(), Watch()
     with engine.Engine() as owner:
         before = owner.start(LONG, on_event=first)
@@ -207,7 +202,7 @@ def test_what_is_asked_before_a_run_has_started_follows_its_first_event() -> Non
     assert [event.time for event in second] == sorted(event.time for event in second)
 
 
-def test_stop_keeps_the_best_so_far_even_from_a_pause() -> None:
+def test_stop_keeps_the_best_so_far_even_from_a_pause():
     watch = Watch()
     with engine.Engine() as owner:
         run = owner.start(LONG, on_event=watch)
@@ -222,7 +217,7 @@ def test_stop_keeps_the_best_so_far_even_from_a_pause() -> None:
     assert result.counters["counted"] > 0
 
 
-def test_an_engine_that_closes_stops_its_runs() -> None:
+def test_an_engine_that_closes_stops_its_runs():
     watch = Watch()
     with engine.Engine() as owner:
         runs = [owner.start(LONG, on_event=watch), owner.start(LONG)]
@@ -233,7 +228,7 @@ def test_an_engine_that_closes_stops_its_runs() -> None:
     assert second.objective is None
 
 
-def test_runs_of_one_engine_take_turns_on_their_own_clocks() -> None:
+def test_runs_of_one_engine_take_turns_on_their_own_clocks():
     with engine.Engine() as owner:
         began = time.monotonic()
         first = owner.start(Counting(500))
@@ -246,7 +241,7 @@ def test_runs_of_one_engine_take_turns_on_their_own_clocks() -> None:
     assert 0 < result.seconds < time.monotonic() - began - before
 
 
-def test_wait_ends_after_its_timeout() -> None:
+def test_wait_ends_after_its_timeout():
     with engine.Engine() as owner:
         run = owner.start(LONG)
         with pytest.raises(TimeoutError, match=r"has not ended after 0\.01 s"):
@@ -254,11 +249,11 @@ def test_wait_ends_after_its_timeout() -> None:
         assert not run.join(0.01)
 
 
-def test_an_observer_that_raises_is_dropped_and_reported() -> None:
+def test_an_observer_that_raises_is_dropped_and_reported():
     watch = Watch()
     calls = []
 
-    def clumsy(event: events.Event) -> None:
+    def clumsy(event):
         calls.append(event)
         if isinstance(event, events.Progress):
             raise ValueError("I spilled it")
@@ -273,11 +268,11 @@ def test_an_observer_that_raises_is_dropped_and_reported() -> None:
     assert len(watch.of(events.Progress)) > 1
 
 
-def test_an_observer_may_stop_its_run() -> None:
-    box: list[Run] = []
+def test_an_observer_may_stop_its_run():
+    box = []
     ready = threading.Event()
 
-    def observer(event: events.Event) -> None:
+    def observer(event):
         if isinstance(event, events.Progress):
             ready.wait(PATIENCE)
             box[0].stop()
@@ -291,7 +286,7 @@ def test_an_observer_may_stop_its_run() -> None:
 @pytest.mark.parametrize(
     ("trouble", "error", "code"), [("device", "DeviceError", 3), ("audit", "AuditError", 4), ("bug", "KeyError", 1)]
 )
-def test_a_failure_is_the_last_event_and_is_raised(trouble: str, error: str, code: int) -> None:
+def test_a_failure_is_the_last_event_and_is_raised(trouble, error, code):
     watch = Watch()
     with pytest.raises(Exception, match=r"abacus|miscounted|bead") as caught:
         engine.solve(Counting(100), on_event=watch, trouble=trouble)
@@ -301,7 +296,7 @@ def test_a_failure_is_the_last_event_and_is_raised(trouble: str, error: str, cod
     assert (watch[-1].error, watch[-1].exit_code) == (error, code)
 
 
-def test_after_a_device_failed_the_next_run_has_new_devices() -> None:
+def test_after_a_device_failed_the_next_run_has_new_devices():
     with engine.Engine() as owner:
         broken = owner.start(Counting(100), trouble="device")
         queued = owner.start(Counting(100))
@@ -312,11 +307,11 @@ def test_after_a_device_failed_the_next_run_has_new_devices() -> None:
         assert len(queued.pool) == 1
 
 
-def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch):
     wait = Run.wait
     pressed = []
 
-    def interrupted(run: Run, timeout: float | None = None) -> Result:
+    def interrupted(run, timeout=None):
         if not pressed:
             pressed.append(True)
             wait_until(lambda: run.elapsed > 0.03)
@@ -327,23 +322,23 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     assert engine.solve(LONG).status == Status.INTERRUPTED
 
 
-def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch):
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: pytest.fail("looked for a device"))
     with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
         engine.solve(LONG, stile="plain")
     with pytest.raises(engine.errors.InputError, match="no solver takes a int"):
-        engine.solve(3)  # type: ignore[arg-type]
+        engine.solve(3)
 
 
-def test_devices_are_named_and_may_be_named_twice() -> None:
+def test_devices_are_named_and_may_be_named_twice():
     with engine.Engine("opencl", ["abacus", "opencl:0"]) as owner:
         assert owner.solve(Counting(10)).devices == ("opencl:0", "opencl:0#2")
     with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
         engine.solve(Counting(10), devices=["opencl:3"])
 
 
-def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path: Path) -> None:
-    def stopped(run: Run) -> None:
+def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path):
+    def stopped(run):
         raise StopRequested(Status.INTERRUPTED)
 
     watch = Watch()
@@ -353,10 +348,10 @@ def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path: 
     assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))
 
 
-def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_path: Path) -> None:
-    outcomes: list[str] = []
+def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_path):
+    outcomes = []
 
-    def begin(owner: engine.Engine, folder: Path) -> None:
+    def begin(owner, folder):
         try:
             outcomes.append(str(owner.start(Counting(50), run_folder=folder).wait(PATIENCE).status))
         except engine.InputError as error:

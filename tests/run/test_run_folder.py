@@ -1,10 +1,7 @@
 """Run folders: whole at any moment, and enough to go on from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +15,10 @@ from engine.util.files import write_whole
 from tests.support import counting
 from tests.support.counting import Counting
 
-DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
+DESCRIPTION = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
 
-def test_a_folder_gives_back_what_it_was_given(tmp_path: Path) -> None:
+def test_a_folder_gives_back_what_it_was_given(tmp_path):
     made = RunFolder.create(tmp_path / "a" / "b", Counting(7, "sept"), DESCRIPTION)
     again = RunFolder.open(made.path)
     assert again.description["options"] == {"step": 3}
@@ -34,11 +31,11 @@ def test_a_folder_gives_back_what_it_was_given(tmp_path: Path) -> None:
     assert list(again.events()) == []
 
 
-def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     seen = []
     rename = os.rename
 
-    def watched(source: Any, target: Any) -> None:
+    def watched(source, target):
         seen.append(sorted(path.name for path in Path(source).iterdir()))
         assert not Path(target).exists()
         rename(source, target)
@@ -48,7 +45,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     RunFolder.create(tmp_path / "empty", Counting(7), DESCRIPTION)
     assert seen == [["problem.npz", "run.toml"]]
 
-    def broken(*_: Any) -> None:
+    def broken(*_):
         raise OSError("no room")
 
     monkeypatch.setattr("engine.runs.folder.run_folder.os.rename", broken)
@@ -57,7 +54,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
-def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     monkeypatch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
@@ -67,11 +64,11 @@ def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path: Path, mo
     assert (tmp_path / "full" / "thesis.txt").read_text() == "mine"
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_replaced_whole(tmp_path, monkeypatch):
     path = tmp_path / "x.json"
     write_whole(path, b"old")
 
-    def broken(*_: Any) -> None:
+    def broken(*_):
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
@@ -82,26 +79,25 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.json"]
 
 
-def replaced(path: Path, before: str, after: str) -> None:
+def replaced(path, before, after):
     text = path.read_text()
     assert before in text
     path.write_text(text.replace(before, after))
 
 
-def umask() -> int:
+def umask():
     present = os.umask(0o22)
     os.umask(present)
     return present
 
 
-def test_the_last_two_checkpoints_are_kept_and_the_newest_is_used(tmp_path: Path) -> None:
+def test_the_last_two_checkpoints_are_kept_and_the_newest_is_used(tmp_path):
     folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
     for at in range(3):
         folder.save_checkpoint(Checkpoint({"at": np.array([at])}, {"total": np.int64(at), "name": "é"}, at / 2))
     (folder.path / ".checkpoint-000003.npz-0123abcd").write_bytes(b"cut sh")
     RunFolder.open(folder.path).save_checkpoint(Checkpoint({"at": np.array([9])}, {"total": 9}, 4.5))
     kept = RunFolder.open(folder.path).checkpoint()
-    assert kept is not None
     assert (kept.arrays["at"].tolist(), kept.state, kept.elapsed) == ([9], {"total": 9}, 4.5)
     assert (folder.path / "run.toml").stat().st_mode & 0o777 == 0o666 & ~umask()
     names = sorted(path.name for path in folder.path.iterdir())
@@ -109,22 +105,21 @@ def test_the_last_two_checkpoints_are_kept_and_the_newest_is_used(tmp_path: Path
     assert names == [*kept_files, "problem.npz", "run.toml"]
 
 
-def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path, monkeypatch):
     folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
     folder.save_checkpoint(Checkpoint({"at": np.array(1)}, {}, 1.0))
 
-    def killed(*_: Any) -> None:
+    def killed(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("engine.runs.folder.storage.write_whole", killed)
     with pytest.raises(KeyboardInterrupt):
         folder.save_checkpoint(Checkpoint({"at": np.array(2)}, {}, 2.0))
     kept = RunFolder.open(folder.path).checkpoint()
-    assert kept is not None
     assert (int(kept.arrays["at"]), kept.elapsed) == (1, 1.0)
 
 
-def test_events_are_readable_after_a_line_was_cut_short(tmp_path: Path) -> None:
+def test_events_are_readable_after_a_line_was_cut_short(tmp_path):
     engine.solve(Counting(100), run_folder=tmp_path / "r")
     folder = RunFolder.open(tmp_path / "r")
     whole = list(folder.events())
@@ -153,25 +148,25 @@ def test_events_are_readable_after_a_line_was_cut_short(tmp_path: Path) -> None:
         (lambda path: (path / "checkpoint-000001.npz").unlink(), "checkpoint-000001.npz is missing; begin again"),
     ],
 )
-def test_a_damaged_folder_is_one_sentence(spoil: Any, message: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_one_sentence(spoil, message, tmp_path):
     engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
     spoil(tmp_path / "r")
     with pytest.raises(RunFolderError, match=message):
         engine.resume(tmp_path / "r")
 
 
-def test_a_run_that_has_ended_gives_its_result_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_has_ended_gives_its_result_again(tmp_path, monkeypatch):
     first = engine.solve(Counting(10), seed=3, run_folder=tmp_path / "r")
     recorded = (tmp_path / "r" / "events.jsonl").read_bytes()
     monkeypatch.setattr(counting, "solve", lambda *_: pytest.fail("solved again"))
-    seen: list[events.Event] = []
+    seen = []
     again = engine.resume(tmp_path / "r", on_event=seen.append)
     assert again.to_dict() == first.to_dict()
     assert [event.type for event in seen] == ["started", "notice", "finished"]
     assert (tmp_path / "r" / "events.jsonl").read_bytes() == recorded
 
 
-def test_a_run_killed_between_its_result_and_its_exit_gets_its_last_event(tmp_path: Path) -> None:
+def test_a_run_killed_between_its_result_and_its_exit_gets_its_last_event(tmp_path):
     engine.solve(Counting(10), run_folder=tmp_path / "r")
     file = tmp_path / "r" / "events.jsonl"
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
@@ -179,13 +174,13 @@ def test_a_run_killed_between_its_result_and_its_exit_gets_its_last_event(tmp_pa
     assert [event.type for event in RunFolder.open(tmp_path / "r").events()][-1] == "finished"
 
 
-def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path):
     target = 600
     first = engine.solve(
         Counting(target), seed=5, run_folder=tmp_path / "r", time_limit=0.1, devices=["opencl:0", "opencl:0"]
     )
     assert first.status == Status.TIME_LIMIT
-    seen: list[events.Event] = []
+    seen = []
     second = engine.resume(tmp_path / "r", time_limit=0.2, on_event=seen.append)
     assert second.status == Status.TIME_LIMIT
     assert second.devices == ("opencl:0", "opencl:0#2")
@@ -204,19 +199,19 @@ def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) 
     assert recorded[-1].type == "finished"
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path) -> None:
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
     RunFolder.create(tmp_path / "r", Counting(50), DESCRIPTION)
     result = engine.resume(tmp_path / "r")
     assert result.objective == counting.expected(50, seed=1)
 
 
-def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(RunFolder, "save_checkpoint", full)
     monkeypatch.setattr(RunFolder, "save_result", full)
-    seen: list[events.Event] = []
+    seen = []
     result = engine.solve(Counting(100), run_folder=tmp_path / "r", checkpoint_interval=0.02, on_event=seen.append)
     assert result.status == Status.OPTIMAL
     notices = [event.message for event in seen if isinstance(event, events.Notice)]

@@ -1,9 +1,5 @@
 """Schemas: every departure of a result or checkpoint from its declaration is named."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -40,12 +36,12 @@ SCHEMA = Schema(
 )
 
 
-def arrays(**changes: Any) -> dict[str, Any]:
+def arrays(**changes):
     found = {"edges": np.zeros((3, 2), np.int64), "weights": np.ones(3, np.float32), "history": np.ones((4, 2))}
     return {name: array for name, array in (found | changes).items() if array is not None}
 
 
-def test_a_result_as_declared_passes_and_its_columns_are_read_by_name() -> None:
+def test_a_result_as_declared_passes_and_its_columns_are_read_by_name():
     SCHEMA.check_result(arrays(), {"nodes": 3})
     SCHEMA.check_result(arrays(names=np.array(["a"]), history=None), {"nodes": np.int64(3)})
     result = Result(Status.OPTIMAL, 1, 1, None, arrays={"history": np.array([[0.0, 5.0], [1.0, 7.0]])})
@@ -71,7 +67,7 @@ def test_a_result_as_declared_passes_and_its_columns_are_read_by_name() -> None:
         ({}, {"nodes": "many"}, "the counter 'nodes' must be a number; got 'many'"),
     ],
 )
-def test_each_departure_of_a_result_is_named(changes: Any, counters: Any, message: str) -> None:
+def test_each_departure_of_a_result_is_named(changes, counters, message):
     with pytest.raises(SchemaError, match=message):
         SCHEMA.check_result(arrays(**changes), counters)
 
@@ -93,10 +89,9 @@ def test_each_departure_of_a_result_is_named(changes: Any, counters: Any, messag
         (np.zeros(4, np.int32), None, [], "the value 'state': "),
     ],
 )
-def test_a_checkpoint_is_checked_with_its_state(row: Any, walk: Any, state: Any, message: str | None) -> None:
+def test_a_checkpoint_is_checked_with_its_state(row, walk, state, message):
     given = {name: array for name, array in (("row", row), ("walk", walk)) if array is not None}
     spec = SCHEMA.checkpoint
-    assert spec is not None
     if message is None:
         assert spec.check(given, state) == State(**state)
     else:

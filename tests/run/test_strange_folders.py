@@ -1,16 +1,12 @@
 """Run folders that somebody has made or changed on purpose: one of our errors, soon, and never much memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import random
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,12 +26,12 @@ CASES = int(os.environ.get("QUINTET_TEST_FUZZ_CASES") or 150)
 
 
 @pytest.fixture
-def stopped(tmp_path: Path) -> Path:
+def stopped(tmp_path):
     engine.solve(Counting(10**9), run_folder=tmp_path / "r", time_limit=0.05)
     return tmp_path / "r"
 
 
-def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def describe(folder, change):
     """Change what ``run.toml`` says, and make its digest right again."""
     file = folder / "run.toml"
     description = tomlkit.parse(file.read_text()).unwrap()
@@ -60,39 +56,39 @@ def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda d: d["settings"].update(devices=[5.5]), "devices"),
     ],
 )
-def test_a_description_that_makes_no_sense_is_one_sentence(change: Any, message: str, stopped: Path) -> None:
+def test_a_description_that_makes_no_sense_is_one_sentence(change, message, stopped):
     describe(stopped, change)
     with pytest.raises(QuintetError, match=message):
         engine.resume(stopped)
 
 
-def problem_file(stopped: Path, content: bytes) -> None:
+def problem_file(stopped, content):
     """Put another ``problem.npz`` in, with its digest."""
     (stopped / "problem.npz").write_bytes(content)
     describe(stopped, lambda d: d["problem"].update(digest=file_digest(stopped / "problem.npz")))
 
 
-def packed(name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> bytes:
+def packed(name, content, compression=zipfile.ZIP_STORED):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", compression) as archive:
         archive.writestr(name, content)
     return stream.getvalue()
 
 
-def header_alone(shape: tuple[int, ...]) -> bytes:
+def header_alone(shape):
     """The beginning of a NumPy file of an array that does not follow."""
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
     return stream.getvalue()
 
 
-def with_objects() -> bytes:
+def with_objects():
     stream = io.BytesIO()
     np.save(stream, np.array([{}]), allow_pickle=True)
     return stream.getvalue()
 
 
-def with_complex_numbers() -> bytes:
+def with_complex_numbers():
     stream = io.BytesIO()
     np.save(stream, np.array(1j))
     return stream.getvalue()
@@ -112,13 +108,13 @@ def with_complex_numbers() -> bytes:
     ],
     ids=["too large", "cut short", "compressed", "objects", "complex", "another name", "no member", "empty"],
 )
-def test_arrays_that_are_none_are_one_sentence(content: bytes, message: str, stopped: Path) -> None:
+def test_arrays_that_are_none_are_one_sentence(content, message, stopped):
     problem_file(stopped, content)
     with pytest.raises(RunFolderError, match=message):
         engine.resume(stopped)
 
 
-def test_json_that_is_deep_or_long_is_one_sentence(stopped: Path) -> None:
+def test_json_that_is_deep_or_long_is_one_sentence(stopped):
     for file in [*stopped.glob("checkpoint-*.json"), stopped / "result.json"]:
         kept = file.read_bytes()
         for content in (b"[" * 200_000, b'{"a":' * 200_000, b"9" * 10_000, b'{"digest": 1}', b"[1]", b"\xff"):
@@ -133,7 +129,7 @@ def test_json_that_is_deep_or_long_is_one_sentence(stopped: Path) -> None:
     assert next(event.type for event in RunFolder.open(stopped).events()) == "started"
 
 
-READS: dict[str, Callable[[Path], object]] = {
+READS = {
     "run.toml": RunFolder.open,
     "problem.npz": lambda path: RunFolder.open(path).problem(),
     "events.jsonl": lambda path: list(RunFolder.open(path).events()),
@@ -145,7 +141,7 @@ READS: dict[str, Callable[[Path], object]] = {
 
 @POSIX
 @pytest.mark.parametrize("name", READS)
-def test_a_pipe_where_a_file_should_be_is_refused_at_once(name: str, stopped: Path) -> None:
+def test_a_pipe_where_a_file_should_be_is_refused_at_once(name, stopped):
     (stopped / name).unlink()
     os.mkfifo(stopped / name)  # to open it would wait for somebody who writes
     with pytest.raises(RunFolderError, match=f"{name} cannot be read: it is no regular file"):
@@ -156,7 +152,7 @@ def test_a_pipe_where_a_file_should_be_is_refused_at_once(name: str, stopped: Pa
 
 
 @pytest.mark.parametrize("name", ["run.toml", "result.json"])
-def test_a_file_of_any_size_is_refused_before_it_is_read(name: str, stopped: Path) -> None:
+def test_a_file_of_any_size_is_refused_before_it_is_read(name, stopped):
     os.truncate(stopped / name, 1 << 40)  # which takes no room on the disk
     with pytest.raises(RunFolderError, match=f"{name} cannot be read: it is larger than"):
         RunFolder.open(stopped).result()
@@ -164,7 +160,7 @@ def test_a_file_of_any_size_is_refused_before_it_is_read(name: str, stopped: Pat
 
 @POSIX
 @pytest.mark.parametrize("name", ["run.lock", "events.jsonl"])
-def test_a_run_writes_to_no_file_that_its_folder_links_to(name: str, stopped: Path, tmp_path: Path) -> None:
+def test_a_run_writes_to_no_file_that_its_folder_links_to(name, stopped, tmp_path):
     (tmp_path / "precious").write_text("precious")
     (stopped / name).unlink(missing_ok=True)
     (stopped / name).symlink_to(tmp_path / "precious")
@@ -174,7 +170,7 @@ def test_a_run_writes_to_no_file_that_its_folder_links_to(name: str, stopped: Pa
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_is_read_only_is_one_sentence(stopped: Path) -> None:
+def test_a_folder_that_is_read_only_is_one_sentence(stopped):
     stopped.chmod(0o500)
     try:
         with pytest.raises(RunFolderError, match="cannot write to the run folder"):
@@ -183,7 +179,7 @@ def test_a_folder_that_is_read_only_is_one_sentence(stopped: Path) -> None:
         stopped.chmod(0o700)
 
 
-def mutated(content: bytes, moments: random.Random) -> bytes:
+def mutated(content, moments):
     """A file with some of its bytes changed, moved, repeated, or gone."""
     data = bytearray(content)
     for _ in range(moments.randint(1, 4)):
@@ -200,7 +196,7 @@ def mutated(content: bytes, moments: random.Random) -> bytes:
     return bytes(data)
 
 
-def test_mutants_of_every_file_are_refused_or_read(stopped: Path, tmp_path: Path) -> None:
+def test_mutants_of_every_file_are_refused_or_read(stopped, tmp_path):
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(SEED)
     names = sorted(path.name for path in stopped.iterdir())
@@ -222,7 +218,7 @@ def test_mutants_of_every_file_are_refused_or_read(stopped: Path, tmp_path: Path
         shutil.rmtree(path)
 
 
-def _sign(file: Path) -> None:
+def _sign(file):
     try:
         content = json.loads(file.read_bytes())
         content.pop("digest", None)
@@ -233,7 +229,7 @@ def _sign(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "x" * 300, "run.toml/r"])
-def test_names_that_no_folder_can_have_are_one_sentence(name: str, stopped: Path, monkeypatch: Any) -> None:
+def test_names_that_no_folder_can_have_are_one_sentence(name, stopped, monkeypatch):
     monkeypatch.chdir(stopped)
     for call in (
         lambda: engine.solve(Counting(3), run_folder=name),
@@ -245,14 +241,14 @@ def test_names_that_no_folder_can_have_are_one_sentence(name: str, stopped: Path
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 50_000, "a = " + "{a=" * 5_000, "seed = " + "9" * 5_000, "\x00"])
-def test_a_configuration_that_is_deep_or_long_is_one_sentence(text: str, tmp_path: Path) -> None:
+def test_a_configuration_that_is_deep_or_long_is_one_sentence(text, tmp_path):
     (tmp_path / "q.toml").write_text(text)
     with pytest.raises(OptionError, match=r"q\.toml is not a TOML file"):
         config.resolve(file=tmp_path / "q.toml")
 
 
-def test_observers_that_cannot_be_called_are_one_sentence(tmp_path: Path) -> None:
+def test_observers_that_cannot_be_called_are_one_sentence(tmp_path):
     for observer in (5, [print, 5], "print"):
         with pytest.raises(OptionError, match="on_event must be a callable"):
-            engine.solve(Counting(3), on_event=observer, run_folder=tmp_path / "r")  # type: ignore[arg-type]
+            engine.solve(Counting(3), on_event=observer, run_folder=tmp_path / "r")
     assert not (tmp_path / "r").exists()

@@ -1,20 +1,13 @@
 """A run ends at its limit whatever its solver is doing, and what the solver does later changes nothing."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine import events
 from engine.base.result import Result, Status
-from engine.devices import DevicePool
 from engine.runs.attempt import GRACE, LONGEST_GRACE, is_overdue
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.question import Fresh, Question
@@ -25,7 +18,7 @@ from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
-def phase() -> Iterator[threading.Event]:
+def phase():
     """What a phase that cannot be interrupted waits for; it ends with the test at the latest."""
     end = threading.Event()
     yield end
@@ -33,17 +26,15 @@ def phase() -> Iterator[threading.Event]:
 
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def hurried(monkeypatch):
     """Runs that leave a solver as soon as they are overdue."""
     monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
 
 
-def run_in(
-    pool: DevicePool, solve: Callable[[Run], Result | None], time_limit: float | None = None, **arguments: Any
-) -> Run:
+def run_in(pool, solve, time_limit=None, **arguments):
     """A started run of a solver made of one function."""
 
-    def call(problem: Any, options: Any, pool: Any, run: Run) -> Result:
+    def call(problem, options, pool, run):
         return solve(run) or Result(Status.OPTIMAL, 1, 1, None)
 
     solver = replace(counting.SOLVER, solve=call)
@@ -51,23 +42,23 @@ def run_in(
     return Run(question, pool, Fresh(), **arguments).start()
 
 
-def waiting(phase: threading.Event) -> None:
+def waiting(phase):
     """What a solver does that does not notice the end of its run."""
     phase.wait(PATIENCE)
 
 
 @pytest.fixture
-def pool(phase: threading.Event) -> Iterator[DevicePool]:
+def pool(phase):
     with engine.Engine() as owner:
         yield owner._open()
         phase.set()
 
 
-def test_a_phase_that_cannot_be_interrupted_does_not_hold_the_run(pool: DevicePool, phase: threading.Event) -> None:
-    emitted: list[events.Event] = []
+def test_a_phase_that_cannot_be_interrupted_does_not_hold_the_run(pool, phase):
+    emitted = []
     late = threading.Event()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         run.progress("building", 0, 1)
         phase.wait(PATIENCE)
         run.incumbent(3, 4)
@@ -86,10 +77,10 @@ def test_a_phase_that_cannot_be_interrupted_does_not_hold_the_run(pool: DevicePo
     assert (run.wait() is result, len(emitted)) == (True, count)
 
 
-def test_the_best_that_was_reported_is_the_answer(pool: DevicePool, phase: threading.Event) -> None:
+def test_the_best_that_was_reported_is_the_answer(pool, phase):
     found = np.array([2, 1, 0])
 
-    def solve(run: Run) -> None:
+    def solve(run):
         run.incumbent(9, 5, np.array([0, 1, 2]))
         run.incumbent(7, 5, found)
         run.incumbent(7, 6)
@@ -98,12 +89,11 @@ def test_the_best_that_was_reported_is_the_answer(pool: DevicePool, phase: threa
 
     result = run_in(pool, solve, time_limit=0.01).wait(PATIENCE)
     assert (result.objective, result.bound, result.reason) == (7, 6, "")
-    assert result.solution is not None
     assert result.solution.tolist() == [2, 1, 0]
 
 
-def test_what_a_solver_offers_goes_before_that(pool: DevicePool, phase: threading.Event) -> None:
-    def solve(run: Run) -> None:
+def test_what_a_solver_offers_goes_before_that(pool, phase):
+    def solve(run):
         run.incumbent(9, 5)
         run.offer(lambda status: Result(status, 8, 5, np.array([1]), counters={"steps": 3}))
         phase.wait(PATIENCE)
@@ -111,7 +101,7 @@ def test_what_a_solver_offers_goes_before_that(pool: DevicePool, phase: threadin
     result = run_in(pool, solve, time_limit=0.01).wait(PATIENCE)
     assert (result.status, result.objective, result.counters) == (Status.TIME_LIMIT, 8, {"steps": 3})
 
-    def solve_badly(run: Run) -> None:
+    def solve_badly(run):
         run.incumbent(9, 5)
         run.offer(lambda status: Result(status, [].pop(), 5, None))
         phase.wait(PATIENCE)
@@ -119,13 +109,11 @@ def test_what_a_solver_offers_goes_before_that(pool: DevicePool, phase: threadin
     assert run_in(pool, solve_badly, time_limit=0.01).wait(PATIENCE).objective == 9
 
 
-def test_a_solver_that_is_left_writes_nothing_and_its_error_is_nobodys(
-    pool: DevicePool, phase: threading.Event, tmp_path: Path
-) -> None:
+def test_a_solver_that_is_left_writes_nothing_and_its_error_is_nobodys(pool, phase, tmp_path):
     folder = RunFolder.create(tmp_path / "run", Counting(1), {"solver": "counting"})
     folder.acquire()
 
-    def solve(run: Run) -> None:
+    def solve(run):
         phase.wait(PATIENCE)
         run.save_checkpoint({}, {})
         raise ValueError("late")
@@ -139,7 +127,7 @@ def test_a_solver_that_is_left_writes_nothing_and_its_error_is_nobodys(
     assert run.error is None
 
 
-def test_an_engine_closes_at_once_and_its_devices_when_the_solver_has_ended(phase: threading.Event) -> None:
+def test_an_engine_closes_at_once_and_its_devices_when_the_solver_has_ended(phase):
     owner = engine.Engine()
     pool = owner._open()
     members = list(pool.members)
@@ -156,7 +144,7 @@ def test_an_engine_closes_at_once_and_its_devices_when_the_solver_has_ended(phas
     assert pool.members == []
 
 
-def test_the_next_run_of_an_engine_begins_when_the_one_before_has_ended(phase: threading.Event) -> None:
+def test_the_next_run_of_an_engine_begins_when_the_one_before_has_ended(phase):
     with engine.Engine() as owner:
         run_in(owner._open(), lambda run: waiting(phase), time_limit=0.01).wait(PATIENCE)
         following = owner.start(Counting(5), time_limit=PATIENCE)
@@ -165,7 +153,7 @@ def test_the_next_run_of_an_engine_begins_when_the_one_before_has_ended(phase: t
         assert following.wait(PATIENCE).status == "optimal"
 
 
-def test_a_solver_has_a_moment_of_its_own_cpu_time_to_notice() -> None:
+def test_a_solver_has_a_moment_of_its_own_cpu_time_to_notice():
     assert not is_overdue(0.5 * GRACE, 2 * GRACE)  # two threads at work
     assert is_overdue(GRACE, GRACE)
     assert not is_overdue(2 * GRACE, 0.5 * GRACE)  # a busy machine

@@ -1,12 +1,9 @@
 """Opening a run or an instance executes nothing that the user has not allowed."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +22,7 @@ class Mine(Counting):
 
 
 @pytest.fixture
-def run_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run_of_mine(tmp_path, monkeypatch):
     """A run on a class of a user's own, in a process that has not loaded it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -39,16 +36,16 @@ def run_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "r"
 
 
-def forget() -> None:
+def forget():
     sys.modules.pop("quintet_problem_mine_for_trust", None)
 
 
-def executed() -> bool:
+def executed():
     return Path("executed.txt").exists()
 
 
-def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine: Path) -> None:
-    openings: list[Any] = [
+def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine):
+    openings = [
         lambda: RunFolder.open(run_of_mine).problem(),
         lambda: read_problem(run_of_mine),
         lambda: engine.resume(run_of_mine),
@@ -58,16 +55,14 @@ def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine: Pa
             opening()
     RunFolder.open(run_of_mine).result()
     code = foreign_code(run_of_mine)
-    assert code is not None
     assert (code.kind, code.where, code.text) == ("Python", str(Path("mine_for_trust.py").absolute()), SOURCE)
     assert not executed()
     assert engine.resume(run_of_mine, trust=True).objective is not None
     assert executed()
 
 
-def test_what_was_allowed_is_remembered_for_exactly_that_code(run_of_mine: Path) -> None:
+def test_what_was_allowed_is_remembered_for_exactly_that_code(run_of_mine):
     code = foreign_code(run_of_mine)
-    assert code is not None
     remember(code)
     assert foreign_code(run_of_mine) is None
     assert executed()
@@ -79,7 +74,7 @@ def test_what_was_allowed_is_remembered_for_exactly_that_code(run_of_mine: Path)
     assert not executed()
 
 
-def test_a_damaged_memory_of_what_was_allowed_allows_nothing(run_of_mine: Path, tmp_path: Path) -> None:
+def test_a_damaged_memory_of_what_was_allowed_allows_nothing(run_of_mine, tmp_path):
     read_problem(run_of_mine, trust=True)
     forget()
     (memory,) = (tmp_path / "data").rglob("trusted.json")
@@ -89,7 +84,7 @@ def test_a_damaged_memory_of_what_was_allowed_allows_nothing(run_of_mine: Path, 
         read_problem(run_of_mine)
 
 
-def test_a_module_that_no_file_names_is_not_imported(run_of_mine: Path) -> None:
+def test_a_module_that_no_file_names_is_not_imported(run_of_mine):
     folder = RunFolder.open(run_of_mine)
     folder.description["problem"] = {**folder.description["problem"], "module": "mine_for_trust"}
     del folder.description["problem"]["file"]
@@ -102,7 +97,7 @@ def test_a_module_that_no_file_names_is_not_imported(run_of_mine: Path) -> None:
         folder.problem(trust=True)
 
 
-def test_a_snippet_in_a_file_asks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snippet_in_a_file_asks_too(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     file = tmp_path / "x.boa"
     file.write_text("boa snippet n=20\nfor (int i = 0; i < N; i++) fitness += BIT(i);\n")

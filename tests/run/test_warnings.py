@@ -1,10 +1,7 @@
 """What a user must know of an answer is a Python warning of a class of ours, besides the notice to observers."""
 
-from __future__ import annotations
-
 import html
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -13,14 +10,14 @@ from engine import events
 from tests.support.counting import Counting
 
 
-def test_what_a_user_must_know_is_a_python_warning_at_their_own_line() -> None:
-    def fails(event: events.Event) -> None:
+def test_what_a_user_must_know_is_a_python_warning_at_their_own_line():
+    def fails(event):
         raise ValueError("no room for beads")
 
     with pytest.warns(engine.ObserverWarning, match="no room for beads") as caught:
         engine.solve(Counting(20), on_event=fails)
     assert [warning.filename for warning in caught] == [__file__]
-    watch: list[events.Event] = []
+    watch = []
     with engine.Engine() as owner:
         run = owner.start(Counting(20), on_event=[fails, watch.append])
         assert run.outcome().status == "optimal"
@@ -32,19 +29,19 @@ def test_what_a_user_must_know_is_a_python_warning_at_their_own_line() -> None:
             assert run.wait().status == "optimal", "the same warning is not issued twice"
 
 
-def test_an_observer_that_fails_at_the_last_event_is_a_warning_too() -> None:
-    def fails(event: events.Event) -> None:
+def test_an_observer_that_fails_at_the_last_event_is_a_warning_too():
+    def fails(event):
         if event.type == "finished":
             raise ValueError("too late")
 
-    watch: list[events.Event] = []
+    watch = []
     with pytest.warns(engine.ObserverWarning, match="too late"):
         engine.solve(Counting(20), on_event=[fails, watch.append])
     assert watch[-1].type == "finished"
 
 
-def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path: Path) -> None:
-    def fails(event: events.Event) -> None:
+def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path):
+    def fails(event):
         raise ValueError("no room for <beads>")
 
     with pytest.warns(engine.ObserverWarning):

@@ -1,7 +1,5 @@
 """What the tests of the desktop app have to do with: whether Qt can be loaded, the samples, the counting solver."""
 
-from __future__ import annotations
-
 from tests.support import counting
 from tests.support.environment import ROOT
 

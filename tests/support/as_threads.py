@@ -5,19 +5,15 @@ that most races cannot be seen there. Groups run one after another: races betwee
 array in local or private memory is an error too (-fsanitize=bounds).
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from engine.devices.kernels.program import signatures
 from engine.devices.kernels.templates import render
@@ -28,9 +24,7 @@ _FLAGS = ("-std=c++17", "-O1", "-g1", "-w", "-fpermissive", "-pthread", "-fsanit
 _PLACE = re.compile(r"#0 .*?([\w/]+\.mako:\d+)")
 
 
-def races(
-    folder: Path, template: str, constants: dict[str, Any], kernel: str, grid: int, block: int, **arguments: Any
-) -> tuple[set[str], dict[str, NDArray[Any]]]:
+def races(folder, template, constants, kernel, grid, block, **arguments):
     """Run a kernel; the lines of templates in which work-items raced, and the buffers afterwards.
 
     Parameters
@@ -65,7 +59,7 @@ def races(
     return set(_PLACE.findall(report)), found
 
 
-def _sanitized(program: Path) -> str:
+def _sanitized(program):
     """What ThreadSanitizer reports of a program."""
     options = {"TSAN_OPTIONS": "exitcode=0 halt_on_error=0"}
     done = subprocess.run(
@@ -79,7 +73,7 @@ def _sanitized(program: Path) -> str:
 
 
 @functools.cache
-def _compiler() -> str:
+def _compiler():
     """g++ with ThreadSanitizer; without it the test is skipped."""
     compiler = shutil.which("g++")
     tried = compiler and subprocess.run(

@@ -1,12 +1,8 @@
 """Slurm's commands, as scripts that run jobs as processes of this host."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +28,7 @@ exit 1
 
 
 @contextlib.contextmanager
-def slurm(folder: Path, late: float = 0.0, refuses: bool = False) -> Iterator[Path]:
+def slurm(folder, late=0.0, refuses=False):
     """Have ``sbatch`` and ``scancel`` on the path; jobs start in the folder ``/``, some seconds late.
 
     Parameters

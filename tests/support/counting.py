@@ -1,18 +1,14 @@
 """A solver that counts in slices, on a device that is not there: what the machinery around solvers is tested with."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 import engine.devices.pool.pool  # noqa: F401 - patched below
@@ -24,7 +20,6 @@ from engine.devices import Capabilities, DeviceInfo, selection
 from engine.devices.backends import backends
 from engine.errors import AuditError, DeviceError, ProblemError
 from engine.events import Started
-from engine.runs.run import Run
 from engine.solvers import discover
 
 QUINTET = [sys.executable, "-W", "error", "-m", "tests.support.quintet_counting"]
@@ -39,14 +34,14 @@ class Counting(Problem):
     kind: ClassVar[str] = "counting"
     optimum: int | None = None
 
-    def __init__(self, target: int, name: str = "count") -> None:
+    def __init__(self, target, name="count"):
         if target < 0:
             raise ProblemError(f"target must be at least 0; got {target}")
         self.target = target
         self.name = name
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path):
         words = Path(path).read_text(encoding="utf-8").split()
         if len(words) < 2 or not words[1].lstrip("-").isdigit():
             raise ProblemError("a count must be a whole number", path, 1)
@@ -55,17 +50,17 @@ class Counting(Problem):
         return problem
 
     @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
+    def recognizes(cls, path, head):
         return head.startswith("count ")
 
-    def describe(self) -> str:
+    def describe(self):
         return f"counting to {self.target}"
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self):
         return {"target": np.array(self.target)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+    def from_arrays(cls, arrays, name):
         return cls(int(arrays["target"]), name)
 
 
@@ -79,19 +74,19 @@ class Options(SolverOptions):
     trouble: Literal["none", "device", "audit", "bug"] = Field(default="none", description="How to fail.")
 
 
-def mixed(total: int, number: int, seed: int) -> int:
+def mixed(total, number, seed):
     """The next sum."""
     return (total * 6364136223846793005 + number + seed) % _MODULUS
 
 
-def expected(target: int, seed: int = 0) -> int:
+def expected(target, seed=0):
     total = 0
     for number in range(target):
         total = mixed(total, number, seed)
     return total
 
 
-def solve(problem: Counting, options: Options, pool: Any, run: Run) -> Result:
+def solve(problem, options, pool, run):
     at, total = 0, 0
     if run.restored is not None:
         at = int(run.restored.arrays["at"])
@@ -135,7 +130,7 @@ class GeneratorOptions(BaseModel):
     loud: bool = Field(default=False, description="Whether the name is in capitals.")
 
 
-def _write(problem: Counting, path: Path) -> None:
+def _write(problem, path):
     path.write_text(f"count {problem.target}\n", encoding="utf-8")
 
 
@@ -179,7 +174,7 @@ ABACUS = DeviceInfo(
 )
 
 
-def quiet_surroundings(patch: Any, home: Path) -> None:
+def quiet_surroundings(patch, home):
     """No configuration of this machine, an empty folder to work in, and the counting solver on its abacus."""
     for name in list(os.environ):
         if name.startswith("QUINTET_"):
@@ -191,10 +186,10 @@ def quiet_surroundings(patch: Any, home: Path) -> None:
     install(patch)
 
 
-def install(patch: Any) -> None:
+def install(patch):
     """Put the solver and the device in place, by a ``MonkeyPatch``."""
     patch.setitem(discover(), SOLVER.name, SOLVER)
-    devices: dict[str, list[DeviceInfo]] = {"cuda": [], "opencl": [ABACUS]}
+    devices = {"cuda": [], "opencl": [ABACUS]}
     found = {
         name: dataclasses.replace(backends()[name], list_devices=lambda name=name: devices[name]) for name in devices
     }

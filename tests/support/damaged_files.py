@@ -1,9 +1,5 @@
 """Files of every format, and ways to damage them."""
 
-from __future__ import annotations
-
-import random
-
 FILES = {
     "rows.libsvm": "+1 1:1.5 2:-2\n-1\n-1 1:0.25 2:3e-3 # note\n",
     "program.lp": "min\n obj: x + y\nst\n a: x + 2 y >= 2\nbounds\n x <= 4\nend\n",
@@ -44,7 +40,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-def mutant(data: bytes, rng: random.Random) -> bytes:
+def mutant(data, rng):
     """A file with some bytes changed, removed, repeated or replaced by what readers stumble over."""
     content = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):

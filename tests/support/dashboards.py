@@ -1,28 +1,21 @@
 """Dashboards that are fed the events of recorded runs, and what they show."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
-
-from engine.events import Event, Metric
+from engine.events import Metric
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
-from gui.app.theme import LIGHT, Theme
-from gui.panels import Panel, RunInfo, panel_for
-from gui.plot.live import LivePlot
+from gui.app.theme import LIGHT
+from gui.panels import RunInfo, panel_for
 from tests.support.environment import ROOT
 
 RECORDED = ROOT / "samples" / "recorded"
 FOLDERS = sorted(RECORDED.iterdir())
 
 
-def ids(folder: Path) -> str:
+def ids(folder):
     return folder.name
 
 
-def info(folder: Path, solver: str | None = None) -> RunInfo:
+def info(folder, solver=None):
     kept = RunFolder.open(folder)
     name = kept.description["solver"]
     declared = discover()[name]
@@ -30,17 +23,15 @@ def info(folder: Path, solver: str | None = None) -> RunInfo:
     return RunInfo(shown, declared.metrics, kept.problem(), folder, folder.name, schema=declared.schema)
 
 
-def events_of(folder: Path) -> list[Event]:
+def events_of(folder):
     return list(RunFolder.open(folder).events())
 
 
-def batches(events: list[Event], size: int) -> Iterable[list[Event]]:
+def batches(events, size):
     return (events[place : place + size] for place in range(0, len(events), size))
 
 
-def played(
-    qtbot: Any, folder: Path, *, part: float = 1.0, size: int = 100, theme: Theme = LIGHT, solver: str | None = None
-) -> Panel:
+def played(qtbot, folder, *, part=1.0, size=100, theme=LIGHT, solver=None):
     """A panel that has been fed a part of a recorded run, in batches, as it is shown."""
     panel = panel_for(info(folder, solver), theme)
     qtbot.addWidget(panel)
@@ -54,19 +45,19 @@ def played(
     return panel
 
 
-def points(plot: LivePlot, name: str) -> list[tuple[float, float]]:
+def points(plot, name):
     curve = next(curve for curve in plot.curves if curve.name == name)
     return list(zip(*(axis.tolist() for axis in curve.data.points()), strict=True))
 
 
-def values_of(events: list[Event], metric: str, device: str | None) -> list[tuple[float, float]]:
+def values_of(events, metric, device):
     chosen = [e for e in events if isinstance(e, Metric) and (e.name, e.device) == (metric, device)]
     return [(event.time, event.value) for event in chosen]
 
 
-def figure(panel: Panel, key: str) -> Any:
+def figure(panel, key):
     return next(figure for figure in panel.plots() if figure.key == key)
 
 
-def titles(panel: Panel) -> set[str]:
+def titles(panel):
     return {one.key for one in panel.plots()}

@@ -1,11 +1,6 @@
 """A host that is not there: a program ``ssh`` that runs its command on this one."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
-
-import pytest
 
 from tests.support import counting
 from tests.support.environment import with_root
@@ -24,7 +19,7 @@ COMMAND = " ".join(counting.QUINTET)
 """What starts quintet there, with the counting solver."""
 
 
-def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def install(monkeypatch, folder):
     """Put the program on the path; ``folder`` gets the destinations and the id of its last process."""
     folder.mkdir()
     program = folder / "ssh"

@@ -1,11 +1,7 @@
 """Devices that fail in the middle of a run, for tests of every solver."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from engine.devices.graph import GraphQueue, Recording
 from engine.devices.monitor.timeline import ProfiledQueue
@@ -15,19 +11,15 @@ from engine.errors import DeviceError
 __all__ = ["failing", "queues_of_backends"]
 
 
-def queues_of_backends() -> list[type[CommandQueue]]:
+def queues_of_backends():
     """The queues of the backends."""
     return [kind for kind in CommandQueue.__subclasses__() if kind not in (GraphQueue, ProfiledQueue)]
 
 
 @contextlib.contextmanager
 def failing(
-    label: str,
-    *,
-    at_launch: int | None = None,
-    at_allocation: int | None = None,
-    error: Callable[[], Exception] = lambda: DeviceError("the device has fallen off the bus"),
-) -> Iterator[list[int]]:
+    label, *, at_launch=None, at_allocation=None, error=lambda: DeviceError("the device has fallen off the bus")
+):
     """While inside, the k-th launch (or allocation) of one member of a pool fails, and everything after it too.
 
     Parameters
@@ -49,9 +41,9 @@ def failing(
     counts = {"launch": 0, "allocate": 0}
     limits = {"launch": at_launch, "allocate": at_allocation}
     broken = threading.Event()
-    originals: list[tuple[type[CommandQueue], str, Any]] = []
+    originals = []
 
-    def count(name: str, many: int) -> None:
+    def count(name, many):
         if threading.current_thread().name.startswith(thread):
             counts[name] += many
             limit = limits[name]
@@ -60,8 +52,8 @@ def failing(
                 failures[0] += 1
                 raise error()
 
-    def replaced(name: str, original: Any) -> Any:
-        def method(self: CommandQueue, *arguments: Any) -> Any:
+    def replaced(name, original):
+        def method(self, *arguments):
             count(name, 1)
             return original(self, *arguments)
 
@@ -69,7 +61,7 @@ def failing(
 
     play = Recording.play
 
-    def played(self: Recording) -> None:
+    def played(self):
         count("launch", self.launches)
         play(self)
 
@@ -78,10 +70,10 @@ def failing(
             if name in vars(kind):
                 originals.append((kind, name, vars(kind)[name]))
                 setattr(kind, name, replaced(name, vars(kind)[name]))
-    Recording.play = played  # type: ignore[method-assign]
+    Recording.play = played
     try:
         yield failures
     finally:
-        Recording.play = play  # type: ignore[method-assign]
+        Recording.play = play
         for kind, name, original in originals:
             setattr(kind, name, original)

@@ -1,11 +1,8 @@
 """Problems whose arrays have one forged element: each extreme value at each place."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.base.problem import Problem
 from engine.devices import available
 from engine.devices.guarded import VARIABLE
 from engine.errors import KernelBoundsError, QuintetError
@@ -29,12 +25,12 @@ _SQUARE = _RANDOM.integers(1, 20, (5, 5)) * (1 - np.eye(5, dtype=np.int64))
 _TIMES = _RANDOM.integers(1, 20, (3, 5))
 
 
-def _counts(kind: str) -> engine.HorseshoeRegression:
+def _counts(kind):
     y = {"normal": _X[:, 0], "counts": np.arange(12.0) % 4, "ordinal": np.arange(12) % 3}[kind]
     return engine.HorseshoeRegression(_X, y, family=kind)
 
 
-PROBLEMS: dict[str, Problem] = {
+PROBLEMS = {
     "knapsack": engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50),
     "bounded knapsack": engine.Knapsack([60, 100, 120], [10, 20, 30], 50, counts=[2, 1, 3]),
     "multiple choice": engine.MultipleChoiceKnapsack([4, 5, 6, 7], [1, 2, 3, 4], [0, 0, 1, 1], 5),
@@ -75,11 +71,11 @@ class Forgery:
     value: Any
     arrays: dict[str, NDArray[Any]]
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.problem}: {self.array}[{self.place}] = {self.value!r}"
 
 
-def forgeries(name: str, most_places: int = 8) -> Iterator[Forgery]:
+def forgeries(name, most_places=8):
     """Every extreme in the elements of every array, of long ones in some; then arrays of another form, and none."""
     arrays = PROBLEMS[name].to_arrays()
     for key, array in arrays.items():
@@ -99,13 +95,13 @@ def forgeries(name: str, most_places: int = 8) -> Iterator[Forgery]:
         yield Forgery(name, key, -1, "missing", {other: value for other, value in arrays.items() if other != key})
 
 
-def checked() -> dict[str, str]:
+def checked():
     """The environment of a process whose kernels are checked, where they can be: on PoCL."""
     on_pocl = any("Portable Computing Language" in info.platform for info in available("opencl")[0][:1])
     return {**os.environ, **({VARIABLE: "1"} if on_pocl else {})}
 
 
-def _solve_accepted(name: str) -> None:
+def _solve_accepted(name):
     """Solve what the constructor accepts, for a moment each; print what is under way, for the case of a crash."""
     with engine.Engine(backend="opencl") as owner:
         for forgery in forgeries(name):
@@ -122,7 +118,7 @@ def _solve_accepted(name: str) -> None:
                 pass
 
 
-def extremes(array: NDArray[Any]) -> list[Any]:
+def extremes(array):
     if array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
         return [

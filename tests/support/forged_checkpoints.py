@@ -3,8 +3,6 @@
 A run may refuse its checkpoint in a sentence, withhold its answer in one, or give an answer that is right.
 """
 
-from __future__ import annotations
-
 import math
 import queue
 import random
@@ -14,7 +12,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,38 +60,38 @@ class Case:
     believed: tuple[str, ...] = ()
 
 
-def _knapsack() -> Any:
+def _knapsack():
     weights = np.random.default_rng(8).integers(20, 300, 40)
     return engine.Knapsack(weights + np.random.default_rng(9).integers(1, 30, 40), weights, int(weights.sum() // 3))
 
 
-def _choice() -> Any:
+def _choice():
     weights = np.random.default_rng(8).integers(20, 300, 30)
     return engine.MultipleChoiceKnapsack(weights + 9, weights, np.arange(30) // 3, 1200)
 
 
-def _program() -> Any:
+def _program():
     random = np.random.default_rng(3)
     A = random.random((15, 25))
     return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
 
 
-def _tardiness() -> Any:
+def _tardiness():
     times = np.random.default_rng(4).integers(1, 40, 14)
     return engine.Tardiness(times, np.arange(1, 15), np.random.default_rng(5).integers(1, 160, 14))
 
 
-def _regression(family: str) -> Any:
+def _regression(family):
     y = {"normal": _X[:, 0], "counts": np.arange(24.0) % 4, "ordinal": np.arange(24) % 3}[family]
     return engine.HorseshoeRegression(_X, y, family=family)
 
 
-def _pairs() -> Any:
+def _pairs():
     random = np.random.default_rng(6)
     return qubo(40, [(i, j, float(random.integers(-50, 50))) for i in range(40) for j in range(i)])
 
 
-def _sampling(**options: Any) -> dict[str, Any]:
+def _sampling(**options):
     return {"draws": 200, "warmup": 60, "chains": 2, **options}
 
 
@@ -101,7 +99,7 @@ _BITS = {"population": 200, "max_generations": 6, "local_search": "none"}
 
 _FROM_NOTHING = {"ivms": 4, "initial": "infinity"}
 
-CASES: dict[str, Case] = {
+CASES = {
     "rows": Case(_knapsack, {"reduce": False, "variant": "rows"}, 0.3),
     "tiles": Case(_knapsack, {"reduce": False, "variant": "tiles"}),
     "sparse": Case(_knapsack, {"reduce": False, "variant": "sparse"}, believed=("values",)),
@@ -129,11 +127,11 @@ CASES: dict[str, Case] = {
 }
 
 
-def interrupted(name: str, path: Path) -> tuple[RunFolder, Checkpoint, engine.Result]:
+def interrupted(name, path):
     """The folder of the case's run, one of its checkpoints, and its result; the folder's own checkpoint is the last."""
     case, seen = CASES[name], list[Checkpoint]()
 
-    def keep(run: Run, arrays: dict[str, Any], state: Any) -> None:
+    def keep(run, arrays, state):
         values = dict(state if isinstance(state, dict) else state.model_dump())
         if _has_begun(arrays, values):
             seen.append(Checkpoint({key: np.array(array) for key, array in arrays.items()}, values, 1.0))
@@ -149,7 +147,7 @@ def interrupted(name: str, path: Path) -> tuple[RunFolder, Checkpoint, engine.Re
     return RunFolder.open(path), seen[int(case.at * len(seen))], whole
 
 
-def _has_begun(arrays: dict[str, Any], state: dict[str, Any]) -> bool:
+def _has_begun(arrays, state):
     """Whether a checkpoint holds work of the run's own method."""
     if "explored" in arrays:
         return len(arrays["begin"]) > 0 and arrays["explored"].any()
@@ -166,7 +164,7 @@ class Change:
     state: dict[str, Any]
 
 
-def changes(arrays: dict[str, NDArray[Any]], state: dict[str, Any], most_places: int = 6) -> Iterator[Change]:
+def changes(arrays, state, most_places=6):
     """Every extreme in elements of every array and in every scalar; other forms; what is missing."""
     for key, array in arrays.items():
         for what, changed in _changed(array, most_places):
@@ -180,7 +178,7 @@ def changes(arrays: dict[str, NDArray[Any]], state: dict[str, Any], most_places:
         yield Change(what, arrays, changed_state)
 
 
-def _changed(array: NDArray[Any], most_places: int) -> Iterator[tuple[str, NDArray[Any]]]:
+def _changed(array, most_places):
     places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
     for value in extremes(array):
         for place in places:
@@ -203,23 +201,10 @@ def _changed(array: NDArray[Any], most_places: int) -> Iterator[tuple[str, NDArr
             yield f" of {kind}", array.astype(kind)
 
 
-def _changed_scalars(state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _changed_scalars(state):
     numbers = (-(2**70), -(2**31), -1, 0, 1, 3, 10**6, 2**31 - 1, 2**31, 2**40, 2**63, 2**70)
     for key, value in state.items():
-        values: Sequence[Any] = [
-            None,
-            "beads",
-            [],
-            {},
-            True,
-            False,
-            *numbers,
-            math.nan,
-            math.inf,
-            -math.inf,
-            1e300,
-            -0.5,
-        ]
+        values = [None, "beads", [], {}, True, False, *numbers, math.nan, math.inf, -math.inf, 1e300, -0.5]
         for given in values:
             yield f"{key} = {given!r}", state | {key: given}
         yield f"{key} missing", {name: given for name, given in state.items() if name != key}
@@ -234,7 +219,7 @@ def _changed_scalars(state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
     yield "a value more", state | {"beads": 3}
 
 
-def outcomes(name: str, places: int, cases: int | None, seed: int) -> Iterator[tuple[str, str]]:
+def outcomes(name, places, cases, seed):
     """Resume runs from so many changed checkpoints, drawn at random, in another process; each change and its outcome.
 
     ``refused``, ``withheld``, ``right``, ``unfinished`` or ``believed`` (see :class:`Case`); or
@@ -280,12 +265,11 @@ def outcomes(name: str, places: int, cases: int | None, seed: int) -> Iterator[t
             return
 
 
-def _lines(child: subprocess.Popen[str]) -> Iterator[str]:
+def _lines(child):
     """What a process prints; ``queue.Empty`` where it prints nothing for long."""
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    lines = queue.SimpleQueue()
 
-    def read() -> None:
-        assert child.stdout is not None
+    def read():
         for line in child.stdout:
             lines.put(line)
         child.wait()
@@ -296,7 +280,7 @@ def _lines(child: subprocess.Popen[str]) -> Iterator[str]:
         yield line
 
 
-def _work(name: str, places: int, cases: int, seed: int, first: int) -> None:
+def _work(name, places, cases, seed, first):
     """In the child: a line before each change, and one with its outcome."""
     with tempfile.TemporaryDirectory() as home:
         folder, kept, whole = interrupted(name, Path(home) / "kept")
@@ -314,7 +298,7 @@ def _work(name: str, places: int, cases: int, seed: int, first: int) -> None:
                 shutil.rmtree(path)
 
 
-def _outcome(owner: engine.Engine, path: Path, whole: engine.Result) -> tuple[str, str]:
+def _outcome(owner, path, whole):
     try:
         result = owner.resume(path, time_limit=_LIMIT_SECONDS).wait()
     except RunFolderError as error:
@@ -329,7 +313,7 @@ def _outcome(owner: engine.Engine, path: Path, whole: engine.Result) -> tuple[st
     return ("WRONG", fault) if fault else ("right", "")
 
 
-def _fault(result: engine.Result, whole: engine.Result) -> str:
+def _fault(result, whole):
     """How an answer differs from that of the run that was not stopped; empty if it is right."""
     if whole.status != "iteration_limit" and result.status != whole.status:
         return f"status {result.status}, not {whole.status}"

@@ -1,7 +1,5 @@
 """The wheel of this tree, installed into an environment of its own, and its commands run as processes."""
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess
@@ -33,11 +31,11 @@ class Installation:
     site: Path
 
     @property
-    def script(self) -> Path:
+    def script(self):
         """The command ``quintet``."""
         return self.python.with_name("quintet" + sysconfig.get_config_var("EXE"))
 
-    def run(self, *words: str | Path, cwd: Path, **variables: str) -> Finished:
+    def run(self, *words, cwd, **variables):
         """Run a process in a folder, without standard input and without what Python's variables would add."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | variables
         done = subprocess.run(
@@ -52,16 +50,16 @@ class Installation:
         )
         return Finished(done.returncode, done.stdout, done.stderr)
 
-    def quintet(self, *words: str | Path, cwd: Path, **variables: str) -> Finished:
+    def quintet(self, *words, cwd, **variables):
         """Run ``quintet WORDS``."""
         return self.run(self.script, *words, cwd=cwd, **variables)
 
-    def execute(self, code: str, cwd: Path, **variables: str) -> Finished:
+    def execute(self, code, cwd, **variables):
         """Run Python code, as ``python -c``: the folder is first on its path."""
         return self.run(self.python, "-c", code, cwd=cwd, **variables)
 
 
-def built(kind: str, folder: Path) -> Path:
+def built(kind, folder):
     """The wheel or the sdist of this tree, built there."""
     package("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
@@ -70,7 +68,7 @@ def built(kind: str, folder: Path) -> Path:
     return file
 
 
-def install(folder: Path) -> Installation:
+def install(folder):
     """Build the wheel and install it into a new environment there."""
     package("pip")
     wheel = built("wheel", folder / "wheel")

@@ -1,10 +1,5 @@
 """What a person does with a window, in a few words."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QMessageBox
@@ -12,7 +7,7 @@ from PySide6.QtWidgets import QMessageBox
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
-def drop(window: Any, path: Path) -> None:
+def drop(window, path):
     """Let a file fall on the window."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
@@ -20,22 +15,22 @@ def drop(window: Any, path: Path) -> None:
     window.dropEvent(QDropEvent(QPointF(200, 200), Qt.DropAction.CopyAction, data, buttons, keys))
 
 
-def load(qtbot: Any, window: Any, path: Path) -> None:
+def load(qtbot, window, path):
     """Drop a problem and wait for its form."""
     drop(window, path)
     qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=120_000)
 
 
-def opened(qtbot: Any, window: Any, folder: Path) -> Any:
+def opened(qtbot, window, folder):
     """Open a run folder, and wait for its tab."""
     window.runs.show_folder(folder)
     return shown(qtbot, window, folder)
 
 
-def shown(qtbot: Any, window: Any, folder: Path) -> Any:
+def shown(qtbot, window, folder):
     """Wait until the current tab is that of the run in a folder; the tab."""
 
-    def there() -> bool:
+    def there():
         tab = window.run_tabs.current_run()
         return tab is not None and tab.note.path.resolve() == folder.resolve()
 
@@ -44,7 +39,7 @@ def shown(qtbot: Any, window: Any, folder: Path) -> Any:
     return window.run_tabs.current_run()
 
 
-def begin(qtbot: Any, window: Any) -> Any:
+def begin(qtbot, window):
     """Press F5, and wait until the child has begun to solve; the tab."""
     qtbot.keyClick(window, Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
@@ -52,12 +47,12 @@ def begin(qtbot: Any, window: Any) -> Any:
     return tab
 
 
-def ended(qtbot: Any, tab: Any, timeout: int = 120_000) -> None:
+def ended(qtbot, tab, timeout=120000):
     """Wait until a run is over and its dashboard complete."""
     qtbot.waitUntil(lambda: not tab.live and tab.complete, timeout=timeout)
 
 
-def solved(qtbot: Any, window: Any, path: Path) -> Any:
+def solved(qtbot, window, path):
     """Load, run, wait; the tab."""
     load(qtbot, window, path)
     tab = begin(qtbot, window)
@@ -65,7 +60,7 @@ def solved(qtbot: Any, window: Any, path: Path) -> Any:
     return tab
 
 
-def answer(qtbot: Any, window: Any, text: str) -> None:
+def answer(qtbot, window, text):
     """Press the button of that name in the box that is open."""
     qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=120_000)
     box = window.findChildren(QMessageBox)[-1]

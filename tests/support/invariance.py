@@ -1,23 +1,15 @@
 """The exact test of Gandy and Scott (2021): draws from the prior, data from the model, two iterations."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
-from engine.devices import Member
 from engine.devices.kernels import templates
-from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.records import CHAIN
-from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.sparse_rows import SparseRows
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
@@ -49,20 +41,13 @@ COLLINEAR = np.column_stack(
 """A one-hot group, a column whose two rows off the usual value half of the data separate, and a copy of a column."""
 
 
-def prior(
-    random: np.random.Generator,
-    count: int,
-    columns: int,
-    intercept: bool,
-    kind: str = "horseshoe",
-    effects: NDArray[np.float64] | None = None,
-) -> dict[str, NDArray[np.float64]]:
+def prior(random, count, columns, intercept, kind="horseshoe", effects=None):
     """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas.
 
     half_t has 3 degrees of freedom; the slab of ``regularized`` is of scale 0.5, with 4.
     """
 
-    def inverse_gamma(shape: float, rate: Any, size: Any) -> NDArray[np.float64]:
+    def inverse_gamma(shape, rate, size):
         return np.asarray(rate / random.gamma(shape, size=size))
 
     xi = inverse_gamma(0.5, 1.0, count)
@@ -76,7 +61,6 @@ def prior(
     slab = 1.0 / inverse_gamma(2.0, 0.5, count)
     precision = (lam * tau[:, None]) ** -2.0
     if kind == "regularized":
-        assert effects is not None
         precision += effects * slab[:, None]
     beta = random.standard_normal((count, columns)) * precision**-0.5
     if intercept:
@@ -85,7 +69,7 @@ def prior(
     return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta, "slab": slab}
 
 
-def mutate(template: str, right: str, wrong: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def mutate(template, right, wrong, folder, monkeypatch):
     """Let the templates have something wrong."""
     root = folder / "kernels"
     shutil.copytree(templates._TEMPLATES.root, root)
@@ -96,7 +80,7 @@ def mutate(template: str, right: str, wrong: str, folder: Path, monkeypatch: pyt
     monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
 
 
-def slab_precisions(columns: NDArray[np.float64], intercept: bool, slab: float | None) -> NDArray[np.float64]:
+def slab_precisions(columns, intercept, slab):
     """Mean square of the distances from the usual value over the slab's variance, column by column."""
     if slab is None:
         return np.zeros(columns.shape[1])
@@ -105,17 +89,9 @@ def slab_precisions(columns: NDArray[np.float64], intercept: bool, slab: float |
     return np.array([np.mean(column[column != 0] ** 2) for column in apart.T]) / slab**2
 
 
-def bounded_prior(
-    random: np.random.Generator,
-    count: int,
-    columns: int,
-    intercept: bool,
-    precisions: NDArray[np.float64],
-    kind: str = "horseshoe",
-    effects: NDArray[np.float64] | None = None,
-) -> dict[str, NDArray[np.float64]]:
+def bounded_prior(random, count, columns, intercept, precisions, kind="horseshoe", effects=None):
     """Draws of the prior times the slab's densities, by rejection."""
-    found: list[dict[str, NDArray[np.float64]]] = []
+    found = []
     while sum(len(part["tau"]) for part in found) < count:
         part = prior(random, count, columns, intercept, kind, effects)
         likely = np.exp(-0.5 * part["beta"][:, int(intercept) :] ** 2 @ precisions)
@@ -124,7 +100,7 @@ def bounded_prior(
     return {name: np.concatenate([part[name] for part in found])[:count] for name in found[0]}
 
 
-def lines_of(design: Design, y: NDArray[np.bool_]) -> Lines:
+def lines_of(design, y):
     """The lines of the same columns with another target."""
     options = Options(standardize=False, intercept=bool(design.first))
     other = Design.of(HorseshoeProbit(design.problem.X, y.astype(int)), options)
@@ -132,15 +108,13 @@ def lines_of(design: Design, y: NDArray[np.bool_]) -> Lines:
     return find_lines(other, rows.T @ rows, np.ones(len(y)))
 
 
-def advance(
-    sampler: Sampler, draws: dict[str, NDArray[np.float64]], y: NDArray[np.bool_], first: int, with_lines: bool
-) -> dict[str, Any]:
+def advance(sampler, draws, y, first, with_lines):
     """Two iterations of chains that all have this y."""
     design = sampler.design
     X = design.problem.X
     lines = lines_of(design, y) if with_lines else None
 
-    def set_signs(worker: Worker) -> None:
+    def set_signs(worker):
         """A sparse design has the signs of the rows apart from its entries."""
         moves = worker.moves
         assert isinstance(worker.rows, SparseRows)
@@ -150,7 +124,7 @@ def advance(
         worker.device.put(signs, worker.rows.signs)
         moves.set_small(np.arange(worker.layout.columns) % 2 == 1)
 
-    def work(worker: Worker) -> None:
+    def work(worker):
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
         inside = design.first
         rows[: len(X), :inside] = 1.0
@@ -176,16 +150,16 @@ def advance(
 
 
 def p_values(
-    member: Member,
-    kernel: str,
-    seed: int,
-    intercept: bool = False,
-    replicates: int = REPLICATES,
-    columns: NDArray[np.float64] = X,
-    family: str = "probit",
-    slab: float | None = None,
-    kind: str = "horseshoe",
-) -> dict[str, float]:
+    member,
+    kernel,
+    seed,
+    intercept=False,
+    replicates=REPLICATES,
+    columns=X,
+    family="probit",
+    slab=None,
+    kind="horseshoe",
+):
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
@@ -198,8 +172,8 @@ def p_values(
     noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
     y = (mean + noise((replicates, rows))) > 0
     pattern = y @ (1 << np.arange(rows))
-    ends: list[dict[str, Any]] = []
-    options: dict[str, Any] = {
+    ends = []
+    options = {
         "standardize": False,
         "slab": 0.5 if kind == "regularized" else slab,
         "prior": kind,
@@ -263,7 +237,7 @@ def p_values(
     return {name: float(value.pvalue) for name, value in values.items()}
 
 
-def some_always(mutants: Iterable[str], *always: str) -> list[Any]:
+def some_always(mutants, *always):
     """Parameters of a test: one mutant of each part always, the others when slow tests are asked for."""
     assert set(always) <= set(mutants)
     return [name if name in always else pytest.param(name, marks=pytest.mark.full) for name in mutants]

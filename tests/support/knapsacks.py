@@ -1,7 +1,5 @@
 """Random knapsacks for the sparse table."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -9,7 +7,7 @@ from engine import Knapsack
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Knapsack:
+def problems(draw):
     """Up to a few hundred tiles: gaps between weights, equal efficiencies, light items, large gains."""
     n = draw(st.integers(2, 40))
     kind = draw(st.sampled_from(["halves", "even", "ratio", "free", "steep"]))

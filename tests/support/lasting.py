@@ -1,14 +1,11 @@
 """One problem for each solver that takes long enough to be stopped or killed on the way, and how answers compare."""
 
-from __future__ import annotations
-
 import functools
 import multiprocessing
 import os
-import random
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,24 +60,24 @@ class Case:
     under_way: Callable[[Any], bool] = lambda event: event.type == "metric"
 
 
-def _in_progress(event: Any) -> bool:
+def _in_progress(event):
     """A fifth of a phase is done, of one that writes checkpoints."""
     return bool(event.type == "progress" and event.phase != "mode" and event.done > 0.2 * event.total > 0)
 
 
-def _knapsack() -> Any:
+def _knapsack():
     from engine.generators.knapsack import GeneratorOptions, generate
 
     return generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=6))
 
 
-def _probit() -> Any:
+def _probit():
     random = np.random.default_rng(4)
     X = random.normal(size=(200, 8))
     return engine.HorseshoeProbit(X, (X[:, 0] + random.normal(size=200) > 0).astype(int))
 
 
-def _program() -> Any:
+def _program():
     random = np.random.default_rng(5)
     A, x = random.random((400, 700)), random.random(700)
     return engine.LinearProgram(-random.random(700), A, A @ x + random.random(400), bounds=(0, 4))
@@ -108,18 +105,18 @@ CASES = {
 }
 
 
-def _small_knapsack() -> Any:
+def _small_knapsack():
     random = np.random.default_rng(8)
     weights = random.integers(20, 300, 60)
     return engine.Knapsack(weights + random.integers(1, 30, 60), weights, int(weights.sum() // 3))
 
 
-def _small_probit() -> Any:
+def _small_probit():
     X = np.random.default_rng(9).normal(size=(40, 3))
     return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
 
 
-def _small_program() -> Any:
+def _small_program():
     random = np.random.default_rng(3)
     A = random.random((15, 25))
     return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
@@ -135,7 +132,7 @@ SMALL = {
 """Problems that are solved in some hundredths of a second, on the devices."""
 
 
-def resident_bytes() -> int:
+def resident_bytes():
     """Bytes of memory of this process; 0 where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -143,18 +140,18 @@ def resident_bytes() -> int:
         return 0
 
 
-def solve_whole(name: str, devices: Sequence[str]) -> engine.Result:
+def solve_whole(name, devices):
     """The answer of a run that nothing interrupts."""
     return _solve_whole(name, tuple(devices))
 
 
 @functools.cache
-def _solve_whole(name: str, devices: tuple[str, ...]) -> engine.Result:
+def _solve_whole(name, devices):
     case = CASES[name]
     return engine.solve(case.problem(), seed=7, devices=list(devices), **case.options)
 
 
-def differences(name: str, result: engine.Result, whole: engine.Result) -> list[str]:
+def differences(name, result, whole):
     """Every way in which a resumed run's result is not that of an unbroken one."""
     case = CASES[name]
     found = []
@@ -184,7 +181,7 @@ def differences(name: str, result: engine.Result, whole: engine.Result) -> list[
     return found
 
 
-def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1) -> RunFolder:
+def stopped(name, path, devices, checkpoints=1):
     """The folder of a run that was stopped soon after it had begun to work.
 
     ``checkpoints``: 1 for the one that the stop writes, 2 for another before it. Slices are short, and those of a tree
@@ -195,19 +192,19 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
     emit, poll, turn, under_way = Run.emit, Run.poll, SearchWorker.turn, False
     looked = threading.Event()
 
-    def watched_emit(run: Run, event: Any) -> None:
+    def watched_emit(run, event):
         nonlocal under_way
         emit(run, event)
         under_way = under_way or case.under_way(event)
 
-    def stopping_poll(run: Run) -> None:
+    def stopping_poll(run):
         """Stop on the thread of the run, which cannot end meanwhile."""
         if under_way and (checkpoints == 1 or _checkpoints(path)):
             run.stop()
         looked.set()
         poll(run)
 
-    def patient_turn(search: SearchWorker, task: Any, *ask: Any) -> Any:
+    def patient_turn(search, task, *ask):
         looked.wait(1.0)  # the run does not look while it halts the devices
         looked.clear()
         return turn(search, task, *ask)
@@ -224,7 +221,7 @@ def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1)
     return RunFolder.open(path)
 
 
-def content(path: Path) -> dict[str, Any]:
+def content(path):
     """Everything in a run folder that resuming depends on.
 
     Raises
@@ -234,7 +231,6 @@ def content(path: Path) -> dict[str, Any]:
     """
     folder = RunFolder.open(path)
     checkpoint, result = folder.checkpoint(), folder.result()
-    assert checkpoint is not None
     return {
         "description": {name: value for name, value in folder.description.items() if name != "versions"},
         "problem": folder.problem().to_arrays(),
@@ -244,7 +240,7 @@ def content(path: Path) -> dict[str, Any]:
     }
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other):
     """Whether two contents are equal, arrays included."""
     if isinstance(one, dict):
         return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
@@ -255,7 +251,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def damaged(file: Path, data: bytes, position: int, bit: int, whole: dict[str, Any]) -> str:
+def damaged(file, data, position, bit, whole):
     """Change one bit of a file of a run folder, and read the folder.
 
     ``data`` is the sound file, ``whole`` the sound folder's content. The outcome is ``refused``, ``the checkpoint
@@ -271,7 +267,7 @@ def damaged(file: Path, data: bytes, position: int, bit: int, whole: dict[str, A
     return "harmless" if same(found, whole) else "WRONG"
 
 
-def signed(folder: RunFolder, path: Path, arrays: dict[str, Any], state: Any) -> None:
+def signed(folder, path, arrays, state):
     """A copy of a folder with this checkpoint alone, its digests right and its result gone."""
     shutil.copytree(folder.path, path)
     for file in [*path.glob("checkpoint-*"), *path.glob("result.*")]:
@@ -284,16 +280,16 @@ def signed(folder: RunFolder, path: Path, arrays: dict[str, Any], state: Any) ->
 class _Unchecked:
     """The version of a solver's checkpoints without their declaration."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder):
         self.checkpoint = self
         schema = folder.schema
         self.version = schema.checkpoint.version if schema is not None and schema.checkpoint is not None else 0
 
-    def check(self, arrays: Any, state: Any) -> Any:
+    def check(self, arrays, state):
         return state
 
 
-def _work(name: str, folder: str, devices: Sequence[str]) -> None:
+def _work(name, folder, devices):
     """Start a run, or resume it; in a process of its own, which has opened no device before."""
     case = CASES[name]
     with engine.Engine(devices=list(devices)) as owner:
@@ -303,20 +299,18 @@ def _work(name: str, folder: str, devices: Sequence[str]) -> None:
             owner.solve(case.problem(), seed=7, run_folder=folder, checkpoint_interval=0.05, **case.options)
 
 
-def _checkpoints(folder: Path) -> list[str]:
+def _checkpoints(folder):
     """The names of a run's checkpoints."""
     return sorted(path.name for path in folder.glob("checkpoint-*.json"))
 
 
-def _recorded(folder: Path) -> int:
+def _recorded(folder):
     """How many bytes of events a run has recorded."""
     file = folder / "events.jsonl"
     return file.stat().st_size if file.exists() else 0
 
 
-def kill_until_done(
-    name: str, folder: Path, devices: Sequence[str], moments: random.Random, longest: float, most: int
-) -> tuple[engine.Result, int]:
+def kill_until_done(name, folder, devices, moments, longest, most):
     """Kill a run at random moments, at most so often, and let it end; its result, and how often it was killed.
 
     Each process is killed within ``longest`` seconds of a new checkpoint, of the begin of its work, or of its own
@@ -353,7 +347,7 @@ def kill_until_done(
         return result, kills
 
 
-def slow_device() -> list[str]:
+def slow_device():
     """The name of one device, a CPU if there is one: a GPU may solve these problems before they are stopped."""
     found = sorted(available()[0], key=lambda info: info.capabilities.kind != "cpu")
     return [info.id for info in found[:1]]

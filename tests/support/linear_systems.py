@@ -1,15 +1,7 @@
 """Shards with a theta of the test's choice, for linear systems by themselves."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-
-from engine.devices import Device, Member
-from engine.solvers.linprog.systems.base import LinearSystem
 
 Vector = NDArray[np.float64]
 
@@ -17,9 +9,9 @@ Vector = NDArray[np.float64]
 class _Shard:
     """As much of a shard as linear systems need."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device):
         self.device = device
-        self.owned: list[Any] = []
+        self.owned = []
 
 
 class GivenTheta:
@@ -27,35 +19,35 @@ class GivenTheta:
 
     is_one = False
 
-    def __init__(self, device: Member | None = None) -> None:
-        self.theta: Vector = np.zeros(0)
+    def __init__(self, device=None):
+        self.theta = np.zeros(0)
         self.dense_forms = 0
         self._device, self._shards = device, list[_Shard]()
 
-    def on_first(self, function: Callable[[Any], Any]) -> Any:
+    def on_first(self, function):
         """Call it with the shard, on the device's thread."""
         assert self._device is not None, "the device is used"
 
-        def there(opened: Device) -> Any:
+        def there(opened):
             if not self._shards:
                 self._shards.append(_Shard(opened))
             return function(self._shards[0])
 
         return self._device.submit(there).result()
 
-    def get_theta(self) -> Vector:
+    def get_theta(self):
         """What the test has chosen."""
         return self.theta
 
-    def form_normal(self) -> None:
+    def form_normal(self):
         """Count the calls."""
         self.dense_forms += 1
 
-    def normal(self, p: Vector) -> Vector:
+    def normal(self, p):
         """There is no matrix."""
         raise NotImplementedError
 
-    def form(self, system: LinearSystem, theta: Vector) -> None:
+    def form(self, system, theta):
         """Let the system take this theta."""
         self.theta = theta
         system.form()

@@ -1,22 +1,17 @@
 """Sparse matrices of every shape, and the trees of their factors."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from engine.solvers.linprog.multifrontal import ordering
-from engine.solvers.linprog.multifrontal.ordering import EliminationTree
 from engine.solvers.linprog.sparse import products
 
 
-def with_identity(columns: Any) -> Any:
+def with_identity(columns):
     return sp.csc_array(sp.hstack([columns, sp.eye_array(columns.shape[0])]))
 
 
-def edges(m: int, ends: Any) -> Any:
+def edges(m, ends):
     """A graph's incidence matrix beside the identity: A D A^T is its Laplacian with a larger diagonal."""
     first, second = np.asarray(ends).reshape(-1, 2).T
     column = np.arange(first.size)
@@ -25,14 +20,14 @@ def edges(m: int, ends: Any) -> Any:
     return with_identity(sp.csc_array((values, places), shape=(m, first.size)))
 
 
-def grid(side: int) -> Any:
+def grid(side):
     at = np.arange(side * side).reshape(side, side)
     across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
     down = np.stack([at[:-1].ravel(), at[1:].ravel()], axis=1)
     return edges(side * side, np.concatenate([across, down]))
 
 
-def matrices() -> dict[str, Any]:
+def matrices():
     random = np.random.default_rng(3)
     scattered = with_identity(sp.random_array((400, 500), density=0.004, rng=random))
     block = sp.csc_array(random.standard_normal((170, 200)))
@@ -56,16 +51,16 @@ def matrices() -> dict[str, Any]:
 MATRICES = matrices()
 
 
-def lower_pattern(columns: Any) -> Any:
+def lower_pattern(columns):
     return products.lower_pattern(sp.csc_array(columns))
 
 
-def tree_of(columns: Any) -> EliminationTree:
+def tree_of(columns):
     pattern = lower_pattern(columns)
     return ordering.best_tree(pattern.indices, pattern.indptr)
 
 
-def filled(columns: Any, order: np.ndarray) -> np.ndarray:
+def filled(columns, order):
     """The pattern of the factor by elimination."""
     pattern = lower_pattern(columns).toarray() != 0
     full = (pattern | pattern.T)[np.ix_(order, order)]

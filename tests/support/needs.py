@@ -1,15 +1,12 @@
 """What some tests need of the machine; a test that is left out says what is missing."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
-from typing import Any
 
 import pytest
 
-from engine.devices import DeviceInfo, available
+from engine.devices import available
 
 __all__ = ["CPU", "DEVICE", "LINUX", "OPENCL", "POSIX", "first_device", "opencl_device", "package", "several_devices"]
 
@@ -23,7 +20,7 @@ CPU = pytest.mark.skipif(not _CPUS, reason="this machine has no OpenCL device th
 OPENCL = pytest.mark.skipif(not _OPENCL, reason="this machine has no OpenCL device")
 
 
-def several_devices(least: int = 2, backend: str = "auto", kind: str | None = None) -> list[DeviceInfo]:
+def several_devices(least=2, backend="auto", kind=None):
     """The devices of the machine, of a backend and a kind if named; with fewer the test is left out."""
     found = [info for info in available(backend)[0] if kind in (None, info.capabilities.kind)]
     if len(found) < least:
@@ -32,17 +29,17 @@ def several_devices(least: int = 2, backend: str = "auto", kind: str | None = No
     return found
 
 
-def first_device() -> DeviceInfo:
+def first_device():
     """The first device; without one the test is left out."""
     return several_devices(1)[0]
 
 
-def opencl_device(kind: str | None = None) -> DeviceInfo:
+def opencl_device(kind=None):
     """The first OpenCL device, or the first of this kind; without one the test is left out."""
     return several_devices(1, "opencl", kind)[0]
 
 
-def package(name: str) -> Any:
+def package(name):
     """An optional package; without it, or a part of it, the test is left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,27 +1,23 @@
 """A run's context without folder and observers, which collects the values that a solver reports to it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from engine.base.context import QuietContext
 
 
 class Owner(QuietContext):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.notices: list[str] = []
-        self.metrics: list[tuple[str, float, str | None]] = []
-        self.saved: list[Any] = []
+        self.notices = []
+        self.metrics = []
+        self.saved = []
 
-    def metric(self, name: str, value: float, device: str | None = None) -> None:
+    def metric(self, name, value, device=None):
         self.metrics.append((name, value, device))
 
-    def notice(self, message: str, level: Any = "info") -> None:
+    def notice(self, message, level="info"):
         self.notices.append(message)
 
-    def warn(self, warning: Warning, late: bool = False) -> None:
+    def warn(self, warning, late=False):
         self.notices.append(str(warning))
 
-    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
+    def save_checkpoint(self, arrays, state):
         self.saved.append((arrays, state))

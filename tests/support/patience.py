@@ -1,15 +1,12 @@
 """Waiting in tests: for what was meant, however slow the machine, and never for a time that should do."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 
 PATIENCE = 120.0
 """Seconds anything may take that is done at once on an idle machine; another machine may be very busy."""
 
 
-def wait_until(condition: Callable[[], object], what: str = "it did not come to that") -> None:
+def wait_until(condition, what="it did not come to that"):
     """Return once the condition holds.
 
     Raises

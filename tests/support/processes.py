@@ -1,15 +1,11 @@
 """Schedulers and workers in processes of their own, whose environments may differ from this one."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 from tests.support.environment import with_root
 from tests.support.patience import wait_until
@@ -34,7 +30,7 @@ engine.util.version.version = lambda: "0.0.9"
 
 
 @contextlib.contextmanager
-def started(folder: Path, words: list[str], first: str = "") -> Iterator[subprocess.Popen[bytes]]:
+def started(folder, words, first=""):
     """A Python process ``python -m WORDS``, killed at the end with its children.
 
     Parameters
@@ -65,7 +61,7 @@ def started(folder: Path, words: list[str], first: str = "") -> Iterator[subproc
 
 
 @contextlib.contextmanager
-def worker(folder: Path, address: str, name: str, first: str = "") -> Iterator[None]:
+def worker(folder, address, name, first=""):
     """A worker with a nanny."""
     words = ["distributed.cli.dask_worker", address, "--nworkers", "1", "--nthreads", "2", "--no-dashboard"]
     with started(folder, [*words, "--name", name], first):
@@ -73,7 +69,7 @@ def worker(folder: Path, address: str, name: str, first: str = "") -> Iterator[N
 
 
 @contextlib.contextmanager
-def scheduler(folder: Path, first: str = "") -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def scheduler(folder, first=""):
     """A scheduler's address, and its process."""
     file = folder / "scheduler.json"
     words = ["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"]

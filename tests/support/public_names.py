@@ -1,17 +1,13 @@
 """The public names and what belongs to them."""
 
-from __future__ import annotations
-
 import enum
 import inspect
-from collections.abc import Iterator
-from typing import Any
 
 import engine
 from engine.adapters import PUBLIC
 
 
-def members() -> Iterator[tuple[str, Any]]:
+def members():
     """The public functions, classes and their own methods; not those for another package that is not installed."""
     for name in dir(engine):
         try:

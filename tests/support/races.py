@@ -1,12 +1,9 @@
 """Programs for tests of races, and what is left behind."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 
 import numpy as np
-import pytest
 import scipy.optimize
 import scipy.sparse as sp
 
@@ -15,7 +12,7 @@ from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs.process import release_children
 
 
-def sparse_program(seed: int, m: int = 60, n: int = 90) -> engine.LinearProgram:
+def sparse_program(seed, m=60, n=90):
     """A feasible program with a bounded optimum."""
     random = np.random.default_rng(seed)
     a = sp.random_array((m, n), density=0.08, rng=random, format="csr")
@@ -25,7 +22,7 @@ def sparse_program(seed: int, m: int = 60, n: int = 90) -> engine.LinearProgram:
     return engine.LinearProgram(c, A_ub=a, b_ub=a @ x + random.random(m), A_eq=a[:5], b_eq=a[:5] @ x)
 
 
-def reference(problem: engine.LinearProgram) -> float:
+def reference(problem):
     m = problem.m_ub
     a, sides = problem.A, problem.row_upper
     found = scipy.optimize.linprog(
@@ -34,21 +31,21 @@ def reference(problem: engine.LinearProgram) -> float:
     return float(found.fun)
 
 
-def settle(owner: engine.Engine) -> None:
+def settle(owner):
     """Wait for what races have left behind, and end the child processes that are ready for the next one."""
     with owner.exclusive():
         release_children()
 
 
-def children() -> set[int]:
+def children():
     """Processes that this one has started and that have not ended, where the system lists them."""
-    found: set[int] = set()
+    found = set()
     for listed in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):  # of a thread that has just ended
             found.update(int(word) for word in listed.read_text().split())
     return found
 
 
-def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_interior_point(monkeypatch):
     """Let HiGHS race alone."""
     monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)

@@ -1,15 +1,11 @@
 """Random linear programs of every kind."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 KINDS = ("plain", "degenerate", "free", "boxed", "equalities", "infeasible", "unbounded", "scaled")
 
 
-def program(kind: str, m: int, n: int, seed: int) -> dict[str, Any]:
+def program(kind, m, n, seed):
     """Arguments of ``linprog`` for a random program of some kind."""
     random = np.random.default_rng([seed, m, n, KINDS.index(kind)])
     a = random.integers(-3, 4, (m, n)).astype(float) * (random.random((m, n)) < 0.6)
@@ -19,7 +15,7 @@ def program(kind: str, m: int, n: int, seed: int) -> dict[str, Any]:
     equal = random.random(m) < (1.0 if kind == "equalities" else 0.3)
     room = np.zeros(m) if kind == "degenerate" else random.random(m) * 3.0
     c = a.T @ np.where(equal, random.standard_normal(m), -random.random(m)) + random.random(n)
-    bounds: Any = [(0.0, None)] * n
+    bounds = [(0.0, None)] * n
     if kind == "free":
         some = random.random(n) < 0.5
         bounds = [(None, None) if free else (0.0, None) for free in some]

@@ -1,18 +1,12 @@
 """What the tests of the sampler share."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-import engine
-from engine.devices import DevicePool, Member
+from engine.devices import DevicePool
 from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
@@ -25,9 +19,7 @@ from tests.support.stopping import stop_at
 
 
 @contextmanager
-def sampling(
-    member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, family: str = "probit", **options: Any
-) -> Iterator[Sampler]:
+def sampling(member, X, y, seed=1, devices=1, family="probit", **options):
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
     problem = (HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y)
     with sampling_of(member, problem, seed, devices, **options) as sampler:
@@ -35,9 +27,7 @@ def sampling(
 
 
 @contextmanager
-def sampling_of(
-    member: Member, problem: HorseshoeProbit, seed: int = 1, devices: int = 1, **options: Any
-) -> Iterator[Sampler]:
+def sampling_of(member, problem, seed=1, devices=1, **options):
     """The same of a problem of any family."""
     chosen = with_kernel(problem, Options(**options))
     design = Design.of(problem, chosen)
@@ -52,7 +42,7 @@ def sampling_of(
         yield sampler
 
 
-def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any = 1.0, xi: Any = 1.0) -> dict[str, Any]:
+def state_of(beta, tau=1.0, lam=1.0, nu=1.0, xi=1.0):
     """A state from tau, lambda, nu and xi as the model has them; beta of shape (chains, q)."""
     chains, _ = beta.shape
     chain_state = np.ones((chains, 8))
@@ -68,7 +58,7 @@ def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any 
     }
 
 
-def chains_of(member: Member, problem: HorseshoeProbit, steps: int, **options: Any) -> NDArray[np.float64]:
+def chains_of(member, problem, steps, **options):
     """Draws of three chains from given points in a given metric; shape (steps, chains, numbers).
 
     What a run chooses before it begins is left out: the search for the mode ends within 0.02 posterior standard
@@ -82,7 +72,7 @@ def chains_of(member: Member, problem: HorseshoeProbit, steps: int, **options: A
     return rows
 
 
-def start_of(member: Member, problem: HorseshoeProbit, **options: Any) -> tuple[NDArray[np.float64], Any]:
+def start_of(member, problem, **options):
     """Where a run begins, and about the posterior standard deviations there."""
     with sampling_of(member, problem, chains=1, **options) as sampler:
         gram = sampler.make_gram(weighted=False)
@@ -90,7 +80,7 @@ def start_of(member: Member, problem: HorseshoeProbit, **options: Any) -> tuple[
     return mode, (sampler.design.family.information * np.diag(gram) + prior) ** -0.5
 
 
-def stopped_soon(solve: Callable[[], engine.Result]) -> engine.Result:
+def stopped_soon(solve):
     """The result of a run that is stopped a few batches after its begin."""
     batches = itertools.count(1)
     with pytest.MonkeyPatch.context() as patch:

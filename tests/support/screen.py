@@ -1,13 +1,10 @@
 """A display of its own for a process: that of Xvfb."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,7 +12,7 @@ from tests.support.patience import PATIENCE
 
 
 @contextlib.contextmanager
-def xvfb() -> Iterator[dict[str, str]]:
+def xvfb():
     """The environment of processes whose windows are on a display of Xvfb; without one the test is left out."""
     server = shutil.which("Xvfb")
     if server is None:

@@ -1,43 +1,28 @@
 """What the tests of branch and bound share: one device's search without a run, and other people's algorithms."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import itertools
 import math
 import sys
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from engine.devices import Capabilities, Device, Member
 from engine.references.branch_and_bound import HostSearch
-from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
+from engine.solvers.branch_and_bound.intervals import cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.environment import ROOT
 
 
-def explore(
-    member: Member,
-    tree: Tree,
-    upper: int = INFINITY,
-    *,
-    units: Units | None = None,
-    capabilities: Capabilities | None = None,
-    **options: Any,
-) -> HostSearch:
+def explore(member, tree, upper=INFINITY, *, units=None, capabilities=None, **options):
     """Search some units, or the whole tree, on one device until nothing is left."""
 
-    def work(device: Device) -> HostSearch:
+    def work(device):
         searcher = SearchWorker(device, tree, Options(**options), upper, capabilities)
         left, best, path, sides = cut(tree.items, 0) if units is None else units, upper, None, ()
         while True:
-            report: Report = searcher.turn(Task(best, left, seconds=0.01))
+            report = searcher.turn(Task(best, left, seconds=0.01))
             left = report.returned
             if report.found is not None and report.found.value < best:
                 best, path, sides = report.found.value, report.found.path, report.found.sides
@@ -60,19 +45,19 @@ def explore(
     return member.submit(work).result()
 
 
-def as_gpu(member: Member, block: int = 32) -> Capabilities:
+def as_gpu(member, block=32):
     """The device's capabilities as if it were a small GPU, so that its kernels are tested where there is none."""
     return dataclasses.replace(
         member.info.capabilities, simt=True, lanes=1, max_block=block, compute_units=2, local_memory_per_unit=16384
     )
 
 
-def counts(found: HostSearch) -> tuple[int, int, int, int, int]:
+def counts(found):
     """What must not depend on the device: nodes, leaves, children, solutions, and leaves accounted for."""
     return (found.nodes, found.leaves, found.pushed, found.solutions, found.explored)
 
 
-def held_karp(costs: NDArray[np.int64]) -> int:
+def held_karp(costs):
     """The cheapest tour by dynamic programming over subsets (Held and Karp 1962)."""
     n = len(costs) - 1
     best = {(1 << city, city): int(costs[0, city + 1]) for city in range(n)}
@@ -87,23 +72,21 @@ def held_karp(costs: NDArray[np.int64]) -> int:
     return min(best[(1 << n) - 1, city] + int(costs[city + 1, 0]) for city in range(n))
 
 
-def brute_force(tree: Tree) -> int:
+def brute_force(tree):
     """The best objective over all permutations, by the tree's own evaluation of whole solutions."""
     depth = tree.leaf_depth
     paths = itertools.permutations(range(tree.items), depth)
     return min(tree.evaluate(tree.solution(path, (0,) * depth)) for path in paths)
 
 
-def factorial_of(tree: Tree) -> int:
+def factorial_of(tree):
     return math.factorial(tree.items)
 
 
-def load_assignment() -> Any:
+def load_assignment():
     """The sample module with a problem of one's own."""
     path = ROOT / "samples" / "branch_and_bound" / "assignment.py"
     spec = importlib.util.spec_from_file_location("assignment", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["assignment"] = module
     spec.loader.exec_module(module)

@@ -1,10 +1,5 @@
 """Runs that are stopped at a given generation and resumed."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import engine
@@ -12,16 +7,16 @@ from engine.runs.run import Run
 from engine.solvers.boa import islands
 
 
-def history(result: engine.Result) -> list[list[float]]:
+def history(result):
     """Every generation of a run."""
     return result.arrays["history"].tolist()
 
 
-def stopped_at(running: engine.Engine, problem: engine.BOA, folder: Path, polls: int, **options: Any) -> engine.Result:
+def stopped_at(running, problem, folder, polls, **options):
     """A run that stops itself when it looks at its controls for so many times, a generation each time."""
     poll, seen = Run.poll, [0]
 
-    def counted(run: Run) -> None:
+    def counted(run):
         seen[0] += 1
         if seen[0] == polls:
             run.stop()
@@ -33,9 +28,7 @@ def stopped_at(running: engine.Engine, problem: engine.BOA, folder: Path, polls:
         return running.solve(problem, run_folder=folder, **options)
 
 
-def stopped_and_resumed(
-    running: engine.Engine, problem: engine.BOA, folder: Path, polls: int, devices: int = 1, **options: Any
-) -> engine.Result:
+def stopped_and_resumed(running, problem, folder, polls, devices=1, **options):
     """The result of a run that is stopped after some generations, and continues on so many devices."""
     stopped = stopped_at(running, problem, folder, polls, **options)
     assert stopped.status is engine.Status.INTERRUPTED

@@ -1,23 +1,16 @@
 """Stopping a run at an event, on the thread that emits it, so that the run cannot have ended before."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-import pytest
-
-from engine.events import Event
 from engine.runs.run import Run
 
 __all__ = ["stop_at"]
 
 
-def stop_at(patch: pytest.MonkeyPatch, wanted: Callable[[Event], bool]) -> list[Event]:
+def stop_at(patch, wanted):
     """From now on, a run is stopped when it emits an event that is ``wanted``; the list gets these events."""
-    seen: list[Event] = []
+    seen = []
     emit = Run.emit
 
-    def emit_and_stop(run: Run, event: Event) -> None:
+    def emit_and_stop(run, event):
         emit(run, event)
         if wanted(event):
             seen.append(event)

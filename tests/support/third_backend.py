@@ -1,19 +1,16 @@
 """A made-up backend for tests: OpenCL under another name, as one module and one prelude."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 from engine.devices.backends import BackendModule
-from engine.devices.info import DeviceInfo
 from engine.devices.opencl import device as opencl
 from engine.devices.opencl.device import OpenCLDevice
 
 __all__ = ["BACKEND"]
 
 
-def list_devices() -> list[DeviceInfo]:
+def list_devices():
     """The OpenCL devices, called by this backend's name."""
     return [replace(info, language="abacus") for info in opencl.list_devices()]
 

@@ -1,17 +1,12 @@
 """Every solver: a stop writes a checkpoint, and a checkpoint that lacks something is refused in one sentence."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
 from engine.errors import AuditError, RunFolderError
-from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import solver_named
 from tests.support.lasting import CASES, differences, signed, slow_device, solve_whole, stopped
 from tests.support.needs import DEVICE
@@ -21,34 +16,28 @@ pytestmark = DEVICE
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
-def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, RunFolder]:
+def interrupted(request, tmp_path_factory):
     return request.param, stopped(request.param, tmp_path_factory.mktemp("stopped") / "r", DEVICES)
 
 
 @pytest.mark.few(3)
-def test_a_stop_writes_a_checkpoint_from_which_the_run_resumes(
-    interrupted: tuple[str, RunFolder], tmp_path: Path
-) -> None:
+def test_a_stop_writes_a_checkpoint_from_which_the_run_resumes(interrupted, tmp_path):
     name, folder = interrupted
     assert folder.checkpoint() is not None
     shutil.copytree(folder.path, tmp_path / "r")
-    seen: list[Any] = []
+    seen = []
     result = engine.resume(tmp_path / "r", on_event=seen.append)
     assert differences(name, result, solve_whole(name, DEVICES)) == []
     assert not [event for event in seen if event.type == "notice" and "from the start" in event.message]
 
 
-def test_a_checkpoint_without_one_of_its_arrays_or_with_another_shape_is_refused(
-    interrupted: tuple[str, RunFolder], tmp_path: Path
-) -> None:
+def test_a_checkpoint_without_one_of_its_arrays_or_with_another_shape_is_refused(interrupted, tmp_path):
     name, folder = interrupted
     schema = solver_named(name).schema
     assert schema is not None, f"{name} declares no schema"
-    assert schema.checkpoint is not None
     kept = folder.checkpoint()
-    assert kept is not None
     state = kept.state.model_dump()
-    changes: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+    changes = []
     for array in kept.arrays:
         changes.append((array, {n: a for n, a in kept.arrays.items() if n != array}, state))
         changes.append((array, {**kept.arrays, array: np.stack([kept.arrays[array]] * 2)}, state))
@@ -65,7 +54,7 @@ def test_a_checkpoint_without_one_of_its_arrays_or_with_another_shape_is_refused
         shutil.rmtree(path)
 
 
-CHANGES: dict[str, dict[str, Any]] = {
+CHANGES = {
     "branch_and_bound": {"initial": 2**31, "value": 2**40, "begin": None, "explored": None},
     "boa": {"best_key": 10**6, "populations": 1, "numbers": None, "best": None},
     "gibbs": {"iteration": 10**6},
@@ -75,13 +64,10 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.few(2)
-def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
-    interrupted: tuple[str, RunFolder], tmp_path: Path
-) -> None:
+def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(interrupted, tmp_path):
     """The digests detect accidents; what they cannot detect is audited."""
     name, folder = interrupted
     kept = folder.checkpoint()
-    assert kept is not None
     whole = solve_whole(name, DEVICES)
     for what, value in CHANGES[name].items():
         state, arrays = kept.state.model_dump(), dict(kept.arrays)
@@ -104,7 +90,7 @@ def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
         assert wrong == [], what  # the way there may be another
 
 
-EXTREMES: dict[str, list[tuple[str, float]]] = {
+EXTREMES = {
     "branch_and_bound": [("fresh", 255), ("value", -1), ("explored", 2**62)],
     "boa": [("parent_count", 2**31 - 1), ("numbers", 2**40), ("status", -(2**63)), ("step", 2**40)],
     "gibbs": [("steps", 2**31 - 1), ("draws.draws_mean", np.inf), ("draws.draws_squares", -1.0), ("beta", 1e300)],
@@ -114,11 +100,10 @@ EXTREMES: dict[str, list[tuple[str, float]]] = {
 
 
 @pytest.mark.few(2)
-def test_an_extreme_with_the_right_digest_is_refused(interrupted: tuple[str, RunFolder], tmp_path: Path) -> None:
+def test_an_extreme_with_the_right_digest_is_refused(interrupted, tmp_path):
     """See tools/soak/forge.py, which tries every extreme everywhere."""
     name, folder = interrupted
     kept = folder.checkpoint()
-    assert kept is not None
     for what, value in EXTREMES[name]:
         state, arrays = kept.state.model_dump(), dict(kept.arrays)
         if what in state:
@@ -130,10 +115,9 @@ def test_an_extreme_with_the_right_digest_is_refused(interrupted: tuple[str, Run
             engine.resume(tmp_path / what)
 
 
-def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path: Path) -> None:
+def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path):
     folder = stopped("knapsack", tmp_path / "r", DEVICES)
     kept = folder.checkpoint()
-    assert kept is not None
     state = {**kept.state.model_dump(), "phase": "items", "low": 0}
     arrays = {name: kept.arrays[name] for name in ("taken", "open", "best")}
     signed(folder, tmp_path / "sound", arrays, state)

@@ -1,7 +1,5 @@
 """Extremes in checkpoints with the right digests, in another process: refused in words, or the answer is right."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.forged_checkpoints import CASES, SOUND, outcomes
@@ -11,7 +9,7 @@ from tests.support.needs import DEVICE
 @DEVICE
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
-def test_a_forged_checkpoint_is_refused_or_harmless(name: str) -> None:
+def test_a_forged_checkpoint_is_refused_or_harmless(name):
     found = list(outcomes(name, places=3, cases=20, seed=3))
     assert len(found) == 20
     assert [(what, outcome) for what, outcome in found if not outcome.startswith(SOUND)] == []

@@ -1,7 +1,5 @@
 """A forged element in a problem's arrays, with the right digests: refused, or solved; no kernel leaves its arrays."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter
@@ -27,8 +25,8 @@ INDEXED = {
 
 @pytest.mark.few(10)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_forged_problem_is_refused_in_words_or_consistent(name: str) -> None:
-    outcomes: Counter[str] = Counter()
+def test_a_forged_problem_is_refused_in_words_or_consistent(name):
+    outcomes = Counter()
     for forgery in forgeries(name):
         try:
             problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
@@ -47,7 +45,7 @@ def test_a_forged_problem_is_refused_in_words_or_consistent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", INDEXED)
-def test_no_index_leads_outside_its_array(name: str) -> None:
+def test_no_index_leads_outside_its_array(name):
     """A change of an index that is accepted names another entry of the same array, not memory beside it."""
     arrays = PROBLEMS[name].to_arrays()
     for key in INDEXED[name]:
@@ -59,7 +57,7 @@ def test_no_index_leads_outside_its_array(name: str) -> None:
                     type(PROBLEMS[name]).from_arrays(arrays | {key: changed}, "forged")
 
 
-def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path, monkeypatch):
     problem = PROBLEMS["sparse program"]
     arrays = problem.to_arrays()
     arrays["indices"] = arrays["indices"].copy()
@@ -76,7 +74,7 @@ def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path: Path, monkeypa
 @DEVICE
 @pytest.mark.full
 @pytest.mark.parametrize("name", INDEXED)
-def test_what_is_accepted_of_forged_problems_can_be_solved(name: str) -> None:
+def test_what_is_accepted_of_forged_problems_can_be_solved(name):
     """In a process of its own: a kernel that leaves its arrays would end it."""
     words = [sys.executable, "-m", "tests.support.forged", name]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=checked(), timeout=600)

@@ -1,23 +1,19 @@
 """A run of any solver that is to end returns what it has, though a kernel is still being built for it."""
 
-from __future__ import annotations
-
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
 from engine.base.result import Status
-from engine.devices import Member
 from engine.devices.kernels.program import Program
 from engine.errors import DeviceError
 from tests.support.patience import PATIENCE
 
 WEIGHTS = np.random.default_rng(3).integers(20, 90, 40)
 ROWS = np.random.default_rng(3).uniform(1, 2, (30, 60))
-SOLVERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
+SOLVERS = {
     "knapsack": (engine.Knapsack(WEIGHTS + 7, WEIGHTS, 900), {"reduce": False, "variant": "rows"}, True),
     "flowshop": (engine.Flowshop(np.random.default_rng(3).integers(1, 99, (5, 12))), {}, True),
     "boa": (engine.BOA("trap-5", 60), {"population": 200}, False),
@@ -28,14 +24,12 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", sorted(SOLVERS))
-def test_no_solver_holds_its_run_while_a_kernel_is_built(
-    device: Member, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_solver_holds_its_run_while_a_kernel_is_built(device, name, monkeypatch):
     problem, options, has_solution = SOLVERS[name]
     monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
     building, released = threading.Event(), threading.Event()
 
-    def build(program: Program, kernel: str) -> Any:
+    def build(program, kernel):
         building.set()
         released.wait(PATIENCE)
         raise DeviceError(f"{kernel} is not needed any more")

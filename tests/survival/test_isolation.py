@@ -1,13 +1,10 @@
 """C code of the user's on a CPU: it is executed in a child process, which can crash and can be ended."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,19 +22,19 @@ ONES = "fitness = 0; for (i32 i = 0; i < N; i++) fitness += BIT(i);"
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _patience(monkeypatch):
     """A busy machine may take long to hear a stop."""
     monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 5 * PATIENCE)
 
 
-def snippet(code: str, n: int = 24, **arguments: Any) -> engine.BOA:
+def snippet(code, n=24, **arguments):
     return engine.BOA.snippet(code, n, **arguments)
 
 
-def test_a_snippet_gives_the_answer_of_the_function_it_is(tmp_path: Path) -> None:
-    seen: list[Any] = []
+def test_a_snippet_gives_the_answer_of_the_function_it_is(tmp_path):
+    seen = []
     problem = snippet(ONES, host=lambda bits: bits.sum(axis=1))
-    arguments: dict[str, Any] = {"population": 200, "seed": 4, "local_search": "none"}
+    arguments = {"population": 200, "seed": 4, "local_search": "none"}
     result = engine.solve(problem, devices=CPUS[:1], on_event=seen.append, run_folder=tmp_path / "r", **arguments)
     python = engine.solve(engine.BOA("onemax", 24), devices=CPUS[:1], **arguments)
     assert result.objective == python.objective == 24
@@ -50,7 +47,7 @@ def test_a_snippet_gives_the_answer_of_the_function_it_is(tmp_path: Path) -> Non
     assert engine.load(tmp_path / "r").objective == 24
 
 
-def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld() -> None:
+def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld():
     with pytest.raises(AuditError, match="but the devices found"):
         engine.solve(snippet(ONES, host=lambda bits: 2 * bits.sum(axis=1)), devices=CPUS[:1], population=100)
 
@@ -60,7 +57,7 @@ def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld() -> Non
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="the snippet makes system calls of Linux on x86-64",
 )
-def test_processes_that_a_snippet_starts_end_with_the_run() -> None:
+def test_processes_that_a_snippet_starts_end_with_the_run():
     call = '__asm__ volatile ("syscall" : "=a"(r) : "0"({}L) : "rcx", "r11", "memory");'
     fork, pause = call.format(57), call.format(34)
     problem = snippet(f"long r; {fork} if (r == 0) for (;;) {{ {pause} }} fitness = BIT(0);")
@@ -70,7 +67,7 @@ def test_processes_that_a_snippet_starts_end_with_the_run() -> None:
         assert run.outcome().objective == 1
 
 
-def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
+def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on():
     with engine.Engine(devices=CPUS[:1]) as owner:
         with pytest.raises(DeviceError, match="was ended by the signal SIG"):
             owner.solve(snippet("fitness = *(i64 *) 16;"), population=100)
@@ -81,9 +78,9 @@ ENDLESS = "for (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);"
 
 
 @pytest.mark.full
-def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_warning() -> None:
+def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_warning():
     """It is no error: the run ends without the snippet at its limit or stop, with what was found before."""
-    seen: list[Any] = []
+    seen = []
     with engine.Engine(devices=CPUS[:1]) as owner:
         run = owner.start(snippet(ENDLESS), population=100, on_event=seen.append)
         while not any(event.type == "compiling" and event.template == "boa/summarise" for event in seen):
@@ -97,9 +94,9 @@ def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_w
 
 
 @pytest.mark.full
-def test_a_process_that_does_not_answer_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_does_not_answer_at_all_is_an_error(monkeypatch):
     monkeypatch.setattr(isolation, "SILENCE_SECONDS", 0.2)
-    seen: list[Any] = []
+    seen = []
     with engine.Engine(devices=CPUS[:1]) as owner:
         run = owner.start(snippet(ENDLESS), population=100, on_event=seen.append)
         while not any("has not returned" in event.message for event in seen if event.type == "notice"):
@@ -111,9 +108,9 @@ def test_a_process_that_does_not_answer_at_all_is_an_error(monkeypatch: pytest.M
 
 
 @pytest.mark.full
-def test_a_stop_is_heard_however_many_events_there_are() -> None:
+def test_a_stop_is_heard_however_many_events_there_are():
     with engine.Engine(devices=CPUS[:1]) as owner:
-        seen: list[Any] = []
+        seen = []
         run = owner.start(
             snippet(ONES, 400), population=64, on_event=seen.append, target=401, restarts=18, patience=10**6
         )
@@ -125,13 +122,13 @@ def test_a_stop_is_heard_however_many_events_there_are() -> None:
 
 
 @pytest.mark.full
-def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
-    arguments: dict[str, Any] = {"population": 800, "seed": 3, "local_search": "none"}
+    arguments = {"population": 800, "seed": 3, "local_search": "none"}
     with engine.Engine(devices=CPUS[:1]) as owner:
         whole = owner.solve(snippet(slow, 40), **arguments)
-        seen: list[Any] = []
+        seen = []
         run = owner.start(snippet(slow, 40), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
         while not any(event.type == "metric" for event in seen) and not run.join(0.005):
             pass
@@ -148,8 +145,8 @@ def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypat
 
 
 @LINUX
-def test_no_child_is_left_behind() -> None:
-    def children() -> set[int]:
+def test_no_child_is_left_behind():
+    def children():
         found = set()
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():

@@ -1,9 +1,6 @@
 """Every solver, killed at random moments: the resumed run gives the answer of an unbroken one."""
 
-from __future__ import annotations
-
 import random
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +17,7 @@ SEED = seed_of_tests()
 @POSIX
 @pytest.mark.parametrize("most", [3, pytest.param(12, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", CASES)
-def test_a_run_that_is_killed_again_and_again_gives_the_answer_of_an_unbroken_one(
-    name: str, most: int, tmp_path: Path
-) -> None:
+def test_a_run_that_is_killed_again_and_again_gives_the_answer_of_an_unbroken_one(name, most, tmp_path):
     devices = slow_device()
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(f"{SEED} {name}")

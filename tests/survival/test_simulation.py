@@ -1,9 +1,5 @@
 """Simulated faults of devices, disk, cluster and children; ``tools/soak/simulate.py`` has a hundred thousand."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -21,28 +17,26 @@ HOST = ["files", "disk", "search", "minimization", "batch", "rounds", "child"]
 
 
 @pytest.fixture(scope="module")
-def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
+def simulator(tmp_path_factory):
     with Simulator(tmp_path_factory.mktemp("simulation"), *DEVICES) as made:
         yield made
 
 
-def numbers(scenario: str, count: int) -> list[int]:
+def numbers(scenario, count):
     """The next numbers whose history is of a scenario."""
     first = 1_000_000 * SEED
     return [number for number in range(first, first + 5000) if history_of(number).scenario == scenario][:count]
 
 
 @pytest.mark.parametrize("scenario", HOST)
-def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
+def test_no_fault_of_disk_cluster_or_child_loses_work_or_changes_an_answer(simulator, scenario):
     for number in numbers(scenario, 6):
         history = history_of(number)
         assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
 
 
 @pytest.mark.parametrize("point", ["disk.kill", "disk.power"])
-def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
-    simulator: Simulator, point: str
-) -> None:
+def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(simulator, point):
     for at in range(1, 60, 3):
         history = History(at, "files", 0, ((Fault(point, at),),))
         assert simulator.live(history) is None, history
@@ -50,7 +44,7 @@ def test_whatever_file_operation_is_the_last_the_run_resumes_with_nothing_lost(
 
 @DEVICE
 @pytest.mark.parametrize("scenario", ["queens on 1", "queens on 2 in a folder", "boa on 2", "linprog on 1 in a folder"])
-def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator: Simulator, scenario: str) -> None:
+def test_no_fault_of_a_device_loses_work_or_changes_an_answer(simulator, scenario):
     for number in numbers(scenario, 1):
         history = history_of(number)
         assert simulator.live(history) is None, f"{history}: python -m tools.soak.simulate --repeat {number}"
@@ -68,13 +62,13 @@ FOUND = {  # the number decides what a power cut leaves
 
 @DEVICE
 @pytest.mark.parametrize(("number", "scenario", "faults"), FOUND.values(), ids=FOUND)
-def test_what_was_found_once_is_mended(simulator: Simulator, number: int, scenario: str, faults: list[str]) -> None:
+def test_what_was_found_once_is_mended(simulator, number, scenario, faults):
     given = tuple(Fault(words[0], int(words[1])) for words in map(str.split, faults))
     assert simulator.live(History(number, scenario, 0, (given,))) is None
 
 
-def test_the_simulation_finds_what_is_not_synchronised(tmp_path: Path) -> None:
-    def unsafe(path: Path, content: bytes) -> None:
+def test_the_simulation_finds_what_is_not_synchronised(tmp_path):
+    def unsafe(path, content):
         path.write_bytes(content)
 
     with Simulator(tmp_path) as simulator, mock.patch.object(storage, "write_whole", unsafe):
@@ -82,12 +76,12 @@ def test_the_simulation_finds_what_is_not_synchronised(tmp_path: Path) -> None:
         assert any(simulator.live(history) is not None for history in histories)
 
 
-def test_the_simulation_finds_an_answer_that_counts_twice(tmp_path: Path) -> None:
+def test_the_simulation_finds_an_answer_that_counts_twice(tmp_path):
     handle = Coordinator._handle
 
-    def forgetful(self: Coordinator, message: object) -> None:
+    def forgetful(self, message):
         kept = dict(self._out)
-        handle(self, message)  # type: ignore[arg-type]
+        handle(self, message)
         self._out |= kept
 
     with Simulator(tmp_path) as simulator, mock.patch.object(Coordinator, "_handle", forgetful):

@@ -1,10 +1,5 @@
 """Runs of the bundled samples are verified, as far as they can be."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import engine
@@ -30,7 +25,7 @@ from engine.util.paths import folder_of
         ("gibbs/spam.csv", {"draws": 1000}, 0),
     ],
 )
-def test_runs_of_the_samples_are_verified(sample: str, options: dict[str, Any], code: int, tmp_path: Path) -> None:
+def test_runs_of_the_samples_are_verified(sample, options, code, tmp_path):
     problem = read_problem(folder_of("samples") / sample)
     result = engine.solve(problem, run_folder=tmp_path / "run", seed=1, **options)
     assert not result.status.stopped

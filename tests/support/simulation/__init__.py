@@ -5,8 +5,6 @@ Every start ends soon with the right answer or with one of this package's errors
 to be written is lost; and the last one gives the right answer.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import logging
@@ -16,11 +14,8 @@ import threading
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -41,7 +36,7 @@ from tests.support.simulation.cluster import SEED, AloneOwner
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
 from tests.support.simulation.plan import POINTS, Fault, Plan
-from tests.support.simulation.scenarios import SCENARIOS, Host, Scenario
+from tests.support.simulation.scenarios import SCENARIOS, Host
 
 __all__ = ["History", "Simulator", "history_of"]
 
@@ -61,12 +56,12 @@ class History:
     label: int
     starts: tuple[tuple[Fault, ...], ...]
 
-    def __str__(self) -> str:
+    def __str__(self):
         starts = "; then ".join(" and ".join(map(str, faults)) or "no fault" for faults in self.starts)
         return f"{self.number}: {self.scenario}: {starts}"
 
 
-def history_of(number: int, scenarios: list[str] | None = None) -> History:
+def history_of(number, scenarios=None):
     """The history of a number; with ``scenarios``, one of these."""
     random = Random(number)
     names = sorted(scenarios or SCENARIOS)
@@ -76,14 +71,14 @@ def history_of(number: int, scenarios: list[str] | None = None) -> History:
     kinds = sorted({point.partition(".")[0] for point in points})
     shares = [1.0 if kind != "run" else 0.25 for kind in kinds]
 
-    def fault() -> Fault:
+    def fault():
         kind = random.choices(kinds, shares)[0]
         point = random.choice([point for point in points if point.startswith(f"{kind}.")])
         most = scenario.calls[POINTS[point].call]
         return Fault(point, 1 + int(most * random.random() ** 1.5))
 
     faults = [fault() for _ in range(random.choice((1, 2)))]
-    starts: tuple[tuple[Fault, ...], ...] = (tuple(faults),)
+    starts = (tuple(faults),)
     if len(faults) == 2 and (scenario.folder or scenario.by == "coordinator") and random.random() < 0.5:
         starts = ((faults[0],), (faults[1],))
     return History(number, name, random.randrange(max(1, scenario.devices)), starts)
@@ -110,17 +105,17 @@ class Simulator:
         Its name; without one only histories without devices are allowed.
     """
 
-    def __init__(self, home: Path, device: str | None = None) -> None:
+    def __init__(self, home, device=None):
         self.report = Report()
         self._home, self._device = home, device
-        self._engines: dict[int, engine.Engine] = {}
-        self._whole: dict[str, engine.Result] = {}
-        self._thrown: list[str] = []
+        self._engines = {}
+        self._whole = {}
+        self._thrown = []
         self._stack = contextlib.ExitStack()
-        self._drivers: Drivers | None = None
+        self._drivers = None
         self._count = itertools.count()
 
-    def __enter__(self) -> Simulator:
+    def __enter__(self):
         enter = self._stack.enter_context
         enter(mock.patch.dict(discover(), {counting.SOLVER.name: counting.SOLVER}))
         enter(mock.patch.object(threading, "excepthook", self._threw))
@@ -134,24 +129,24 @@ class Simulator:
             enter(engine.Engine(devices=[self._device])).open()  # keeps what is compiled
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error):
         for owner in self._engines.values():
             owner.close()
-        self._stack.__exit__(*error)  # type: ignore[arg-type]
+        self._stack.__exit__(*error)
 
-    def _threw(self, arguments: Any) -> None:
+    def _threw(self, arguments):
         text = "".join(traceback.format_exception(arguments.exc_type, arguments.exc_value, arguments.exc_traceback))
         self._thrown.append(f"a thread threw {text}")
 
-    def scenarios(self) -> list[str]:
+    def scenarios(self):
         """The names of those that can be simulated here."""
         return [name for name, one in SCENARIOS.items() if self._device is not None or not one.devices]
 
-    def live(self, history: History) -> str | None:
+    def live(self, history):
         """Live through a history; what must not have happened in it."""
         self._thrown.clear()
         life = _Life(self, history)
-        found: str | None = None
+        found = None
         try:
             life.live()
         except Violation as violation:
@@ -165,7 +160,7 @@ class Simulator:
             self._replace(SCENARIOS[history.scenario].devices)
         return found
 
-    def _note(self, history: History, occurred: list[Fault], found: str | None) -> None:
+    def _note(self, history, occurred, found):
         report = self.report
         report.histories[history.scenario] += 1
         report.faults.update(fault.point for fault in occurred)
@@ -174,14 +169,14 @@ class Simulator:
         if found is not None:
             report.violations.append(f"{history}\n{found}")
 
-    def whole(self, name: str) -> engine.Result:
+    def whole(self, name):
         """The result of a scenario without faults."""
         if name not in self._whole:
             one = SCENARIOS[name]
             self._whole[name] = self.engine(one).solve(one.problem(), seed=SEED, **one.options)
         return self._whole[name]
 
-    def engine(self, scenario: Scenario) -> Any:
+    def engine(self, scenario):
         """The engine that a scenario uses, kept from one history to the next."""
         count = scenario.devices
         if count not in self._engines:
@@ -190,25 +185,25 @@ class Simulator:
             self._engines[count] = engine.Engine(**named)
         return self._engines[count]
 
-    def _replace(self, count: int) -> None:
+    def _replace(self, count):
         owner = self._engines.pop(count, None)
         if owner is not None:
             owner.close(wait=not any(run.state != "ended" for run in owner._runs))
 
-    def folder(self) -> Path:
+    def folder(self):
         """A new folder."""
         path = self._home / str(next(self._count))
         path.mkdir()
         return path
 
-    def prepared(self) -> Path:
+    def prepared(self):
         """A run folder with nothing but its problem and description."""
         path = self._home / "prepared"
         if not path.exists():
             RunFolder.create(path, counting.Counting(20), {"solver": "counting"})
         return path
 
-    def failing(self, index: int, plan: Plan) -> contextlib.AbstractContextManager[None]:
+    def failing(self, index, plan):
         """Let a member of the pool fail."""
         if self._drivers is None:
             return contextlib.nullcontext()
@@ -218,7 +213,7 @@ class Simulator:
 class _Life:
     """One history."""
 
-    def __init__(self, simulator: Simulator, history: History) -> None:
+    def __init__(self, simulator, history):
         self._simulator, self._history = simulator, history
         self._scenario = scenario = SCENARIOS[history.scenario]
         self._engine = simulator.engine(scenario)
@@ -228,13 +223,13 @@ class _Life:
         if scenario.by == "files" and self._chance.random() < 0.8:  # writing its description takes longer than all else
             shutil.copytree(simulator.prepared(), self._root / "r")
             self._is_there = True
-        self._kept: float | None = None
+        self._kept = None
         self._has_result = False
-        self._restored: Checkpoint | None = None
-        self.occurred: list[Fault] = []
+        self._restored = None
+        self.occurred = []
         self.lost = False
 
-    def live(self) -> None:
+    def live(self):
         """Every start, and the last one without faults."""
         try:
             for faults in (*self._history.starts, ()):
@@ -243,7 +238,7 @@ class _Life:
             for path in (self._root, self._root.with_name(f"{self._root.name}-cut")):
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _start(self, plan: Plan) -> None:
+    def _start(self, plan):
         """Start or resume the run under some faults, and look at what is left."""
         if self._scenario.by == "coordinator":
             self._judge(plan, *self._coordinated(plan))
@@ -279,7 +274,7 @@ class _Life:
             if not plan.occurred and not had_ended:
                 self._is_clean()
 
-    def _outcome(self, disk: Disk | None, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+    def _outcome(self, disk, plan):
         """How a start ends: with an error of this package, or with a result."""
         scenario, path = self._scenario, self._root / "r"
         try:
@@ -296,11 +291,10 @@ class _Life:
         except QuintetError as error:
             return error, None
 
-    def _filed(self, disk: Disk | None, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+    def _filed(self, disk, plan):
         """The same with the files of a run alone, written as :class:`engine.runs.run.Run` does."""
-        assert disk is not None
         path, problem = self._root / "r", self._scenario.problem()
-        folder: RunFolder | None = None
+        folder = None
         try:
             if self._is_there:
                 folder = RunFolder.open(path)
@@ -318,10 +312,9 @@ class _Life:
             if folder is not None:
                 folder.release()
 
-    def _coordinated(self, plan: Plan) -> tuple[QuintetError | None, engine.Result | None]:
+    def _coordinated(self, plan):
         """The same with a coordinator alone."""
         scenario, owner = self._scenario, AloneOwner(plan, self._restored)
-        assert scenario.solve is not None
         problem = scenario.problem()
         options = solver_for(problem).options_model(type(problem)).model_validate(scenario.options)
         try:
@@ -332,14 +325,13 @@ class _Life:
             if owner.saved:
                 self._restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
 
-    def _judge(self, plan: Plan, error: QuintetError | None, result: engine.Result | None) -> None:
+    def _judge(self, plan, error, result):
         """A start has ended with the right answer, or with an error that its faults explain."""
         if error is not None:
             alone = self._scenario.devices == 1 or not self._has_begun  # a device that cannot be opened is named
             if not plan.ends and not (alone and plan.occurred):
                 raise Violation(f"ended without an answer: {type(error).__name__}: {error}") from error
             return
-        assert result is not None
         if result.status.stopped:
             if not any(fault.point == "run.stop" for fault in plan.occurred):
                 raise Violation(f"the run was stopped by nobody: {result.status}")
@@ -348,7 +340,7 @@ class _Life:
         if found:
             raise Violation(f"wrong answer: {found}")
 
-    def _differences(self, result: engine.Result) -> list[str]:
+    def _differences(self, result):
         scenario = self._scenario
         if scenario.objective is not None:
             right = scenario.objective()
@@ -368,29 +360,29 @@ class _Life:
 
     # --- the folder ---------------------------------------------------------------------------------------------
 
-    def _remembering(self, disk: Disk) -> dict[str, Any]:
+    def _remembering(self, disk):
         """Methods of a run folder, which remember what was said to be written."""
         save_checkpoint, save_result = RunFiles.save_checkpoint, RunFiles.save_result
 
-        def checkpoint(files: RunFiles, given: Any) -> None:
+        def checkpoint(files, given):
             save_checkpoint(files, given)
             if disk.cut is None:
                 self._kept = max(self._kept or 0.0, given.elapsed)
 
-        def result(files: RunFiles, given: Any) -> None:
+        def result(files, given):
             save_result(files, given)
             if disk.cut is None and not given.status.stopped:
                 self._has_result = True
 
         return {"save_checkpoint": checkpoint, "save_result": result}
 
-    def _is_clean(self) -> None:
+    def _is_clean(self):
         """Nothing of earlier starts is left behind by one that has worked to its end."""
         left = [path.name for path in (self._root / "r").iterdir() if path.name.startswith(".")]
         if left or (self._root / "r" / "run.lock").exists():
             raise Violation(f"files are left behind: {left or 'run.lock'}")
 
-    def _look_at(self, disk: Disk, result: engine.Result | None) -> None:
+    def _look_at(self, disk, result):
         """What the disk holds: nothing that was said to be written is lost."""
         if disk.cut is not None:
             shutil.rmtree(self._root)
@@ -420,10 +412,10 @@ class _Life:
             raise Violation(f"a checkpoint is lost: of {self._kept:.6f} s; {found and found.elapsed}")
 
     @staticmethod
-    def _polling(plan: Plan) -> Callable[[Run], None]:
+    def _polling(plan):
         poll = Run.poll
 
-        def counted(run: Run) -> None:
+        def counted(run):
             if plan.due("poll") is not None:
                 run.stop()
             poll(run)
@@ -431,7 +423,7 @@ class _Life:
         return counted
 
 
-def _count_in(folder: RunFolder, target: int, restored: Any, event_log: Any, plan: Plan) -> engine.Result:
+def _count_in(folder, target, restored, event_log, plan):
     """Count as the solver does, with a checkpoint and an event for each step."""
     at = 0 if restored is None else int(restored.arrays["at"])
     total = 0 if restored is None else int(restored.state["total"])
@@ -455,7 +447,7 @@ def _count_in(folder: RunFolder, target: int, restored: Any, event_log: Any, pla
     return result
 
 
-def _stacks() -> str:
+def _stacks():
     """Where every thread is."""
     frames = sys._current_frames()
     names = {thread.ident: thread.name for thread in threading.enumerate()}

@@ -8,9 +8,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 from unittest import mock
 
 from engine.devices import DevicePool
@@ -29,11 +27,11 @@ class _Died(BaseException):
 class _Parent(far_side._Parent):
     """Sends until the child dies."""
 
-    def __init__(self, stream: Any, child: _Process) -> None:
+    def __init__(self, stream, child):
         super().__init__(stream)
         self._child = child
 
-    def send(self, name: str, arrays: Any = None, **content: Any) -> None:
+    def send(self, name, arrays=None, **content):
         if self._child.returncode is not None:
             raise _Died
         point = self._child.plan.due("report")
@@ -57,19 +55,19 @@ class _Process:
     pid = 2**22 + 1  # of nobody
     stderr = None
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_, **__):
         if self.plan.due("child") is not None:
             raise OSError(11, "Resource temporarily unavailable")
         ours, theirs = os.pipe(), os.pipe()
         self.stdin, self._requests = os.fdopen(ours[1], "wb"), os.fdopen(ours[0], "rb")
         self.stdout, self._answers = os.fdopen(theirs[0], "rb"), os.fdopen(theirs[1], "wb")
-        self.returncode: int | None = None
+        self.returncode = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._main, name="quintet-simulated-child", daemon=True)
         self._thread.start()
         self.started.append(self)
 
-    def join(self) -> None:
+    def join(self):
         """Wait for the thread, after the parent has closed its ends."""
         self._thread.join(60)
         assert not self._thread.is_alive(), "a child hangs"
@@ -77,29 +75,28 @@ class _Process:
             with contextlib.suppress(OSError, ValueError):
                 stream.close()
 
-    def _main(self) -> None:
+    def _main(self):
         parent = _Parent(self._answers, self)
         with contextlib.suppress(_Died, EOFError):
             far_side._answer(messages.read(self._requests), parent, self._requests)
         self.die(0)
 
-    def die(self, code: int) -> None:
+    def die(self, code):
         if self.returncode is None:
             self.returncode = code
             with contextlib.suppress(OSError, ValueError):
                 self._answers.close()
             self._ended.set()
 
-    def kill(self) -> None:
+    def kill(self):
         self.die(-signal.SIGKILL)
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout=None):
         self._ended.wait(timeout)
-        assert self.returncode is not None
         return self.returncode
 
 
-def _obey(run: Any, requests: Any) -> None:
+def _obey(run, requests):
     """As the child's own, but for the end of the process."""
     actions = {b"pause\n": run.pause, b"resume\n": run.resume, b"stop\n": run.stop}
     with contextlib.suppress(OSError, ValueError):
@@ -109,11 +106,11 @@ def _obey(run: Any, requests: Any) -> None:
 
 
 @contextlib.contextmanager
-def children(plan: Plan) -> Iterator[None]:
+def children(plan):
     """While inside, what would be worked in a process is worked on a thread."""
-    pools: list[Any] = []
+    pools = []
 
-    def opened(infos: Any) -> Any:
+    def opened(infos):
         pools.append(DevicePool(infos))
         return pools[-1]
 
@@ -132,35 +129,35 @@ def children(plan: Plan) -> Iterator[None]:
 class _Mortal:
     """The output of a process that is killed when it is read for the k-th time."""
 
-    def __init__(self, process: Any, plan: Plan) -> None:
+    def __init__(self, process, plan):
         self._process, self._plan, self._stream = process, plan, process.stdout
 
-    def _look(self) -> None:
+    def _look(self):
         if self._plan.due("answer") is not None:
             self._process.kill()
             self._process.wait()
 
-    def read(self, size: int = -1) -> Any:
+    def read(self, size=-1):
         self._look()
         return self._stream.read(size)
 
-    def readline(self) -> Any:
+    def readline(self):
         self._look()
         return self._stream.readline()
 
-    def close(self) -> None:
+    def close(self):
         self._stream.close()
 
 
 @contextlib.contextmanager
-def helpers(plan: Plan) -> Iterator[None]:
+def helpers(plan):
     """While inside, processes that run HiGHS die."""
 
-    def started(*arguments: Any, **named: Any) -> Any:
+    def started(*arguments, **named):
         if plan.due("helper") is not None:
             raise OSError(11, "Resource temporarily unavailable")
         made = subprocess.Popen(*arguments, **named)
-        made.stdout = _Mortal(made, plan)  # type: ignore[assignment]
+        made.stdout = _Mortal(made, plan)
         return made
 
     fake = SimpleNamespace(Popen=started, PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired)

@@ -4,23 +4,19 @@ The coordinator, the run and its folder are the product's. The workers search pe
 that a task takes no time; the clock is virtual.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import pickle
-from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from engine import Knapsack
 from engine.api.map import BatchProgress
 from engine.base.batch import Item
-from engine.base.context import Checkpoint, StopRequested
-from engine.base.division import ClusterInfo, DividedRun
+from engine.base.context import StopRequested
+from engine.base.division import ClusterInfo
 from engine.base.result import Result, Status
 from engine.benchmarks.cluster.simulation import SimulatedTransport
 from engine.errors import ClusterError, DeviceError
@@ -28,13 +24,12 @@ from engine.execution.dask import columns
 from engine.execution.dask.batches import MapRun, _load_items
 from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.rounds import RoundCaller
-from engine.execution.dask.transport import Answered, Left, Lost, Message
+from engine.execution.dask.transport import Answered, Left, Lost
 from engine.solvers.branch_and_bound.division import DividedSearch, pack, unpack
 from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, number_of
 from engine.solvers.branch_and_bound.validate import tree_of
 from tests.support.counting import mixed
 from tests.support.owner import Owner
-from tests.support.simulation.plan import Plan
 
 __all__ = ["AloneOwner", "FaultyTransport", "TableWorkers", "batched", "counted_in_rounds", "searched"]
 
@@ -48,22 +43,22 @@ _MOST_LOOKS = 50_000  # for messages, of some hundreds in most histories
 class FaultyTransport(SimulatedTransport):
     """Workers whose messages and orders are counted, and fail as a plan says."""
 
-    def __init__(self, count: int, compute: Any, plan: Plan, seed: int) -> None:
+    def __init__(self, count, compute, plan, seed):
         super().__init__(count, compute, seed=seed)
         self._plan = plan
 
-    def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
+    def submit(self, number, work, seconds, shared):
         """Orders may be lost, or be taken twice."""
         point = self._plan.due("order")
         for _ in range({"lost": 0, "twice": 2}.get(point or "", 1)):
             super().submit(number, work, seconds, shared)
 
-    def messages(self, timeout: float) -> list[Message]:
+    def messages(self, timeout):
         """What has come, but for what a fault has done to it."""
         if self._plan.due("receive") is not None:
             raise ClusterError("the connection to the scheduler is lost")
         assert self._plan.counts["receive"] < _MOST_LOOKS, "the coordinator does not end"
-        found: list[Message] = []
+        found = []
         for message in super().messages(timeout):
             worker = getattr(message, "worker", "")
             if worker in self._avoided:  # it is heard of again
@@ -73,7 +68,7 @@ class FaultyTransport(SimulatedTransport):
             found += [message] if point is None else self._spoilt(point, message, worker)
         return found
 
-    def _spoilt(self, point: str, message: Message, worker: str) -> list[Message]:
+    def _spoilt(self, point, message, worker):
         match point:
             case "lost":
                 return []
@@ -92,7 +87,7 @@ class FaultyTransport(SimulatedTransport):
                 self._struck(self._workers.get(worker), point)
         return [message]
 
-    def _struck(self, worker: Any, point: str) -> None:
+    def _struck(self, worker, point):
         if worker is None or worker.task is None:
             return
         if point == "freezes":
@@ -101,7 +96,7 @@ class FaultyTransport(SimulatedTransport):
             self._kill(worker, worker.task)
 
 
-def _spoilt_answer(answer: Any) -> Any:
+def _spoilt_answer(answer):
     """An answer that does not add up."""
     if not isinstance(answer, dict) or "explored" not in answer:
         return answer
@@ -109,12 +104,12 @@ def _spoilt_answer(answer: Any) -> Any:
 
 
 @functools.cache
-def _permutations(n: int) -> list[tuple[int, ...]]:
+def _permutations(n):
     return list(itertools.permutations(range(n)))
 
 
 @functools.cache
-def _queens(n: int) -> tuple[int, ...]:
+def _queens(n):
     """How many solutions are before each leaf."""
     whole = [
         len({row + column for column, row in enumerate(p)}) == n == len({row - column for column, row in enumerate(p)})
@@ -126,12 +121,12 @@ def _queens(n: int) -> tuple[int, ...]:
 class TableWorkers:
     """Tasks of a search, by a table of all leaves."""
 
-    def __init__(self, problem: Any, options: Any, rate: float) -> None:
+    def __init__(self, problem, options, rate):
         self._tree, self._rate = tree_of(problem, options), rate
         self.n = self._tree.items
-        self._values: dict[int, int] = {}
+        self._values = {}
 
-    def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
+    def compute(self, worker, work, seconds, shared):
         """How long a task takes, and its answer."""
         units = unpack(work["batches"], self.n)
         most = max(1, int(seconds * self._rate))
@@ -158,7 +153,7 @@ class TableWorkers:
             "value": upper,
         }
 
-    def _value(self, leaf: int) -> int:
+    def _value(self, leaf):
         if leaf not in self._values:
             self._values[leaf] = self._tree.evaluate(np.array(_permutations(self.n)[leaf]))
         return self._values[leaf]
@@ -173,30 +168,30 @@ class AloneOwner(Owner):
     restored : Checkpoint, optional
     """
 
-    def __init__(self, plan: Plan, restored: Checkpoint | None = None) -> None:
+    def __init__(self, plan, restored=None):
         super().__init__()
         self._plan, self.restored, self.seed = plan, restored, SEED
         self._due = itertools.count()
 
-    def poll(self) -> None:
+    def poll(self):
         """Stop the run."""
         if self._plan.due("poll") is not None:
             raise StopRequested(Status.INTERRUPTED)
 
-    def checkpoint_due(self) -> bool:
+    def checkpoint_due(self):
         """Now and then."""
         return next(self._due) % 5 == 0
 
 
-def _divided(parts: DividedRun, compute: Any, plan: Plan, seed: int, owner: Any) -> Result:
+def _divided(parts, compute, plan, seed, owner):
     transport = FaultyTransport(3, compute, plan, seed)
     return Coordinator(transport, owner, parts, _TIMING, clock=transport.clock).solve()
 
 
-def searched(plan: Plan, seed: int) -> Callable[..., Result]:
+def searched(plan, seed):
     """A solver of permutation problems on three workers."""
 
-    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+    def solve(problem, options, pool, run):
         workers = TableWorkers(problem, options, rate=Random(seed).choice([30.0, 60.0, 120.0]))
         parts = DividedSearch(problem, options, run, ClusterInfo(3, False))
         return _divided(parts, workers.compute, plan, seed, run)
@@ -204,15 +199,15 @@ def searched(plan: Plan, seed: int) -> Callable[..., Result]:
     return solve
 
 
-def batched(plan: Plan, seed: int) -> Callable[..., Result]:
+def batched(plan, seed):
     """Solves many problems as ``engine.map`` does; the objective is the tuple of theirs."""
 
-    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+    def compute(worker, work, seconds, shared):
         items = _load_items(work["items"])[: max(1, int(10 * seconds))]
         entries = {item.index: Result(Status.OPTIMAL, best_value(item.problem), None, None) for item in items}
         return 0.1 * len(items), pickle.dumps((list(entries), columns.dump(list(entries.values())), 0.1 * len(items)))
 
-    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+    def solve(problem, options, pool, run):
         items = [Item(index, one, {}, None) for index, one in enumerate(batch_problems())]
         parts = MapRun(items, BatchProgress(len(items), []))
         found = _divided(parts, compute, plan, seed, run)
@@ -223,29 +218,29 @@ def batched(plan: Plan, seed: int) -> Callable[..., Result]:
 
 
 @functools.cache
-def batch_problems() -> tuple[Knapsack, ...]:
+def batch_problems():
     """Small knapsacks."""
     random = np.random.default_rng(2)
     return tuple(Knapsack(random.integers(1, 20, 4), random.integers(1, 9, 4), 12) for _ in range(12))
 
 
 @functools.cache
-def best_value(problem: Knapsack) -> int:
+def best_value(problem):
     """By brute force."""
     chosen = itertools.product((0, 1), repeat=len(problem.weights))
     return max(int(problem.profits @ x) for x in chosen if problem.weights @ x <= problem.capacity)
 
 
-def counted_in_rounds(plan: Plan, seed: int) -> Callable[..., Result]:
+def counted_in_rounds(plan, seed):
     """A solver of counts whose tasks are rounds of three workers, as islands are."""
 
-    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+    def compute(worker, work, seconds, shared):
         begin, end, total, key = work
         for number in range(begin, end):
             total = mixed(total, number, key)
         return 0.5 + 0.1 * (end - begin), total
 
-    def solve(problem: Any, options: Any, pool: Any, run: Any) -> Result:
+    def solve(problem, options, pool, run):
         transport = FaultyTransport(3, compute, plan, seed)
         rounds = RoundCaller(transport, run, _TIMING, clock=transport.clock)
         at, total = 0, 0

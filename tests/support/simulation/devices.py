@@ -4,13 +4,9 @@ The calls of PyOpenCL itself are counted, below everything that turns its errors
 the calls of their devices.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
 from unittest import mock
 
 from engine.devices.backends import backends
@@ -60,21 +56,21 @@ class Drivers:
         What a call raises.
     """
 
-    def __init__(self, error: Callable[[str], Exception]) -> None:
+    def __init__(self, error):
         self._error = error
         self._plan = Plan()
         self._label = ""
         self._lost = False
-        self._end_work: Callable[[], None] = lambda: None  # a device that fails computes no more
+        self._end_work = lambda: None  # a device that fails computes no more
 
-    def _counted(self, function: Callable[..., Any], call: str) -> Callable[..., Any]:
-        def counted(*arguments: Any, **named: Any) -> Any:
+    def _counted(self, function, call):
+        def counted(*arguments, **named):
             self._count(call)
             return function(*arguments, **named)
 
         return counted
 
-    def _count(self, call: str) -> None:
+    def _count(self, call):
         if not self._label or not threading.current_thread().name.startswith(self._label):
             return
         self._lost |= self._plan.due("driver") is not None
@@ -84,7 +80,7 @@ class Drivers:
             raise self._error(f"{call} failed: {code}")
 
     @contextlib.contextmanager
-    def failing(self, label: str, plan: Plan) -> Iterator[None]:
+    def failing(self, label, plan):
         """While inside, the driver's calls for one member of a pool are counted, and fail."""
         self._plan, self._label, self._lost = plan, f"quintet-{label}_", False
         try:
@@ -94,14 +90,14 @@ class Drivers:
 
     @classmethod
     @contextlib.contextmanager
-    def installed(cls, language: str) -> Iterator[Drivers]:
+    def installed(cls, language):
         """Drivers for the devices that are opened while inside."""
         with contextlib.ExitStack() as stack:
             if language == "opencl":
                 yield cls._of_opencl(stack)
             else:
                 drivers = cls(DeviceError)
-                device: Any = backends()[language].open
+                device = backends()[language].open
                 (kind,) = (kind for kind in queues_of_backends() if f".{language}." in kind.__module__)
                 methods = [(kind, name, call) for name, call in _OF_QUEUES.items()] + [(device, "_build", "build")]
                 for owner, name, call in methods:
@@ -112,18 +108,18 @@ class Drivers:
                 yield drivers
 
     @classmethod
-    def _of_opencl(cls, stack: contextlib.ExitStack) -> Drivers:
+    def _of_opencl(cls, stack):
         package = opencl.pyopencl()
         drivers = cls(package.RuntimeError)
-        queues: deque[Any] = deque(maxlen=32)  # no device has more streams
+        queues = deque(maxlen=32)  # no device has more streams
         finish, open_queue = package.CommandQueue.finish, package.CommandQueue
 
-        def opened(*arguments: Any, **named: Any) -> Any:
+        def opened(*arguments, **named):
             made = open_queue(*arguments, **named)
             queues.append(made)
             return made
 
-        def end_work() -> None:
+        def end_work():
             for made in list(queues):
                 finish(made)
 
@@ -142,8 +138,8 @@ class Drivers:
 class _Package:
     """The package ``pyopencl`` with some functions of its own."""
 
-    def __init__(self, package: Any, functions: dict[str, Callable[..., Any]]) -> None:
+    def __init__(self, package, functions):
         vars(self).update(functions, _package=package)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._package, name)

@@ -14,14 +14,10 @@ import io
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
-from typing import Any, cast
+from typing import cast
 from unittest import mock
-
-from tests.support.simulation.plan import Plan
 
 __all__ = ["Disk"]
 
@@ -42,12 +38,12 @@ class _Node:
     changes: list[tuple[str, str, _Node]] = field(default_factory=list)
     lasting: int = 0
 
-    def change(self, what: str, name: str, node: _Node) -> None:
+    def change(self, what, name, node):
         self.changes.append((what, name, node))
         _apply(self.names, what, name, node)
 
 
-def _apply(names: dict[str, _Node], what: str, name: str, node: _Node) -> None:
+def _apply(names, what, name, node):
     """Names a node, after taking its former name away in the same step (``move``), or removes a name."""
     if what == "remove":
         names.pop(name, None)
@@ -62,7 +58,7 @@ class _File(_FILE_IO):
 
     disk: Disk
 
-    def write(self, data: Any) -> int:
+    def write(self, data):
         name = self.name
         return self.disk.written(str(name), data, lambda part: super(_File, self).write(part))
 
@@ -84,17 +80,17 @@ class Disk:
         What the folder was when the process was killed or the power cut.
     """
 
-    def __init__(self, root: Path, plan: Plan, chance: Random) -> None:
-        self.cut: Path | None = None
+    def __init__(self, root, plan, chance):
+        self.cut = None
         self._root, self._plan, self._chance = root, plan, chance
         self._prefix = f"{root}{os.sep}"
         self._lock = threading.RLock()
         self._full = False
         self._tree = _Node(None, str(root), is_folder=True)
         self._read_in(self._tree, root)
-        self._open_files: dict[int, _Node] = {}
+        self._open_files = {}
 
-    def _read_in(self, node: _Node, path: Path) -> None:
+    def _read_in(self, node, path):
         """What was there before survives."""
         for entry in os.scandir(path):
             child = _Node(node, entry.name, entry.is_dir())
@@ -106,7 +102,7 @@ class Disk:
         node.lasting = len(node.changes)
 
     @contextlib.contextmanager
-    def attached(self) -> Iterator[Disk]:
+    def attached(self):
         """While inside, the calls of this process are counted, and fail."""
         names = ("open", "write", "fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "ftruncate", "close")
         with (
@@ -118,14 +114,14 @@ class Disk:
 
     # --- what fails ---------------------------------------------------------------------------------------------
 
-    def _mine(self, path: Any) -> str | None:
+    def _mine(self, path):
         with contextlib.suppress(TypeError):
             text = os.fspath(path)
             if isinstance(text, str) and text.startswith(self._prefix):
                 return text
         return None
 
-    def _count(self, call: str, path: str) -> str | None:
+    def _count(self, call, path):
         """Count a call that changes the disk: it fails, or its name is returned if that is for the caller to do."""
         if self.cut is not None:
             return None
@@ -144,7 +140,7 @@ class Disk:
             raise OSError(code, os.strerror(code), path)
         return None
 
-    def written(self, path: str, data: Any, write: Any) -> int:
+    def written(self, path, data, write):
         """Write to a file; a part of it before the disk is full."""
         with self._lock:
             if self._mine(path) is None:
@@ -156,17 +152,17 @@ class Disk:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
             return cast(int, write(data))
 
-    def _cut_off(self, power: bool) -> None:
+    def _cut_off(self, power):
         self.cut = self._root.with_name(f"{self._root.name}-cut")
         if power:
             self._leave(self._tree, self.cut)
         else:
             shutil.copytree(self._root, self.cut, symlinks=True)
 
-    def _leave(self, node: _Node, path: Path) -> None:
+    def _leave(self, node, path):
         """Make what a power cut leaves of a folder."""
         path.mkdir()
-        names: dict[str, _Node] = {}
+        names = {}
         for change in node.changes[: self._chance.randint(node.lasting, len(node.changes))]:
             _apply(names, *change)
         for name, child in names.items():
@@ -175,7 +171,7 @@ class Disk:
             else:
                 (path / name).write_bytes(self._left_of(child))
 
-    def _left_of(self, node: _Node) -> bytes:
+    def _left_of(self, node):
         """The content of a file after a power cut."""
         try:
             now = _content(self._path(node))
@@ -190,23 +186,23 @@ class Disk:
 
     # --- names --------------------------------------------------------------------------------------------------
 
-    def _path(self, node: _Node) -> str:
+    def _path(self, node):
         return node.name if node.parent is None else f"{self._path(node.parent)}{os.sep}{node.name}"
 
-    def _node(self, path: str) -> _Node | None:
+    def _node(self, path):
         """The node of a path below the root."""
-        node: _Node | None = self._tree
+        node = self._tree
         for name in path[len(self._prefix) :].split(os.sep):
             node = None if node is None else node.names.get(name)
         return node
 
-    def _folder_of(self, path: str) -> _Node:
+    def _folder_of(self, path):
         parent = os.path.dirname(path)
         node = self._tree if parent == str(self._root) else self._node(parent)
         assert node is not None, path
         return node
 
-    def _made(self, path: str, is_folder: bool = False) -> _Node:
+    def _made(self, path, is_folder=False):
         found = self._node(path)
         if found is None:
             folder, name = self._folder_of(path), os.path.basename(path)
@@ -216,7 +212,7 @@ class Disk:
 
     # --- calls --------------------------------------------------------------------------------------------------
 
-    def _open(self, file: Any, mode: str = "r", buffering: int = -1, *arguments: Any, **named: Any) -> Any:
+    def _open(self, file, mode="r", buffering=-1, *arguments, **named):
         path = self._mine(file)
         if path is None or not set(mode) & set("wxa+"):
             return _OPEN(file, mode, buffering, *arguments, **named)
@@ -227,7 +223,7 @@ class Disk:
             self._open_files[raw.fileno()] = self._made(path)
         return raw if buffering == 0 else io.BufferedWriter(raw)
 
-    def _os_open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+    def _os_open(self, path, flags, mode=511, *, dir_fd=None):
         mine = self._mine(path) if dir_fd is None else None
         with self._lock:
             if mine is not None and flags & os.O_CREAT:
@@ -240,24 +236,24 @@ class Disk:
                     self._open_files[descriptor] = found
             return descriptor
 
-    def _os_close(self, descriptor: int) -> None:
+    def _os_close(self, descriptor):
         self._open_files.pop(descriptor, None)
         _os.close(descriptor)
 
-    def _os_write(self, descriptor: int, data: Any) -> int:
+    def _os_write(self, descriptor, data):
         node = self._open_files.get(descriptor)
         if node is None:
             return _os.write(descriptor, data)
         return self.written(self._path(node), data, lambda part: _os.write(descriptor, part))
 
-    def _os_ftruncate(self, descriptor: int, length: int) -> None:
+    def _os_ftruncate(self, descriptor, length):
         with self._lock:
             node = self._open_files.get(descriptor)
             if node is not None and self._count("write", self._path(node)) is not None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             _os.ftruncate(descriptor, length)
 
-    def _os_fsync(self, descriptor: int) -> None:
+    def _os_fsync(self, descriptor):
         with self._lock:
             node = self._open_files.get(descriptor)
             if node is None:
@@ -268,7 +264,7 @@ class Disk:
             else:
                 node.safe = _content(self._path(node))
 
-    def _renamed(self, source: Any, target: Any) -> None:
+    def _renamed(self, source, target):
         old, new = self._mine(source), self._mine(target)
         with self._lock:
             if old is None or new is None:
@@ -277,14 +273,13 @@ class Disk:
             self._count("rename", new)
             _os.replace(old, new)
             folder, node = self._folder_of(old), self._node(old)
-            assert node is not None
             assert folder is self._folder_of(new), "files are renamed within a folder"
             node.name = os.path.basename(new)
             folder.change(f"move {os.path.basename(old)}", node.name, node)
 
     _os_replace = _os_rename = _renamed
 
-    def _removed(self, call: str, path: Any, dir_fd: int | None) -> None:
+    def _removed(self, call, path, dir_fd):
         mine = self._mine(path) if dir_fd is None else None
         with self._lock:
             if mine is not None:
@@ -293,13 +288,13 @@ class Disk:
             if mine is not None and (node := self._node(mine)) is not None:
                 self._folder_of(mine).change("remove", node.name, node)
 
-    def _os_unlink(self, path: Any, *, dir_fd: int | None = None) -> None:
+    def _os_unlink(self, path, *, dir_fd=None):
         self._removed("unlink", path, dir_fd)
 
-    def _os_rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
+    def _os_rmdir(self, path, *, dir_fd=None):
         self._removed("rmdir", path, dir_fd)
 
-    def _os_mkdir(self, path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+    def _os_mkdir(self, path, mode=511, *, dir_fd=None):
         mine = self._mine(path) if dir_fd is None else None
         with self._lock:
             if mine is not None:
@@ -309,7 +304,7 @@ class Disk:
                 self._made(mine, is_folder=True)
 
 
-def _content(path: str) -> bytes:
+def _content(path):
     with _OPEN(path, "rb") as stream:
         return cast(bytes, stream.read())
 

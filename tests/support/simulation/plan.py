@@ -1,10 +1,7 @@
 """Which calls fail: the table of fault points, and a counter of calls that says when one of them is due."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = ["POINTS", "Fault", "Plan", "Point"]
@@ -70,7 +67,7 @@ class Fault:
     point: str
     at: int
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.point} {self.at}"
 
 
@@ -82,13 +79,13 @@ class Plan:
     occurred : list of Fault
     """
 
-    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+    def __init__(self, faults=()):
         self._faults = tuple(faults)
         self._lock = threading.Lock()
-        self.counts: Counter[str] = Counter()
-        self.occurred: list[Fault] = []
+        self.counts = Counter()
+        self.occurred = []
 
-    def due(self, call: str) -> str | None:
+    def due(self, call):
         """Count a call; the name of the point that is due at it, without its kind."""
         with self._lock:
             self.counts[call] += 1
@@ -99,6 +96,6 @@ class Plan:
         return None
 
     @property
-    def ends(self) -> bool:
+    def ends(self):
         """Whether one of the faults that have occurred may end the run without an answer."""
         return any(POINTS[fault.point].ends for fault in self.occurred)

@@ -3,8 +3,6 @@
 Answers of the host's runs are known by brute force; those of devices must be the ones of a run without faults.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,10 +12,8 @@ import numpy as np
 from scipy import sparse
 
 import engine
-from engine.devices import DeviceInfo
 from engine.runs.child.far_run import solve_in_child
 from engine.runs.executor import Executor
-from engine.runs.run import Run
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
 from tests.support.simulation.cluster import (
@@ -67,46 +63,46 @@ class Host(Executor):
     solve_by: Callable[..., engine.Result] | None = None
 
     @property
-    def device_infos(self) -> list[DeviceInfo]:
+    def device_infos(self):
         """None."""
         return []
 
-    def validate(self, *_: Any) -> None:
+    def validate(self, *_):
         """No device has to be fit for it."""
 
-    def execute(self, run: Run) -> engine.Result:
+    def execute(self, run):
         """By the given solver."""
         return (self.solve_by or run.solver.solve)(run.problem, run.options, run.pool, run)
 
 
 @functools.cache
-def _flowshop() -> Any:
+def _flowshop():
     return engine.Flowshop(np.random.default_rng(11).integers(1, 30, (3, 5)))
 
 
-def _best_makespan() -> int:
+def _best_makespan():
     workers = TableWorkers(_flowshop(), FlowshopOptions(), 1.0)
     return min(map(workers._value, range(120)))
 
 
-def _knapsack() -> Any:
+def _knapsack():
     random = np.random.default_rng(8)
     weights = random.integers(20, 100, 24)
     return engine.Knapsack(weights + random.integers(1, 30, 24), weights, int(weights.sum() // 3))
 
 
-def _probit() -> Any:
+def _probit():
     X = np.random.default_rng(9).normal(size=(12, 2))
     return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
 
 
-def _program() -> Any:
+def _program():
     random = np.random.default_rng(3)
     A = random.random((5, 8))
     return engine.LinearProgram(-random.random(8), A, A @ random.random(8) + random.random(5), bounds=(0, 4))
 
 
-def _isolated(plan: Plan, seed: int) -> Callable[..., engine.Result]:
+def _isolated(plan, seed):
     return lambda problem, options, pool, run: solve_in_child(run)
 
 
@@ -114,14 +110,14 @@ _COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
 _MESSAGES = {"order": 16, "message": 32, "receive": 60}
 
 
-def _device(launches: int, others: int) -> dict[str, int]:
+def _device(launches, others):
     calls = {"launch": launches, "driver": 2 * launches + others, "allocate": others}
     return {**calls, "copy": 4, "wait": 2 * launches, "event": 4, "build": 8}
 
 
-def _on_devices() -> dict[str, Scenario]:
+def _on_devices():
     """Five solvers, on one device and on two, with a run folder and without."""
-    cases: dict[str, tuple[Callable[[], Any], dict[str, Any], tuple[str, ...], int]] = {
+    cases = {
         "knapsack": (_knapsack, {"reduce": False, "variant": "rows"}, (), 60),
         "queens": (lambda: engine.Queens(6), {"ivms": 16}, (), 20),
         "flowshop": (_flowshop, {"ivms": 16, "initial": "infinity"}, (), 20),
@@ -148,32 +144,29 @@ def _on_devices() -> dict[str, Scenario]:
     }  # fmt: skip
 
 
-def _count() -> Any:
+def _count():
     return counting.Counting(20)
 
 
-def _total() -> int:
+def _total():
     return counting.expected(20, SEED)
 
 
-def _constraints() -> Any:
+def _constraints():
     random = np.random.default_rng(1)
     weights = random.integers(5, 60, (3, 30))
     return engine.MultidimensionalKnapsack(weights.sum(0) + random.integers(0, 20, 30), weights, weights.sum(1) // 2)
 
 
-def _sparse_program() -> Any:
+def _sparse_program():
     random = np.random.default_rng(1)
     A = sparse.random(40, 60, density=0.2, random_state=1, format="csr")
     return engine.LinearProgram(-random.random(60), A, A @ random.random(60) + 1, bounds=(0, 4))
 
 
-def _with_helpers() -> dict[str, Scenario]:
+def _with_helpers():
     """Runs in which processes take part that run HiGHS."""
-    cases = {
-        "constraints": (_constraints, {"variant": "highs"}),
-        "race": (_sparse_program, {"method": "race"}),
-    }
+    cases = {"constraints": (_constraints, {"variant": "highs"}), "race": (_sparse_program, {"method": "race"})}
     calls = {"helper": 2, "answer": 12}
     return {
         f"{name} with helpers": Scenario(0.05, problem, calls, options, devices=1, folder=False)
@@ -181,7 +174,7 @@ def _with_helpers() -> dict[str, Scenario]:
     }
 
 
-SCENARIOS: dict[str, Scenario] = {
+SCENARIOS = {
     "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
     "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
     "search": Scenario(
