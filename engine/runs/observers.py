@@ -184,6 +184,7 @@ class ProgressBar:
             case Finished() | Failed():
                 ended = event.status.replace("_", " ") if isinstance(event, Finished) else "failed"
                 self._fields |= {"total": 1.0, "completed": 1.0, "phase": printable(ended), "left": ""}
+                self._state = "ended"
                 self.close()
 
     @functools.cached_property
@@ -210,7 +211,7 @@ class ProgressBar:
     def elapsed(self) -> float:
         """Seconds of the run, counted on since its last event."""
         shown, at = self._clock
-        return shown if self._state == "paused" else shown + time.monotonic() - at
+        return shown if self._state in ("paused", "ended") else shown + time.monotonic() - at
 
     def _open(self) -> None:
         if self._cell is not None:

@@ -37,18 +37,22 @@ class Tasks:
         return time.monotonic() - began, answer
 
 
+def coordinated(problem, options, workers, compute, timing=TIMING, **transport):
+    """A coordinator of simulated workers, the run that it works for, and the way to the workers."""
+    owner, way = Owner(), SimulatedTransport(workers, compute, **transport)
+    parts = DividedSearch(problem, options, owner, ClusterInfo(workers, False))
+    return Coordinator(way, owner, parts, timing, clock=way.clock), owner, way
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu, alone, seed):
     problem = engine.Queens(13)
     expected = alone.solve(problem)
     with DevicePool(alone.device_infos) as pool:
-        owner = Owner()
-        tasks = Tasks(problem, Options(ivms=16), pool)
-        parts = DividedSearch(problem, Options(ivms=16), owner, ClusterInfo(5, False))
-        mishaps = Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
-        transport = SimulatedTransport(5, tasks.compute, mishaps=mishaps, seed=seed)
-        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        options, mishaps = Options(ivms=16), Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
+        compute = Tasks(problem, options, pool).compute
+        coordinator, _, transport = coordinated(problem, options, 5, compute, mishaps=mishaps, seed=seed)
         result = coordinator.solve()
     assert result.objective == expected.objective
     assert result.counters["nodes"] == expected.counters["nodes"]
@@ -57,10 +61,8 @@ def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu, alone, s
 
 def test_a_worker_that_is_lost_has_no_rate(cpu, alone):
     with DevicePool(alone.device_infos) as pool:
-        owner = Owner()
-        parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
-        transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
-        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        problem = engine.Queens(10)
+        coordinator, owner, _ = coordinated(problem, Options(), 2, Tasks(problem, Options(), pool).compute)
         coordinator._hand_out()
         number = next(iter(coordinator._out))
         coordinator._handle(Reported(number, "w1", {"nodes_per_second": 5.0, "active_ivms": 7.0, "share": 0.5}))
@@ -72,10 +74,8 @@ def test_a_worker_that_is_lost_has_no_rate(cpu, alone):
 
 def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu, alone):
     with DevicePool(alone.device_infos) as pool:
-        owner = Owner()
-        parts = DividedSearch(engine.Queens(10), Options(), owner, ClusterInfo(2, False))
-        transport = SimulatedTransport(2, Tasks(engine.Queens(10), Options(), pool).compute)
-        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        problem = engine.Queens(10)
+        coordinator, owner, _ = coordinated(problem, Options(), 2, Tasks(problem, Options(), pool).compute)
         coordinator._hand_out()
         first, second, *_ = coordinator._out
         for number in (first, second):
@@ -113,11 +113,8 @@ def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu,
 
         for faults, fails in ((1, False), (100, True)):
             wrong[0] = faults
-            owner = Owner()
-            parts = DividedSearch(problem, Options(), owner, ClusterInfo(2, False))
-            transport = SimulatedTransport(2, compute)
             timing = replace(TIMING, least=1e9)  # no task is asked to end early
-            coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
+            coordinator, owner, _ = coordinated(problem, Options(), 2, compute, timing)
             if fails:
                 with pytest.raises(AuditError, match="leaves was answered with"):
                     coordinator.solve()
@@ -130,12 +127,10 @@ def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu)
     def compute(worker, work, seconds, shared):
         raise AssertionError("no task is finished here")
 
-    owner = Owner()
-    parts = DividedSearch(engine.Queens(9), Options(), owner, ClusterInfo(1, False))
     mishaps = Mishaps(killed=1.0, restart=1e9)
-    transport = SimulatedTransport(1, compute, mishaps=mishaps)
+    coordinator, owner, _ = coordinated(engine.Queens(9), Options(), 1, compute, mishaps=mishaps)
     with pytest.raises(ClusterError, match="no workers"):
-        Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
+        coordinator.solve()
     arrays, _ = owner.saved[-1]
     assert len(arrays["begin"]) >= 1
 
@@ -145,12 +140,8 @@ def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu, alone):
     problem = engine.Flowshop(rng.integers(1, 100, (5, 9)))
     expected = alone.solve(problem)
     with DevicePool(alone.device_infos) as pool:
-        owner = Owner()
-        options = FlowshopOptions(initial="infinity", ivms=8)
-        tasks = Tasks(problem, options, pool)
-        parts = DividedSearch(problem, options, owner, ClusterInfo(3, False))
-        transport = SimulatedTransport(3, tasks.compute, mishaps=Mishaps(killed=0.1, twice=0.2, restart=0.01))
-        result = Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
+        options, mishaps = FlowshopOptions(initial="infinity", ivms=8), Mishaps(killed=0.1, twice=0.2, restart=0.01)
+        result = coordinated(problem, options, 3, Tasks(problem, options, pool).compute, mishaps=mishaps)[0].solve()
     assert (result.status, result.objective) == (expected.status, expected.objective)
 
 

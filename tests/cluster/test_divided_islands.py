@@ -12,7 +12,7 @@ from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.rounds import RoundCaller
-from engine.solvers.boa.division import IslandTasks, refusal, solve_divided
+from engine.solvers.boa.division import IslandTasks, solve_divided
 from engine.solvers.boa.options import Options
 from tests.support.owner import Owner
 
@@ -74,8 +74,3 @@ def test_islands_resume_from_a_checkpoint(cpu, alone):
     again.restored = Checkpoint(*owner.saved[0], 0.0)
     result, _ = divided(problem, Options(**given), alone.device_infos, again)
     assert np.array_equal(result.arrays["history"], expected.arrays["history"])
-
-
-def test_one_population_is_refused_with_what_can_be_divided():
-    assert "islands" in str(refusal(engine.BOA("trap-5", 40), Options()))
-    assert refusal(engine.BOA("trap-5", 40), Options(islands="devices")) is None

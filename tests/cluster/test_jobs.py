@@ -116,20 +116,3 @@ def test_jobs_that_are_refused_are_an_error_at_once(tmp_path, caplog):
     ):
         Connection(str(path))
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
-
-
-@pytest.mark.full
-def test_jobs_connect_by_tls_from_any_folder(cpu, tmp_path, monkeypatch):
-    from distributed.security import Security
-
-    security = Security.temporary()
-    for name in ("ca_file", "client_cert", "client_key"):
-        (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
-    (tmp_path / "hall.toml").write_text(
-        f"{HALL}wait = {5 * PATIENCE}\n[tls]\nca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
-    )
-    (tmp_path / "jobs").mkdir()
-    monkeypatch.chdir(tmp_path)
-    with slurm(tmp_path / "jobs"), engine.Engine("opencl", [cpu], cluster="hall.toml") as owner:
-        assert owner.solve(engine.Queens(8)).objective == 92  # and no warning
-        assert owner.executor.connect().workers[0].address.startswith("tls://")

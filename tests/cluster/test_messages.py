@@ -1,9 +1,6 @@
 """What a user reads: one sentence, and the exit code, for each thing that can be wrong with a cluster."""
 
 import asyncio
-import json
-import signal
-import subprocess
 import sys
 
 import pytest
@@ -14,9 +11,8 @@ from engine.errors import ClusterError, InputError, OptionError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from engine.execution.dask.dask_transport import Roster
-from tests.support.environment import ROOT, with_root
+from tests.support.environment import ROOT
 from tests.support.needs import package
-from tests.support.patience import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -204,30 +200,3 @@ def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(tmp_path, monk
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match="this computer has no command sbatch"):
         Connection(str(path))
-
-
-# --- the process that started the run -----------------------------------------------------------------------------
-
-
-@pytest.mark.full
-def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu, alone, tmp_path):
-    expected = alone.solve(engine.Queens(13))
-    path = tmp_path / "queens.txt"
-    path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "13"))
-    folder = tmp_path / "run"
-    words = [sys.executable, "-m", "engine", "solve", str(path), "--cluster", "local:1", "--backend", "opencl"]
-    words += ["--devices", cpu, "--ivms", "16", "--run-folder", str(folder), "--checkpoint-interval", "0.1"]
-    environment = with_root()
-    child = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: list(folder.glob("checkpoint-*.json")) or child.poll() is not None, "no checkpoint")
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait(PATIENCE)
-    words = [sys.executable, "-m", "engine", "resume", str(folder), "--cluster", "local:2", "--json"]
-    done = subprocess.run(
-        words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=5 * PATIENCE, check=True
-    )
-    found = json.loads(done.stdout)
-    assert found["objective"] == expected.objective
-    assert found["counters"]["nodes"] == expected.counters["nodes"]

@@ -44,14 +44,6 @@ def test_words_may_be_the_target(tmp_path):
     assert problem.y.tolist() == [True, False, True]
 
 
-def test_libsvm(tmp_path):
-    path = write(tmp_path / "data", "+1 1:1.5 2:-2\n-1 1:0.25 2:3e-3 # said\n+1 2:8 1:7\n")
-    assert recognize(path) is engine.HorseshoeProbit
-    problem = engine.HorseshoeProbit.read(path)
-    assert np.array_equal(problem.X, np.array(ROWS)[:, :2])
-    assert problem.y.tolist() == [True, False, True]
-
-
 LIBSVM = {
     "rows without a feature": "-1\n+1 2:0.5\n-1\n+1 1:1 3:2\n-1 # nothing\n",
     "counted from 0": "1 0:1 2:3\n0\n1 1:2\n",

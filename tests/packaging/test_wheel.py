@@ -9,13 +9,11 @@ import pickle
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
 import engine
 from tests.support.installation import ROOT, built
-from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
 
 
@@ -49,14 +47,6 @@ def others(tmp_path):
     return tmp_path
 
 
-SOLVE = """
-import engine, pathlib
-assert pathlib.Path(engine.__file__).is_relative_to({site!r}), engine.__file__
-result = engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), backend="opencl", devices=["opencl:0"])
-assert result.objective == 220
-"""
-
-
 FOLDERS = ("docs", "engine", "gui", "kernels", "packaging", "quintet", "samples", "tests")
 FILES = ("BENCHMARKS.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "mkdocs.yml")
 
@@ -73,29 +63,6 @@ def test_the_source_distribution_has_what_the_tests_need(tmp_path):
 def test_only_two_packages_are_at_top_level(site):
     names = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
     assert names - {"packages.pth", "__pycache__"} == {"engine", "quintet"}
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first, site, others):
-    paths = (site, others) if first == "ours" else (others, site)
-    code = "import engine.devices.kernels.templates as t; print(len(list(t.template_names())) > 20)\n"
-    code += "import kernels, gui; print(kernels.whose, gui.whose)"
-    assert run(code, *paths).split() == ["True", "another", "another"]
-
-
-def test_the_installed_package_solves_and_has_its_samples(site, others):
-    opencl_device()
-    code = SOLVE.format(site=str(site)) + "from engine.cli.samples import samples; print(len(samples()))"
-    assert run(code, others, site).split() == ["5"]
-
-
-def test_the_app_is_found_under_its_own_name(site, others):
-    code = "import gui\nfrom quintet.util.paths import load_app\nload_app()\nimport gui.__main__ as app\n"
-    code += "print(gui.whose, app.__file__, callable(app.missing))"
-    whose, file, found = run(code, others, site).split()
-    assert (whose, found) == ("another", "True")
-    assert Path(file) == site / "quintet" / "_gui" / "__main__.py"
 
 
 def test_engine_is_quintet(installed, site):
@@ -115,13 +82,6 @@ except ModuleNotFoundError as error:
     print(error)
 """
     assert run(code, site) == "No module named 'engine.nothing'\n"
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("module", ["engine", "quintet", "engine.__main__"])
-def test_modules_run_under_either_name(module, installed, tmp_path):
-    done = installed.run(installed.python, "-m", module, "--version", cwd=tmp_path)
-    assert done.out.startswith("quintet, version "), done.err
 
 
 def test_what_was_pickled_by_either_name_is_read_by_both(installed, tmp_path):

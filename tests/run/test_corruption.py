@@ -78,15 +78,6 @@ def test_a_changed_byte_is_detected_or_harmless(name, tmp_path):
         assert outcomes <= expected.get(name, {"refused"})
 
 
-@pytest.mark.parametrize("size", [0, 1, 100])
-@pytest.mark.parametrize("name", ["run.toml", "problem.npz"])
-def test_a_file_cut_short_is_detected(name, size, tmp_path):
-    path = stopped(tmp_path / "r")
-    (path / name).write_bytes((path / name).read_bytes()[:size])
-    with pytest.raises(RunFolderError, match=name):
-        engine.resume(path)
-
-
 @pytest.mark.parametrize("change", [b"", b"{}", b'{"digest": ""}', None])
 @pytest.mark.parametrize("name", ["result.json", "result.npz"])
 def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(name, change, tmp_path):
@@ -111,17 +102,6 @@ def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path):
     with pytest.raises(RunFolderError, match=r"result\.npz is missing"):
         engine.resume(tmp_path / "r")
     assert engine.resume(tmp_path / "r", from_start=True).objective == counting.expected(5)
-
-
-def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path):
-    path = stopped(tmp_path / "r")
-    older, newer = sorted(path.glob("checkpoint-*.json"))
-    newer.with_suffix(".npz").unlink()
-    seen = []
-    assert engine.resume(path, on_event=seen.append).objective == ANSWER
-    (notice,) = (event.message for event in seen if isinstance(event, Notice))
-    assert f"{newer.stem}.npz is missing; the run resumes from the checkpoint before it" in notice
-    assert older.stem != newer.stem
 
 
 def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_path):

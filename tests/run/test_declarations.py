@@ -52,7 +52,6 @@ def test_a_name_has_one_unit_over_all_solvers():
 @pytest.mark.parametrize("folder", RECORDED, ids=[folder.name for folder in RECORDED])
 def test_the_recorded_runs_are_as_declared(folder):
     opened = RunFolder.open(folder)
-    result = opened.result()
     declared = [*opened.solver.metrics]
     names = {event.name for event in opened.events() if event.type == "metric"}
     assert names <= {spec.name for spec in declared}

@@ -16,13 +16,6 @@ from tests.support.needs import package
 pytestmark = pytest.mark.smoke
 
 
-def test_results_come_in_the_order_of_the_problems():
-    found = engine.map([Counting(target) for target in (30, 10, 20)], slice_seconds=0)
-    assert [result.bound for result in found.results] == [30, 10, 20]
-    assert [result.objective for result in found.results] == [counting.expected(t) for t in (30, 10, 20)]
-    assert not found.failures
-
-
 def test_a_failure_stands_in_its_place_and_the_others_are_solved():
     each = [{}, {"trouble": "device"}, {"trouble": "bug"}, {}]
     found = engine.map(Counting(10), each=each, slice_seconds=0)

@@ -27,19 +27,6 @@ def kinds(folder):
     return [event.type for event in RunFolder.open(folder).events()]
 
 
-def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path):
-    def quitter(event):
-        if isinstance(event, events.Progress):
-            raise SystemExit(3)
-
-    seen = []
-    result = engine.solve(Counting(300), on_event=[quitter, seen.append], run_folder=tmp_path / "r")
-    assert result.status == "optimal"
-    (notice,) = (event for event in seen if isinstance(event, events.Notice))
-    assert "SystemExit: 3" in notice.message
-    assert kinds(tmp_path / "r") == [event.type for event in seen]
-
-
 @pytest.mark.parametrize("call", ["wait", "join", "close", "solve", "await", "map", "reopen", "exclusive"])
 def test_a_call_that_would_wait_for_itself_is_refused(call):
     errors = []

@@ -80,14 +80,6 @@ def test_a_run_that_failed_later_keeps_its_folder(tmp_path):
     assert (tmp_path / "r" / "events.jsonl").exists()
 
 
-def test_an_engine_that_is_closed_refuses_to_start(tmp_path):
-    with engine.Engine() as owner:
-        pass
-    with pytest.raises(InputError, match="the engine is closed"):
-        owner.start(Counting(5), run_folder=tmp_path / "r")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_device_failure_carries_the_best_so_far(tmp_path, monkeypatch):
     def solve(problem, options, pool, run):
         run.incumbent(7, 9)

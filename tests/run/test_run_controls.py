@@ -249,38 +249,25 @@ def test_wait_ends_after_its_timeout():
         assert not run.join(0.01)
 
 
-def test_an_observer_that_raises_is_dropped_and_reported():
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_an_observer_that_raises_is_dropped_and_reported(error, tmp_path):
     watch = Watch()
     calls = []
 
     def clumsy(event):
         calls.append(event)
         if isinstance(event, events.Progress):
-            raise ValueError("I spilled it")
+            raise error("I spilled it")
 
-    result = engine.solve(Counting(500), on_event=[clumsy, watch])
+    result = engine.solve(Counting(500), on_event=[clumsy, watch], run_folder=tmp_path / "r")
     assert result.status == "optimal"
     assert len([event for event in calls if isinstance(event, events.Progress)]) == 1
     (notice,) = watch.of(events.Notice)
     assert notice.level == "warning"
-    assert "ValueError: I spilled it (" in notice.message
+    assert f"{error.__name__}: I spilled it (" in notice.message
     assert "test_run_controls.py, line" in notice.message
     assert len(watch.of(events.Progress)) > 1
-
-
-def test_an_observer_may_stop_its_run():
-    box = []
-    ready = threading.Event()
-
-    def observer(event):
-        if isinstance(event, events.Progress):
-            ready.wait(PATIENCE)
-            box[0].stop()
-
-    with engine.Engine() as owner:
-        box.append(owner.start(LONG, on_event=observer))
-        ready.set()
-        assert box[0].wait(PATIENCE).status == Status.INTERRUPTED
+    assert [event.type for event in RunFolder.open(tmp_path / "r").events()] == [event.type for event in watch]
 
 
 @pytest.mark.parametrize(

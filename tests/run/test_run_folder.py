@@ -105,20 +105,6 @@ def test_the_last_two_checkpoints_are_kept_and_the_newest_is_used(tmp_path):
     assert names == [*kept_files, "problem.npz", "run.toml"]
 
 
-def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path, monkeypatch):
-    folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
-    folder.save_checkpoint(Checkpoint({"at": np.array(1)}, {}, 1.0))
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("engine.runs.folder.storage.write_whole", killed)
-    with pytest.raises(KeyboardInterrupt):
-        folder.save_checkpoint(Checkpoint({"at": np.array(2)}, {}, 2.0))
-    kept = RunFolder.open(folder.path).checkpoint()
-    assert (int(kept.arrays["at"]), kept.elapsed) == (1, 1.0)
-
-
 def test_events_are_readable_after_a_line_was_cut_short(tmp_path):
     engine.solve(Counting(100), run_folder=tmp_path / "r")
     folder = RunFolder.open(tmp_path / "r")
