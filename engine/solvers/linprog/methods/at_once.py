@@ -32,13 +32,11 @@ from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
-_DENSE_SECONDS = (
-    1.2e-8  # that HiGHS takes for a dense program, for each nonzero and row (or column, where they are fewer)
-)
+_DENSE_SECONDS = 1.2e-8  # that HiGHS takes for a dense program, times nonzeros and rows (or columns, if fewer)
 _DENSE_PATIENCE = (
     0.03,
     0.25,
-)  # seconds above which our methods take less: where devices are open, and where they are not
+)  # seconds above which our methods take less, with devices open and without
 _IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go on with what HiGHS has
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _PATIENCE = 0.5  # seconds that HiGHS has where devices would have to be opened, which takes longer
