@@ -227,7 +227,7 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
     study.table("Mnodes/s by trigger", ("share", "of 16,384", *labels), rows, _stopped_after(limit))
     lines = {teams[0].label: {share * (1 << 14): rate for share, rate in rates.items()}}
     title, axis = "Million nodes per second by trigger", "trigger, of 16,384 IVMs"
-    study.curves("trigger", title, lines, axis, "million nodes per second", log="")
+    study.curves("trigger", title, lines, axis, "million nodes per second", scales="linear linear")
     best = max(rates, key=lambda share: rates[share])
     gain = rates[best] / max(rates[0.0], _LEAST)
     seen = f"the best is {best:g} of the active IVMs, {gain:.3g} times as fast as none"
@@ -441,7 +441,7 @@ def _measure_load(study: Study, teams: Sequence[_Team]) -> None:
             given = {"upper_bound": upper, "on_event": _of_metric("active_ivms", points), **setting}
             team.engine.solve(Flowshop.taillard(number), time_limit=20, **given)
     curves = {name: dict(points) for name, points in lines.items()}
-    study.curves("load", "Active IVMs during a search", curves, "seconds", "active IVMs", log="")
+    study.curves("load", "Active IVMs during a search", curves, "seconds", "active IVMs", scales="linear linear")
     rows = [(name, len(points), f"{max((v for _, v in points), default=0):,.0f}") for name, points in lines.items()]
     study.table("Reports of active IVMs", ("search", "reports", "most active IVMs"), rows)
 
