@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from .solvers.boa.problem import BOA as BOA
     from .solvers.boa.problems import LABS as LABS
     from .solvers.boa.problems import QUBO as QUBO
+    from .solvers.boa.problems import BitFunction as BitFunction
     from .solvers.boa.problems import MaxCut as MaxCut
     from .solvers.boa.problems import MaxSAT as MaxSAT
     from .solvers.boa.problems import SpinGlass as SpinGlass

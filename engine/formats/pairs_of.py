@@ -59,6 +59,8 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
         terms = [tuple(term) for term in listed]
     except TypeError:
         raise ProblemError(f"there must be a matrix, a mapping, or a list of pairs; got {given!r}") from None
+    if not any(terms) and n is None:
+        _some(0, what)
     is_square = len(listed) > 0 and all(isinstance(row, list) and len(row) == len(listed) for row in listed)
     if is_square and (adds or len(listed) > 3):  # else they are edges
         return weighted_pairs(np.array(terms), n, what, adds=adds)

@@ -36,7 +36,7 @@ _CHECKERS = {
         "Queens",
         "Tardiness",
     ),
-    "bit_strings": ("BOA", "LABS", "MaxCut", "MaxSAT", "QUBO", "SpinGlass"),
+    "bit_strings": ("BOA", "BitFunction", "LABS", "MaxCut", "MaxSAT", "QUBO", "SpinGlass"),
     "posteriors": ("HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"),
 }
 _MODULES = {kind: module for module, kinds in _CHECKERS.items() for kind in kinds}

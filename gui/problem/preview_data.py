@@ -359,6 +359,7 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "HorseshoeRegression": _regression,
     "LinearProgram": _linear_program,
     "BOA": _boa,
+    "BitFunction": _boa,
     "MaxCut": _boa,
     "QUBO": _boa,
     "MaxSAT": _boa,

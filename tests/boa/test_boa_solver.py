@@ -239,7 +239,8 @@ def test_function_one_by_one_may_be_shared_by_processes(running: engine.Engine) 
         (lambda bits: bits.sum(), "must return 64 values for 64 individuals"),
         (lambda bits: np.where(bits[:, 0] == 1, np.nan, 1.0), r"returned nan for 1[01]{9}"),
         (lambda bits: 1 / bits.sum(axis=1, keepdims=True), "array of shape"),
-        (lambda bits: ["x"] * len(bits), "must return numbers"),
+        (lambda bits: ["x"] * len(bits), "must be real numbers"),
+        (lambda bits: bits.sum(axis=1) * 1j, "must be real numbers: complex numbers have no order"),
     ],
 )
 def test_fitness_that_returns_nonsense_is_reported_with_the_individual(

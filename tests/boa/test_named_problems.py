@@ -140,7 +140,10 @@ def test_models_of_dimod_are_taken_and_their_samples_returned(device: Member, mo
         (lambda: engine.MaxSAT([[1], []]), "a clause must have a literal; clause 2 of the formula has none"),
         (lambda: engine.MaxSAT([[1], [2]], [1]), "2 clauses need as many weights; got 1"),
         (lambda: engine.MaxSAT([[1]], [0.5]), "the weight of a clause must be a whole number or None; got 0.5"),
-        (lambda: engine.LABS(1), "a sequence must have from 2 to 1024 elements; got 1"),
+        (lambda: engine.MaxSAT([["a"]]), "a literal must be a whole number other than 0; got 'a' in clause 1"),
+        (lambda: engine.QUBO([[]]), "there must be at least one variable; got none"),
+        (lambda: engine.LABS(0), "a sequence must have from 2 to 1024 elements; got 0"),
+        (lambda: engine.BitFunction("onemax", 5), "the function must be callable; got str"),
     ],
 )
 def test_what_breaks_a_rule_is_refused_in_a_sentence(make: Any, message: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.errors import OptionError, ProblemError
-from engine.solvers.boa.pyramid import Linkage
+from engine.solvers.boa.linkage import Linkage
 from tests.support.examples import examples
 
 Function = Callable[[np.ndarray], Any]

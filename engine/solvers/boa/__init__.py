@@ -12,7 +12,8 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 - the K2 score: ``scores``; sample offspring: ``device/worker``, with ``network.mako`` and ``sample.mako``
 - evaluate: ``device/evaluation``, with ``evaluate_tables.mako``; on the host: ``host``; the functions: ``fitness/``
 - added to the paper: local search (``device/local_search``, with ``ascent.mako``, ``tabu.mako``, ``walk.mako`` and
-  ``anneal.mako``), partition crossover (``device/partition``), ``islands``, the population ``pyramid``
+  ``anneal.mako``), partition crossover (``device/partition``), ``islands``; for black boxes the
+  population ``pyramid`` with its ``linkage``
 - rules before a run: ``validate``; checkpoints: ``checkpoint``; results and history: ``record``, ``schema``
 """
 
@@ -23,7 +24,7 @@ from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solv
 from ...util.paths import PACKAGE
 from .options import PHASES, Options
 from .problem import BOA
-from .problems import LABS, QUBO, MaxCut, MaxSAT, SpinGlass
+from .problems import LABS, QUBO, BitFunction, MaxCut, MaxSAT, SpinGlass
 from .schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
@@ -38,7 +39,7 @@ PUBLIC = {
 SOLVER = Solver(
     name="boa",
     title="Bayesian optimization algorithm",
-    problems=(BOA, MaxCut, QUBO, MaxSAT, SpinGlass, LABS),
+    problems=(BOA, BitFunction, MaxCut, QUBO, MaxSAT, SpinGlass, LABS),
     options=Options,
     solve=LazyImport(f"{__name__}.solve", "solve"),
     validate=LazyImport(f"{__name__}.validate", "validate"),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...errors import OptionError, OutputError, ProblemError
 from ...util.files import read_utf8
 from ...util.text import counted
-from .pyramid import real_values
+from .fitness import real_values
 
 __all__ = ["Evaluator"]
 

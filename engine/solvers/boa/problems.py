@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -26,7 +26,7 @@ from .fitness.autocorrelation import Autocorrelation
 from .fitness.tables import Decomposable
 from .problem import BOA
 
-__all__ = ["LABS", "QUBO", "MaxCut", "MaxSAT", "SpinGlass"]
+__all__ = ["LABS", "QUBO", "BitFunction", "MaxCut", "MaxSAT", "SpinGlass"]
 
 
 class _Named(BOA):
@@ -82,6 +82,60 @@ class _Named(BOA):
     @override
     def recognizes(cls, path: Path, head: str) -> bool:
         return bit_strings.recognize(path, head) in cls._formats
+
+
+class BitFunction(BOA):
+    """A Python function of n bits to optimise.
+
+    Parameters
+    ----------
+    function : callable
+        From an (m, n) uint8 array to m finite numbers; or, with ``each``, from one (n,) array to one number.
+    n : int
+        Bits.
+    each, processes
+        Whether it takes strings one by one, and how many processes share them; a function for several processes must be
+        importable by name.
+    minimize : bool
+        Whether the least value is sought.
+    optimum : number, optional
+        The best value, where known; reaching it ends a run.
+    seeds : array_like of 0 and 1, shape (s, n), optional
+        Known strings.
+    name : str, optional
+
+    Raises
+    ------
+    ProblemError
+        If it is no function, or a number makes no sense.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.solve(engine.BitFunction(lambda bits: bits.sum(axis=1), 20, optimum=20)).objective
+    20.0
+    """
+
+    kind: ClassVar[str] = "bit_function"
+    _formats: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        n: int,
+        *,
+        each: bool = False,
+        processes: int = 1,
+        minimize: bool = False,
+        optimum: float | None = None,
+        seeds: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not callable(function):
+            raise ProblemError(f"the function must be callable; got {type(function).__name__}")
+        super().__init__(
+            *(function, n), each=each, processes=processes, minimize=minimize, optimum=optimum, seeds=seeds, name=name
+        )
 
 
 class MaxCut(_Named, Problem[Cut]):
@@ -445,7 +499,7 @@ def _fields(h: ArrayLike | Mapping[Any, float] | None, found: Pairs) -> list[tup
 
 
 def _literal(literal: Any, place: int) -> int:
-    if isinstance(literal, bool) or int(literal) != literal or literal == 0:
+    if isinstance(literal, (bool, str)) or not hasattr(literal, "__index__") or literal == 0:
         raise ProblemError(f"a literal must be a whole number other than 0; got {literal!r} in clause {place}")
     return int(literal)
 

@@ -17,7 +17,7 @@ import math
 import random
 from array import array
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -27,20 +27,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, OutputError, ProblemError
 from ...util.files import read_utf8, write_whole
-from .fitness import check_genes
+from .fitness import check_genes, real_values
+from .linkage import Linkage
 
-__all__ = ["BitSearch", "Linkage"]
+__all__ = ["BitSearch"]
 
 _RESTARTS_A_CLIMBER = 8  # restarts so far for each climber that searches at once: some 5 % more evaluations
 _GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
 _MOST_KNOWN = 1 << 22
-_TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
 _FORMAT = "quintet bit search 1"
 
 Climb = Generator[int, float, tuple[int, float]]
 """Yields strings, is sent their values, and returns the string it ends with and its value."""
+Send = Callable[[float], int]
 
 
 class BitSearch:
@@ -97,7 +98,7 @@ class BitSearch:
         self._levels: list[_Level] = []
         self._members: set[int] = set()
         self._known: dict[int, float] = {}
-        self._waiting: dict[int, list[Climb]] = {}
+        self._waiting: dict[int, list[Send]] = {}
         self._ready: deque[int] = deque()
         self._restarts = self._climbers = self._unseen = 0
         self._best: tuple[float, int] | None = None
@@ -173,7 +174,7 @@ class BitSearch:
                 break
             self._restarts += 1
             self._climbers += 1
-            self._advance(self._climb(), None)
+            self._advance([self._climb().send], None)
         return [self._ready.popleft() for _ in range(min(count or len(self._ready), len(self._ready)))]
 
     def _tell(self, strings: Sequence[int], values: Iterable[float]) -> None:
@@ -189,30 +190,32 @@ class BitSearch:
             self._best = best, strings[fitness.index(best)]
         self.evaluations = len(self._told)
         self._events.append(-len(numbers))
-        for string in strings:
+        for string, value in zip(strings, fitness, strict=True):
             climbers = self._waiting.pop(string, None)
             if climbers is None:
                 self._starts.append(string)
-            for climber in climbers or ():
-                self._advance(climber, self._known[string])
+            else:
+                self._advance(climbers, value)
         if len(self._known) > _MOST_KNOWN:
             kept = list(self._known.items())[_MOST_KNOWN // 2 :]
             self._known = dict(kept)
 
-    def _advance(self, climber: Climb, value: float | None) -> None:
-        """Send a value to a climber, and all further ones that are known, until it needs one that is not."""
-        known, send = self._known, climber.send
-        try:
-            string = send(value)  # type: ignore[arg-type]
-            while (value := known.get(string)) is not None:
-                string = send(value)
-        except StopIteration:
-            self._climbers -= 1
-            return
-        waiting = self._waiting.setdefault(string, [])
-        if not waiting:
-            self._ready.append(string)
-        waiting.append(climber)
+    def _advance(self, climbers: Sequence[Send], value: float | None) -> None:
+        """Send a value to climbers, and all further ones that are known, until each needs one that is not."""
+        known, waiting = self._known.get, self._waiting
+        for send in climbers:
+            try:
+                string = send(value)  # type: ignore[arg-type]
+                while (found := known(string)) is not None:
+                    string = send(found)
+            except StopIteration:
+                self._climbers -= 1
+                continue
+            if string in waiting:
+                waiting[string].append(send)
+            else:
+                waiting[string] = [send]
+                self._ready.append(string)
 
     # --- the search ---------------------------------------------------------------------------------------------
 
@@ -291,8 +294,9 @@ class BitSearch:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
         draw = self._random.random
         donors = level.strings
+        differs = (level.ones & ~string) | (string & level.zeros)  # the bits that some donor has otherwise
         for subset in level.subsets(self):
-            if not subset & ((level.ones & ~string) | (string & level.zeros)):
+            if not subset & differs:
                 continue
             for _ in range(_DONOR_DRAWS):
                 change = (donors[int(draw() * len(donors))] ^ string) & subset
@@ -305,6 +309,7 @@ class BitSearch:
             if found >= value:
                 string ^= change
                 value = found
+            differs = (level.ones & ~string) | (string & level.zeros)  # the level may have grown meanwhile
         return string, value
 
     def subsets(self) -> list[NDArray[np.int64]]:
@@ -432,96 +437,3 @@ class _Level:
             self._counted = len(self.strings)
             self.learned = search._linkage.subsets(self._both, self._counted)
         return self.learned
-
-
-class Linkage:
-    """Learns which genes good strings treat alike.
-
-    Parameters
-    ----------
-    n : int
-        Genes.
-    seed : int
-        Decides between equal distances.
-    """
-
-    def __init__(self, n: int, seed: int) -> None:
-        self.n = n
-        self._random = np.random.default_rng(seed % (1 << 64))
-        first, second = np.triu_indices(n, 1)
-        self._first, self._second, self._cells = first, second, first * n + second
-        self._counts = np.empty((3, len(first)), np.intp)  # kept, as fresh memory takes longer than the arithmetic
-        self._terms = np.empty((3, len(first)))
-
-    def subsets(self, both: NDArray[np.intp], count: int) -> list[int]:
-        """The nodes of a linkage tree, from small to large, those of one size in random order.
-
-        The distance of two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the strings; clusters are joined
-        by their mean distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
-
-        Parameters
-        ----------
-        both : ndarray, shape (n, n)
-            How many strings have ones at both genes.
-        count : int
-            Strings.
-
-        Returns
-        -------
-        list of int
-            Bit i of each for gene i.
-        """
-        if self.n == 1:
-            return []
-        from scipy.cluster.hierarchy import linkage
-
-        share = np.arange(1, count + 1) / count
-        term = np.concatenate([[0.0], -share * np.log2(share)])
-        ones = both.diagonal()
-        entropy = term[ones] + term[count - ones]
-        eleven, single, none = self._counts
-        joint, part, distances = self._terms
-        np.take(both, self._cells, out=eleven, mode="clip")
-        np.take(term, eleven, out=joint, mode="clip")
-        np.subtract(count, eleven, out=none)
-        for genes in (self._first, self._second):
-            np.take(ones, genes, out=single, mode="clip")
-            single -= eleven
-            none -= single
-            joint += np.take(term, single, out=part, mode="clip")
-        joint += np.take(term, none, out=part, mode="clip")
-        np.take(entropy, self._first, out=distances, mode="clip")
-        distances += np.take(entropy, self._second, out=part, mode="clip")
-        np.maximum(joint, _TIE, out=joint)
-        distances /= joint
-        np.subtract(2.0, distances, out=distances)
-        distances[joint == _TIE] = 0.0
-        np.maximum(distances, 0.0, out=distances)
-        self._random.random(out=part)
-        part *= _TIE
-        distances += part
-        masks = [1 << gene for gene in range(self.n)]
-        tree = linkage(distances, "average")
-        useful = np.ones(2 * self.n - 1, bool)
-        useful[tree[tree[:, 2] < 2 * _TIE, :2].astype(np.intp)] = False
-        for left, right in tree[:, :2].astype(np.intp).tolist():
-            masks.append(masks[left] | masks[right])
-        sizes = np.concatenate([np.ones(self.n), tree[:-1, 3]]) + self._random.random(2 * self.n - 2)
-        return [masks[place] for place in np.argsort(sizes).tolist() if useful[place]]
-
-
-def real_values(raw: Any, name: str) -> NDArray[np.float64]:
-    """Values as doubles.
-
-    Raises
-    ------
-    ProblemError
-        If they are complex, or no numbers.
-    """
-    try:
-        values = np.asarray(raw)
-        if np.iscomplexobj(values):
-            raise TypeError("complex numbers have no order")
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ProblemError(f"{name} must be real numbers: {error}") from error

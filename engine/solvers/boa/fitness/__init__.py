@@ -8,6 +8,7 @@ from .functions import (
     Keys,
     Snippet,
     check_genes,
+    real_values,
 )
 
-__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes"]
+__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes", "real_values"]

@@ -54,9 +54,9 @@ class Autocorrelation(Fitness):
 }"""
 
     def __init__(self, n: int) -> None:
-        self.n = check_genes(n)
-        if not 2 <= n <= LONGEST:
+        if isinstance(n, (int, np.integer)) and not 2 <= n <= LONGEST:
             raise ProblemError(f"a sequence must have from 2 to {LONGEST} elements; got {n}")
+        self.n = check_genes(n)
         self.best_key = -_OPTIMA[n - 2] if n - 2 < len(_OPTIMA) else None
 
     @override

@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from ....errors import ProblemError
 
-__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes"]
+__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes", "real_values"]
 
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
@@ -101,6 +101,23 @@ def check_genes(n: int) -> int:
     if not 1 <= n <= _MOST_GENES:
         raise ProblemError(f"n must be from 1 to {_MOST_GENES:,}; got {n}")
     return int(n)
+
+
+def real_values(raw: Any, name: str) -> NDArray[np.float64]:
+    """Values as doubles.
+
+    Raises
+    ------
+    ProblemError
+        If they are complex, or no numbers.
+    """
+    try:
+        values = np.asarray(raw)
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers have no order")
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"{name} must be real numbers: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -300,10 +317,7 @@ class Function(Fitness):
             raw: Any = list(mapped(self.function, list(bits))) if self.each else self.function(bits.copy())
         except Exception as error:
             raise ProblemError(self._raised(bits, error)) from error
-        try:
-            values = np.asarray(raw, np.float64)
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"the fitness {self.text} must return numbers: {error}") from error
+        values = real_values(raw, f"the values of the fitness {self.text}")
         if values.shape != (len(bits),):
             raise ProblemError(
                 f"the fitness {self.text} must return {len(bits)} values for {len(bits)} individuals; "
