@@ -1,19 +1,14 @@
 """Linear algebra: every provider that a device can use gives NumPy's answers."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.devices import Device, DeviceInfo, Member, available
+from engine.devices import available
 from engine.errors import DeviceError
 from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import LinearAlgebra, lapack, linear_algebra, providers
+from engine.numerics.linear_algebra import lapack, linear_algebra, providers
 from engine.numerics.linear_algebra.kernels import Kernels
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -22,7 +17,7 @@ SIZES = (1, 2, 31, 33, 100, 257)
 BATCHES = (0, 1, 4)  # 0: one matrix without a batch axis
 
 
-def _can_use(info: DeviceInfo, name: str) -> bool:
+def _can_use(info, name):
     """Whether a device has a provider, or kernels of so many work-items that it does not choose itself."""
     kind, _, block = name.partition("-")
     if block:
@@ -35,7 +30,7 @@ PROVIDERS = ("cusolver", "lapack", "kernels", "kernels-1", "kernels-256")
 
 
 @pytest.fixture(params=[name for name in PROVIDERS if any(_can_use(info, name) for info in DEVICES)] or ["kernels"])
-def provider(request: pytest.FixtureRequest, device: Member) -> str:
+def provider(request, device):
     """A provider, or one of the two kinds of kernels whatever the device's own choice is."""
     name = request.param.partition("-")[0]
     if name not in device.submit(providers).result() or not _can_use(device.info, request.param):
@@ -43,16 +38,16 @@ def provider(request: pytest.FixtureRequest, device: Member) -> str:
     return request.param
 
 
-def sizes(provider: str) -> tuple[int, ...]:
+def sizes(provider):
     """Groups of 256 are slow on CPUs."""
     return (1, 33, 100) if provider == "kernels-256" else SIZES
 
 
-def run(device: Member, provider: str, work: Callable[[Device, LinearAlgebra], Any]) -> Any:
-    def task(running: Device) -> Any:
+def run(device, provider, work):
+    def task(running):
         before = set(running._owned.buffers)
         name, _, block = provider.partition("-")
-        with Kernels(running, int(block)) if block else linear_algebra(running, name) as algebra:  # type: ignore[arg-type]
+        with Kernels(running, int(block)) if block else linear_algebra(running, name) as algebra:
             assert algebra.provider == name
             result = work(running, algebra)
         for buffer in set(running._owned.buffers) - before:
@@ -62,20 +57,20 @@ def run(device: Member, provider: str, work: Callable[[Device, LinearAlgebra], A
     return device.submit(task).result()
 
 
-def numbers(*shape: int, seed: int = 0) -> NDArray[np.float64]:
+def numbers(*shape, seed=0):
     return np.random.default_rng([seed, *shape]).standard_normal(shape)
 
 
-def batched(batch: int, *shape: int) -> tuple[int, ...]:
+def batched(batch, *shape):
     return (batch, *shape) if batch else shape
 
 
-def definite(batch: int, n: int) -> NDArray[np.float64]:
+def definite(batch, n):
     a = numbers(*batched(batch, n, n + 3))
     return a @ a.swapaxes(-1, -2) + 0.1 * n * np.eye(n)
 
 
-def scaled_product(a: NDArray[Any], s: NDArray[Any] | None, b: NDArray[Any]) -> NDArray[Any]:
+def scaled_product(a, s, b):
     return (a if s is None else a * s[..., None, :]) @ b
 
 
@@ -83,8 +78,8 @@ def scaled_product(a: NDArray[Any], s: NDArray[Any] | None, b: NDArray[Any]) -> 
 @pytest.mark.parametrize("with_scale", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", BATCHES)
-def test_gram_matrices_are_numpys(device: Member, provider: str, batch: int, dtype: str, with_scale: bool) -> None:
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+def test_gram_matrices_are_numpys(device, provider, batch, dtype, with_scale):
+    def work(running, algebra):
         for m in sizes(provider):
             n = 2 * m + 1
             a = numbers(*batched(batch, m, n)).astype(dtype)
@@ -105,10 +100,10 @@ def test_gram_matrices_are_numpys(device: Member, provider: str, batch: int, dty
 
 
 @pytest.mark.few(1)
-def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member, provider: str) -> None:
+def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device, provider):
     a = numbers(7, 40_000)
 
-    def work(running: Device, algebra: LinearAlgebra) -> tuple[NDArray[Any], NDArray[Any]]:
+    def work(running, algebra):
         rows, columns = running.empty((7, 7), np.float64), running.empty((7, 7), np.float64)
         algebra.gram(running.put(a), None, rows)
         algebra.gram_columns(running.put(a.T.astype(np.float32)), None, columns)
@@ -122,8 +117,8 @@ def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
-def test_cholesky_factors_and_solves_are_numpys(device: Member, provider: str, batch: int) -> None:
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+def test_cholesky_factors_and_solves_are_numpys(device, provider, batch):
+    def work(running, algebra):
         for n in sizes(provider):
             a = definite(batch, n)
             lower = np.linalg.cholesky(a)
@@ -146,8 +141,8 @@ def test_cholesky_factors_and_solves_are_numpys(device: Member, provider: str, b
     run(device, provider, work)
 
 
-def test_one_factor_serves_many_right_hand_sides(device: Member, provider: str) -> None:
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+def test_one_factor_serves_many_right_hand_sides(device, provider):
+    def work(running, algebra):
         for n, rows in ((1, 5), (33, 3), (130, 70)):
             a, r = definite(0, n), numbers(rows, n, seed=5)
             factor, rhs = running.put(a), running.put(r)
@@ -159,7 +154,7 @@ def test_one_factor_serves_many_right_hand_sides(device: Member, provider: str) 
 
 
 @pytest.mark.parametrize("n", [2, 100, 257])
-def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device: Member, provider: str, n: int) -> None:
+def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device, provider, n):
     pivot = n // 2 + 1
     good = definite(0, n)
     bad = good.copy()
@@ -167,7 +162,7 @@ def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device: Me
     undefined = good.copy()
     undefined[pivot - 1, pivot - 1] = np.nan
 
-    def work(running: Device, algebra: LinearAlgebra) -> tuple[NDArray[Any], ...]:
+    def work(running, algebra):
         several, single, status = running.put(np.stack([good, bad, good])), running.put(bad), running.empty(3, np.int32)
         algebra.cholesky(several, status)
         one, other = running.empty(1, np.int32), running.empty(1, np.int32)
@@ -183,21 +178,18 @@ def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device: Me
 
 
 @pytest.mark.parametrize("n", [8, 63, 64, 65, 127, 128, 129, 192, 193, 256, 257, 321])
-def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device: Member, n: int) -> None:
+def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device, n):
     a = definite(2, n)
     lower = np.linalg.cholesky(a)
     r = numbers(2, n, seed=5)
 
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+    def work(running, algebra):
         factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))
         status = running.put(np.full(2, 7, np.int32))
         algebra.cholesky(factor, status)
         assert running.get(status).tolist() == [0, 0]
         assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * n
-        for method, matrix in (
-            (algebra.solve_lower, lower),
-            (algebra.solve_lower_transposed, lower.swapaxes(-1, -2)),
-        ):
+        for method, matrix in ((algebra.solve_lower, lower), (algebra.solve_lower_transposed, lower.swapaxes(-1, -2))):
             rhs = running.put(r)
             method(factor, rhs)
             expected = np.linalg.solve(matrix, r[..., None])[..., 0]
@@ -209,13 +201,13 @@ def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device: Member, n: i
 @pytest.mark.few(4)
 @pytest.mark.parametrize("pivot", [1, 9, 64, 65, 128, 129, 200])
 @pytest.mark.parametrize("value", [-1.0, np.nan])
-def test_the_first_bad_pivot_is_told_in_any_block(device: Member, value: float, pivot: int) -> None:
+def test_the_first_bad_pivot_is_told_in_any_block(device, value, pivot):
     good = definite(0, 200)
     bad = good.copy()
     for k in (pivot, 200):
         bad[k - 1, k - 1] = value
 
-    def work(running: Device, algebra: LinearAlgebra) -> list[int]:
+    def work(running, algebra):
         status = running.empty(3, np.int32)
         algebra.cholesky(running.put(np.stack([bad, good, bad])), status)
         return list(running.get(status))
@@ -224,7 +216,7 @@ def test_the_first_bad_pivot_is_told_in_any_block(device: Member, value: float, 
         assert run(device, name, work) == [pivot, 0, pivot]
 
 
-def test_steep_matrices_are_solved_as_well_as_by_lapack(device: Member, provider: str) -> None:
+def test_steep_matrices_are_solved_as_well_as_by_lapack(device, provider):
     n, random = 150, np.random.default_rng(8)
     basis = np.linalg.qr(random.standard_normal((n, n)))[0]
     scale = 10.0 ** random.uniform(-6.0, 6.0, n)
@@ -232,7 +224,7 @@ def test_steep_matrices_are_solved_as_well_as_by_lapack(device: Member, provider
     a = (a + a.T) / 2.0
     r = scale * random.standard_normal(n)
 
-    def work(running: Device, algebra: LinearAlgebra) -> NDArray[Any]:
+    def work(running, algebra):
         factor, rhs, status = running.put(a), running.put(r), running.empty(1, np.int32)
         algebra.cholesky(factor, status)
         assert not running.get(status).any()
@@ -246,8 +238,8 @@ def test_steep_matrices_are_solved_as_well_as_by_lapack(device: Member, provider
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
-def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider: str, batch: int) -> None:
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+def test_products_with_vectors_and_matrices_are_numpys(device, provider, batch):
+    def work(running, algebra):
         for m in sizes(provider):
             n = (3 * m) // 2 + 1
             a = numbers(*batched(batch, m, n))
@@ -278,8 +270,8 @@ def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider:
     run(device, provider, work)
 
 
-def test_what_a_device_cannot_do_is_said(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(running: Device, provider: Any) -> None:
+def test_what_a_device_cannot_do_is_said(device, monkeypatch):
+    def ask(running, provider):
         linear_algebra(running, provider)
 
     if device.info.language == "opencl":
@@ -291,7 +283,7 @@ def test_what_a_device_cannot_do_is_said(device: Member, monkeypatch: pytest.Mon
     with pytest.raises(DeviceError, match="unknown provider 'magma'"):
         device.submit(ask, "magma").result()
 
-    def without_doubles(running: Device) -> None:
+    def without_doubles(running):
         kept = running.capabilities
         running.capabilities = replace(kept, fp64=False)
         try:
@@ -303,16 +295,14 @@ def test_what_a_device_cannot_do_is_said(device: Member, monkeypatch: pytest.Mon
         device.submit(without_doubles).result()
 
 
-def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(device, monkeypatch):
     if device.info.language != "cuda":
         pytest.skip("only CUDA devices can use cuSOLVER")
     from engine.numerics.linear_algebra import cusolver
 
     monkeypatch.setattr(cusolver, "missing", lambda: "cuSOLVER needs the package cupy")
 
-    def ask(running: Device) -> tuple[str, list[str]]:
+    def ask(running):
         kept, notices = running.capabilities, []
         running.capabilities = replace(kept, linear_algebra="cusolver")
         try:
@@ -325,8 +315,8 @@ def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(
     assert "cupy" in notices[0]
 
 
-def test_shapes_and_types_that_do_not_fit_are_refused(device: Member, provider: str) -> None:
-    def work(running: Device, algebra: LinearAlgebra) -> None:
+def test_shapes_and_types_that_do_not_fit_are_refused(device, provider):
+    def work(running, algebra):
         matrix, square = running.put(numbers(4, 6)), running.put(numbers(4, 4))
         vector, status = running.put(numbers(6)), running.empty(1, np.int32)
         with pytest.raises(ValueError, match=r"out must have shape \(4, 4\); got \(4, 6\)"):
@@ -349,8 +339,8 @@ def test_shapes_and_types_that_do_not_fit_are_refused(device: Member, provider: 
     run(device, provider, work)
 
 
-def test_triangles_are_mirrored_both_ways(device: Member) -> None:
-    def work(running: Device) -> None:
+def test_triangles_are_mirrored_both_ways(device):
+    def work(running):
         mirror = running.program("numerics/triangle").mirror
         for n in (1, 31, 64, 100):
             a = numbers(n, n)
@@ -366,12 +356,12 @@ def test_triangles_are_mirrored_both_ways(device: Member) -> None:
     device.submit(work).result()
 
 
-def test_lapack_refuses_a_matrix_beyond_its_indices(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lapack_refuses_a_matrix_beyond_its_indices(device, monkeypatch):
     if "lapack" not in device.submit(lambda running: providers(running)).result():
         pytest.skip(f"{device.info.id} does not use LAPACK")
     monkeypatch.setattr(lapack, "_INDEXABLE_BYTES", 8 * 100 * 100)
 
-    def factor(running: Device, n: int) -> None:
+    def factor(running, n):
         algebra = linear_algebra(running, "lapack")
         algebra.cholesky(running.put(np.eye(n)), running.put(np.zeros(1, np.int32)))
         algebra.close()

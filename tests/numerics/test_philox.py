@@ -1,16 +1,11 @@
 """Philox: the published answers, and the same bits from the reference and from every device."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member, gather
+from engine.devices import DevicePool, gather
 from engine.numerics import philox
 from tests.support.examples import examples
 
@@ -36,10 +31,10 @@ KNOWN = [
     ),
 ]
 
-DTYPES: dict[philox.Output, Any] = {"u32": np.uint32, "f32": np.float32, "f64": np.float64, "f64_wide": np.float64}
+DTYPES = {"u32": np.uint32, "f32": np.float32, "f64": np.float64, "f64_wide": np.float64}
 
 
-def filled(device: Device, size: int, output: philox.Output, *args: int, **kwargs: int) -> NDArray[Any]:
+def filled(device, size, output, *args, **kwargs):
     buffer = device.empty(size, DTYPES[output])
     philox.fill(device, buffer, *args, output=output, **kwargs)
     result = device.get(buffer)
@@ -48,14 +43,12 @@ def filled(device: Device, size: int, output: philox.Output, *args: int, **kwarg
 
 
 @pytest.mark.parametrize(("counter", "key", "ten", "seven"), KNOWN)
-def test_reference_gives_the_published_words(
-    counter: tuple[int, ...], key: tuple[int, ...], ten: tuple[int, ...], seven: tuple[int, ...]
-) -> None:
+def test_reference_gives_the_published_words(counter, key, ten, seven):
     assert philox.philox4x32(counter, key).tolist() == list(ten)
     assert philox.philox4x32(counter, key, rounds=7).tolist() == list(seven)
 
 
-def test_reference_takes_many_counters_and_keys_at_once() -> None:
+def test_reference_takes_many_counters_and_keys_at_once():
     counters, keys, ten, _ = (np.array(column, np.uint32) for column in zip(*KNOWN, strict=True))
     assert np.array_equal(philox.philox4x32(counters, keys), ten)
     pairs = philox.philox4x32(counters[:, None, :], keys[None, :, :])
@@ -64,9 +57,7 @@ def test_reference_takes_many_counters_and_keys_at_once() -> None:
 
 
 @pytest.mark.parametrize(("counter", "key", "ten"), [case[:3] for case in KNOWN])
-def test_device_gives_the_published_words(
-    device: Member, counter: tuple[int, ...], key: tuple[int, ...], ten: tuple[int, ...]
-) -> None:
+def test_device_gives_the_published_words(device, counter, key, ten):
     c0, c1, c2, c3 = counter
     index, attempt = c0 | (c1 & 0xFFFF) << 32, c1 >> 16
     seed = key[0] | key[1] << 32
@@ -84,15 +75,13 @@ def test_device_gives_the_published_words(
     attempt=st.integers(0, 2**16 - 1),
     count=st.integers(0, 300),
 )
-def test_device_and_reference_agree_on_every_counter(
-    device: Member, seed: int, stream: int, chain: int, step: int, start: int, attempt: int, count: int
-) -> None:
+def test_device_and_reference_agree_on_every_counter(device, seed, stream, chain, step, start, attempt, count):
     reference = philox.uniform_words(seed, stream, step, start, count, chain=chain, attempt=attempt)
     words = device.submit(filled, 4 * count, "u32", seed, stream, step, start, chain=chain, attempt=attempt).result()
     assert np.array_equal(words.reshape(-1, 4), reference)
 
 
-def test_device_and_reference_make_the_same_numbers_of_the_words(device: Member) -> None:
+def test_device_and_reference_make_the_same_numbers_of_the_words(device):
     words = philox.uniform_words(7, 1, 2, 0, 10_007)
     expected = {
         "f32": philox.uniform_float32(words).ravel(),
@@ -105,7 +94,7 @@ def test_device_and_reference_make_the_same_numbers_of_the_words(device: Member)
         assert result.tobytes() == numbers.tobytes(), output
 
 
-def test_two_devices_at_once_share_one_sequence(device: Member) -> None:
+def test_two_devices_at_once_share_one_sequence(device):
     with DevicePool([device.info, device.info]) as pool:
         for step in range(5):
             futures = [
@@ -116,7 +105,7 @@ def test_two_devices_at_once_share_one_sequence(device: Member) -> None:
             assert np.array_equal(both.reshape(-1, 4), philox.uniform_words(11, 0, step, 0, 10_000))
 
 
-def test_numbers_stay_inside_the_open_interval() -> None:
+def test_numbers_stay_inside_the_open_interval():
     ends = np.array([0, 2**32 - 1], np.uint32)
     assert philox.uniform_float32(ends).tolist() == [2**-24, 1 - 2**-24]
     assert philox.uniform_float64(ends).tolist() == [2**-33, 1 - 2**-33]
@@ -137,14 +126,14 @@ def test_numbers_stay_inside_the_open_interval() -> None:
         ({"attempt": 2**16}, "attempt must be"),
     ],
 )
-def test_what_does_not_fit_the_counter_is_refused(changed: dict[str, int], message: str) -> None:
+def test_what_does_not_fit_the_counter_is_refused(changed, message):
     arguments = {"seed": 0, "stream": 0, "step": 0, "start": 0, "count": 2} | changed
     with pytest.raises(ValueError, match=message):
         philox.uniform_words(**arguments)
 
 
-def test_a_buffer_of_the_wrong_kind_is_refused(device: Member) -> None:
-    def fill(running: Device, size: int, dtype: Any) -> None:
+def test_a_buffer_of_the_wrong_kind_is_refused(device):
+    def fill(running, size, dtype):
         philox.fill(running, running.empty(size, dtype), 0, 0, 0, output="f32")
 
     with pytest.raises(TypeError, match='output "f32" fills a buffer of float32; got float64'):

@@ -1,15 +1,7 @@
 """Sum, minimum, maximum and argmin of a work-group: NumPy's answers for every type, in an order that is fixed."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-
-from engine.devices import Device, Member
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -73,7 +65,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) reduce_variables_${type}_${together}(const GLO
 """
 
 
-def tree_sum(values: NDArray[Any]) -> Any:
+def tree_sum(values):
     """Element i + element i + ceil(n / 2), for n = count, ceil(count / 2), ..., 2."""
     while values.size > 1:
         half = (values.size + 1) // 2
@@ -81,7 +73,7 @@ def tree_sum(values: NDArray[Any]) -> Any:
     return values[0]
 
 
-def reduced(device: Device, template: str, block: int, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+def reduced(device, template, block, values):
     type = next(name for name, dtype in TYPES.items() if values.dtype == dtype)
     program = device.program(template, block=block, counts=COUNTS)
     given, results, place = device.put(values), device.empty((4,), values.dtype), device.empty((1,), "int64")
@@ -91,9 +83,7 @@ def reduced(device: Device, template: str, block: int, values: NDArray[Any]) -> 
 
 
 @pytest.mark.parametrize("block", [32, pytest.param(64, marks=pytest.mark.full)])
-def test_a_tree_adds_and_compares_as_numpy_does(
-    device: Member, block: int, trial_template: Callable[[str, str], str]
-) -> None:
+def test_a_tree_adds_and_compares_as_numpy_does(device, block, trial_template):
     template = trial_template(f"reduce_{block}", GROUPS)
     random = np.random.default_rng(1)
     for dtype in TYPES.values():
@@ -104,9 +94,7 @@ def test_a_tree_adds_and_compares_as_numpy_does(
             assert place == values.argmin()
 
 
-def test_the_lowest_index_wins_a_tie_and_a_nan_wins_all(
-    device: Member, trial_template: Callable[[str, str], str]
-) -> None:
+def test_the_lowest_index_wins_a_tie_and_a_nan_wins_all(device, trial_template):
     template = trial_template("reduce_32", GROUPS)
     values = np.full(100, 7.0)
     values[[13, 60, 88]] = -1.0
@@ -117,7 +105,7 @@ def test_the_lowest_index_wins_a_tie_and_a_nan_wins_all(
     assert place == 40
 
 
-def variables_reduced(device: Device, template: str, block: int, values: NDArray[Any]) -> list[NDArray[Any]]:
+def variables_reduced(device, template, block, values):
     type = next(name for name, dtype in TYPES.items() if values.dtype == dtype)
     program = device.program(template, block=block, counts=COUNTS)
     given, results, found = device.put(values), device.empty((3,), values.dtype), []
@@ -128,9 +116,7 @@ def variables_reduced(device: Device, template: str, block: int, values: NDArray
     return found
 
 
-def test_variables_of_all_work_items_are_reduced_at_once(
-    device: Member, trial_template: Callable[[str, str], str]
-) -> None:
+def test_variables_of_all_work_items_are_reduced_at_once(device, trial_template):
     template = trial_template("reduce_32", GROUPS)
     for dtype in TYPES.values():
         values = np.random.default_rng(2).integers(-1000, 1000, 100).astype(dtype)

@@ -1,17 +1,10 @@
 """Prefix sums: NumPy's answers for every type and length."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from engine.devices import Device, Member
 from engine.numerics.groups import GROUP_SIZES
 from engine.numerics.scan import Scanner, exclusive_scan, host_exclusive_scan
 from tests.support.examples import examples
@@ -22,11 +15,11 @@ PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))
 SIZES = (0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 7919, 65_537, 1_048_583)
 
 
-def random_values(size: int, dtype: str, seed: int) -> NDArray[Any]:
+def random_values(size, dtype, seed):
     return np.random.default_rng(seed).integers(-1000, 1000, size, dtype=dtype)
 
 
-def scanned(device: Device, values: NDArray[Any], dtype: Any = None) -> tuple[NDArray[Any], int]:
+def scanned(device, values, dtype=None):
     source = device.put(values)
     prefixes, total = exclusive_scan(device, source, dtype)
     try:
@@ -36,7 +29,7 @@ def scanned(device: Device, values: NDArray[Any], dtype: Any = None) -> tuple[ND
         device.release(prefixes)
 
 
-def require_groups(device: Member, block: int) -> None:
+def require_groups(device, block):
     if block > device.info.capabilities.max_block:
         pytest.skip(f"{device.info.id} has no groups of {block}")
 
@@ -44,10 +37,10 @@ def require_groups(device: Member, block: int) -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("block", GROUP_SIZES)
 @pytest.mark.parametrize(("value", "prefix"), PAIRS)
-def test_every_length_is_scanned_as_in_numpy(device: Member, value: str, prefix: str, block: int) -> None:
+def test_every_length_is_scanned_as_in_numpy(device, value, prefix, block):
     require_groups(device, block)
 
-    def run(running: Device, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    def run(running, values):
         source, target = running.put(values), running.empty(values.shape, prefix)
         with Scanner(running, block=block) as scanner:
             total = scanner.exclusive(source, target)
@@ -65,7 +58,7 @@ def test_every_length_is_scanned_as_in_numpy(device: Member, value: str, prefix:
         assert total == expected[-1], size
 
 
-def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device: Member) -> None:
+def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device):
     values = np.ones(2048 * 2048 + 1, np.int32)
     prefixes, total = device.submit(scanned, values).result()
     assert total == values.size
@@ -74,7 +67,7 @@ def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device:
 
 @examples(25)
 @given(size=st.integers(0, 20_000), seed=st.integers(0, 2**32 - 1), pair=st.sampled_from(PAIRS))
-def test_device_and_reference_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
+def test_device_and_reference_agree(device, size, seed, pair):
     values = random_values(size, pair[0], seed)
     prefixes, total = device.submit(scanned, values, pair[1]).result()
     reference, reference_total = host_exclusive_scan(values, pair[1])
@@ -83,7 +76,7 @@ def test_device_and_reference_agree(device: Member, size: int, seed: int, pair: 
     assert total == reference_total
 
 
-def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device: Member) -> None:
+def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device):
     values = np.full(5000, 2**30, np.int32)
     prefixes, total = device.submit(scanned, values).result()
     assert total == 5000 * 2**30
@@ -91,10 +84,10 @@ def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device: Member) -> No
     assert np.array_equal(device.submit(scanned, values, np.int64).result()[0], np.arange(5000) * 2**30)
 
 
-def test_a_buffer_can_be_scanned_in_place_and_in_part(device: Member) -> None:
+def test_a_buffer_can_be_scanned_in_place_and_in_part(device):
     values = random_values(10_000, "int64", seed=3)
 
-    def run(running: Device) -> tuple[NDArray[Any], int]:
+    def run(running):
         buffer = running.put(values)
         with Scanner(running) as scanner:
             total = scanner.exclusive(buffer, buffer, 9000)
@@ -106,8 +99,8 @@ def test_a_buffer_can_be_scanned_in_place_and_in_part(device: Member) -> None:
     assert np.array_equal(result, np.concatenate([prefixes, values[9000:]]))
 
 
-def test_one_scanner_takes_longer_and_shorter_inputs(device: Member) -> None:
-    def run(running: Device) -> list[int]:
+def test_one_scanner_takes_longer_and_shorter_inputs(device):
+    def run(running):
         with Scanner(running) as scanner:
             buffers = [running.put(np.ones(size, np.int32)) for size in (10, 5000, 100_000, 3, 20_000)]
             return [scanner.exclusive(buffer, buffer) for buffer in buffers]
@@ -115,8 +108,8 @@ def test_one_scanner_takes_longer_and_shorter_inputs(device: Member) -> None:
     assert device.submit(run).result() == [10, 5000, 100_000, 3, 20_000]
 
 
-def test_wrong_requests_are_refused(device: Member) -> None:
-    def ask(running: Device, value: Any, prefix: Any, count: int | None) -> None:
+def test_wrong_requests_are_refused(device):
+    def ask(running, value, prefix, count):
         with Scanner(running) as scanner:
             scanner.exclusive(running.empty(10, value), running.empty(8, prefix), count)
 
@@ -141,14 +134,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scan_groups(GLOBAL i32* values)
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 64, 100])
-def test_a_group_of_any_size_scans_its_values(
-    device: Member, trial_template: Callable[[str, str], str], block: int
-) -> None:
+def test_a_group_of_any_size_scans_its_values(device, trial_template, block):
     require_groups(device, block)
     template = trial_template("scan_groups", GROUPS)
     values = np.random.default_rng(block).integers(-9, 9, (5, block), dtype=np.int32)
 
-    def run(running: Device) -> NDArray[Any]:
+    def run(running):
         scan = running.program(template, block=block).scan_groups
         buffer = running.put(values)
         scan(5, block, values=buffer)

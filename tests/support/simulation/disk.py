@@ -16,7 +16,6 @@ import shutil
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 from unittest import mock
 
 __all__ = ["Disk"]
@@ -144,13 +143,13 @@ class Disk:
         """Write to a file; a part of it before the disk is full."""
         with self._lock:
             if self._mine(path) is None:
-                return cast(int, write(data))
+                return write(data)
             point = self._count("write", path)
             if point == "part" and len(data) > 1:
-                return cast(int, write(memoryview(data).cast("B")[: len(data) // 2]))
+                return write(memoryview(data).cast("B")[: len(data) // 2])
             if point is not None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-            return cast(int, write(data))
+            return write(data)
 
     def _cut_off(self, power):
         self.cut = self._root.with_name(f"{self._root.name}-cut")
@@ -306,7 +305,7 @@ class Disk:
 
 def _content(path):
     with _OPEN(path, "rb") as stream:
-        return cast(bytes, stream.read())
+        return stream.read()
 
 
 class _os:
