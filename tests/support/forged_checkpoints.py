@@ -30,7 +30,7 @@ from engine.runs.run import Run
 from engine.solvers.boa.fitness.tables import qubo
 from tests.support.environment import ROOT
 from tests.support.forged import checked, extremes
-from tests.support.lasting import signed, slow_device
+from tests.support.lasting import signed, slow_device, small_knapsack, small_program
 
 __all__ = ["CASES", "SOUND", "Case", "Change", "changes", "interrupted", "outcomes"]
 
@@ -60,20 +60,9 @@ class Case:
     believed: tuple[str, ...] = ()
 
 
-def _knapsack():
-    weights = np.random.default_rng(8).integers(20, 300, 40)
-    return engine.Knapsack(weights + np.random.default_rng(9).integers(1, 30, 40), weights, int(weights.sum() // 3))
-
-
 def _choice():
     weights = np.random.default_rng(8).integers(20, 300, 30)
     return engine.MultipleChoiceKnapsack(weights + 9, weights, np.arange(30) // 3, 1200)
-
-
-def _program():
-    random = np.random.default_rng(3)
-    A = random.random((15, 25))
-    return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
 
 
 def _tardiness():
@@ -100,9 +89,9 @@ _BITS = {"population": 200, "max_generations": 6, "local_search": "none"}
 _FROM_NOTHING = {"ivms": 4, "initial": "infinity"}
 
 CASES = {
-    "rows": Case(_knapsack, {"reduce": False, "variant": "rows"}, 0.3),
-    "tiles": Case(_knapsack, {"reduce": False, "variant": "tiles"}),
-    "sparse": Case(_knapsack, {"reduce": False, "variant": "sparse"}, believed=("values",)),
+    "rows": Case(small_knapsack, {"reduce": False, "variant": "rows"}, 0.3),
+    "tiles": Case(small_knapsack, {"reduce": False, "variant": "tiles"}),
+    "sparse": Case(small_knapsack, {"reduce": False, "variant": "sparse"}, believed=("values",)),
     "choice": Case(_choice),
     "queens": Case(lambda: engine.Queens(13), {"ivms": 8}, believed=("counters.solutions",)),
     "flowshop": Case(lambda: engine.FlowTime(_TIMES), _FROM_NOTHING),
@@ -121,9 +110,9 @@ CASES = {
     "trap": Case(lambda: engine.BOA("trap", 30), _BITS),
     "tables": Case(lambda: engine.BOA(_pairs()), _BITS),
     "islands": Case(lambda: engine.BOA("trap", 30), {**_BITS, "islands": 2, "migration_interval": 2}),
-    "mpc": Case(_program, {"method": "mpc"}),
-    "pdhg": Case(_program, {"method": "pdhg"}),
-    "pdas": Case(_program, {"method": "pdas"}),
+    "mpc": Case(small_program, {"method": "mpc"}),
+    "pdhg": Case(small_program, {"method": "pdhg"}),
+    "pdas": Case(small_program, {"method": "pdas"}),
 }
 
 

@@ -36,6 +36,9 @@ __all__ = [
     "same",
     "signed",
     "slow_device",
+    "small_knapsack",
+    "small_probit",
+    "small_program",
     "solve_whole",
     "stopped",
 ]
@@ -105,29 +108,30 @@ CASES = {
 }
 
 
-def _small_knapsack():
+def small_knapsack(items=60, heaviest=300):
     random = np.random.default_rng(8)
-    weights = random.integers(20, 300, 60)
-    return engine.Knapsack(weights + random.integers(1, 30, 60), weights, int(weights.sum() // 3))
+    weights = random.integers(20, heaviest, items)
+    return engine.Knapsack(weights + random.integers(1, 30, items), weights, int(weights.sum() // 3))
 
 
-def _small_probit():
-    X = np.random.default_rng(9).normal(size=(40, 3))
+def small_probit(rows=40, columns=3):
+    X = np.random.default_rng(9).normal(size=(rows, columns))
     return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
 
 
-def _small_program():
+def small_program(rows=15, columns=25):
     random = np.random.default_rng(3)
-    A = random.random((15, 25))
-    return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
+    A = random.random((rows, columns))
+    c = -random.random(columns)
+    return engine.LinearProgram(c, A, A @ random.random(columns) + random.random(rows), bounds=(0, 4))
 
 
 SMALL = {
-    "knapsack": Case(_small_knapsack, {"reduce": False, "variant": "rows"}),
+    "knapsack": Case(small_knapsack, {"reduce": False, "variant": "rows"}),
     "branch_and_bound": Case(lambda: engine.Queens(7), {"ivms": 64}),
-    "gibbs": Case(_small_probit, {"draws": 8, "warmup": 8, "chains": 2}),
+    "gibbs": Case(small_probit, {"draws": 8, "warmup": 8, "chains": 2}),
     "boa": Case(lambda: engine.BOA("trap", 30), {"population": 200, "max_generations": 5, "local_search": "none"}),
-    "linprog": Case(_small_program, {"method": "mpc"}),
+    "linprog": Case(small_program, {"method": "mpc"}),
 }
 """Problems that are solved in some hundredths of a second, on the devices."""
 

@@ -16,6 +16,7 @@ from engine.runs.child.far_run import solve_in_child
 from engine.runs.executor import Executor
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
+from tests.support.lasting import small_knapsack, small_probit, small_program
 from tests.support.simulation.cluster import (
     SEED,
     TableWorkers,
@@ -85,27 +86,11 @@ def _best_makespan():
     return min(map(workers._value, range(120)))
 
 
-def _knapsack():
-    random = np.random.default_rng(8)
-    weights = random.integers(20, 100, 24)
-    return engine.Knapsack(weights + random.integers(1, 30, 24), weights, int(weights.sum() // 3))
-
-
-def _probit():
-    X = np.random.default_rng(9).normal(size=(12, 2))
-    return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
-
-
-def _program():
-    random = np.random.default_rng(3)
-    A = random.random((5, 8))
-    return engine.LinearProgram(-random.random(8), A, A @ random.random(8) + random.random(5), bounds=(0, 4))
-
-
 def _isolated(plan, seed):
     return lambda problem, options, pool, run: solve_in_child(run)
 
 
+_FEW_DRAWS = {"draws": 4, "warmup": 4, "chains": 2, "kernel": "gibbs"}
 _COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
 _MESSAGES = {"order": 16, "message": 32, "receive": 60}
 
@@ -118,10 +103,10 @@ def _device(launches, others):
 def _on_devices():
     """Five solvers, on one device and on two, with a run folder and without."""
     cases = {
-        "knapsack": (_knapsack, {"reduce": False, "variant": "rows"}, (), 60),
+        "knapsack": (lambda: small_knapsack(24, 100), {"reduce": False, "variant": "rows"}, (), 60),
         "queens": (lambda: engine.Queens(6), {"ivms": 16}, (), 20),
         "flowshop": (_flowshop, {"ivms": 16, "initial": "infinity"}, (), 20),
-        "gibbs": (_probit, {"draws": 4, "warmup": 4, "chains": 2, "kernel": "gibbs"}, ("beta",), 150),
+        "gibbs": (lambda: small_probit(12, 2), _FEW_DRAWS, ("beta",), 150),
         "boa": (
             lambda: engine.BOA("trap", 20),
             {"population": 60, "max_generations": 3, "local_search": "none"}, ("history",), 60,
@@ -131,7 +116,7 @@ def _on_devices():
             {"population": 40, "max_generations": 4, "local_search": "none", "islands": 2, "migration_interval": 2},
             ("history",), 80,
         ),
-        "linprog": (_program, {"method": "mpc"}, (), 80),
+        "linprog": (lambda: small_program(5, 8), {"method": "mpc"}, (), 80),
     }  # fmt: skip
     return {
         f"{name} on {count}{' in a folder' if folder else ''}": Scenario(
