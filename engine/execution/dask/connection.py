@@ -28,7 +28,7 @@ from ...util.version import version
 from ..clusters import saved_clusters
 from . import jobs
 from .dask_transport import DaskTransport, Roster
-from .worker import RunPlugin, SessionPlugin, label_of, session_name, topic_of, versions
+from .worker import RunPlugin, SessionPlugin, label_of, session_name, versions
 
 __all__ = ["Connection", "WorkerInfo"]
 
@@ -187,8 +187,8 @@ class Connection:
 
     def _join(self, plugin: SessionPlugin) -> None:
         """Register the plugin, and learn what every worker has."""
-        self.client.subscribe_topic(topic_of(self.session), self._event)
-        self._closing.callback(_quietly, lambda: self.client.unsubscribe_topic(topic_of(self.session)))
+        self.client.subscribe_topic(session_name(self.session), self._event)
+        self._closing.callback(_quietly, lambda: self.client.unsubscribe_topic(session_name(self.session)))
         self._closing.callback(_quietly, lambda: self._timely(self._leave, _LEAVE_SECONDS))
         self._closing.callback(self._await_forgetting)
         try:

@@ -147,11 +147,6 @@ class Roster:
         if since is not None and time.monotonic() - since > _RECONNECT_SECONDS:
             raise ClusterError(f"the scheduler has not answered for {time.monotonic() - since:.0f} s")
 
-    @property
-    def connected(self) -> bool:
-        """Whether the scheduler answered when it was last asked."""
-        return self._lost_since is None and self._client.status == "running"
-
     def _watch(self) -> None:
         while not self._closing.wait(_ALIVE_INTERVAL):
             try:
@@ -296,11 +291,9 @@ class DaskTransport(Transport):
             except StopIteration:  # nothing is out
                 self._submitted.wait(_ALIVE_INTERVAL)
                 continue
-            except Exception as error:
-                if self._closed.is_set():
+            except Exception:
+                if self._closed.wait(0.1):
                     return
-                self._closed.wait(0.1)
-                del error
                 continue
             number = self._numbers.get(future.key)
             if number is not None:

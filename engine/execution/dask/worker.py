@@ -44,12 +44,7 @@ def label_of(name: object) -> str:
 
 
 def session_name(session: str) -> str:
-    """Name of a session's plugin."""
-    return f"quintet-{session}"
-
-
-def topic_of(session: str) -> str:
-    """Topic of a session's events."""
+    """Name of a session's plugin, and of the topic of its events."""
     return f"quintet-{session}"
 
 
@@ -85,7 +80,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         self._used = time.monotonic()
         self._timer: threading.Timer | None = None
         self.description = await asyncio.to_thread(self._describe)
-        worker.log_event(topic_of(self.session), {"kind": "worker", **self.description})
+        worker.log_event(session_name(self.session), {"kind": "worker", **self.description})
 
     async def teardown(self, worker: Worker) -> None:
         """End tasks in progress and close the devices."""
@@ -204,7 +199,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         """Report to the client; lost if the worker is closing."""
         with contextlib.suppress(Exception):
             self.worker.log_event(
-                topic_of(self.session),
+                session_name(self.session),
                 {"kind": "report", "run": run, "number": number, "label": self.label, "values": values},
             )
 
