@@ -55,6 +55,7 @@ def pytest_report_header():
     return [f"devices: {there}", *(f"no devices of {name}: {why}" for name, why in _MISSING.items())]
 
 
+@pytest.hookimpl(trylast=True)  # the terminal's reporter is there then
 def pytest_configure(config):
     """Choose how many examples Hypothesis tries, before files of tests are imported, and how PoCL compiles."""
     whole = "full" in str(config.option.markexpr).replace("not full", "") or not config.option.markexpr
